@@ -17,7 +17,7 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
 # The files with tests marked 'modes': collecting the others imports torch and much else.
 MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
-PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_twin.py tests/test_batch.py
+PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_reference.py tests/test_batch.py
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev

@@ -407,8 +407,8 @@ def test_a_number_of_games_is_checked(games):
 
 def test_a_second_thread_is_refused(monkeypatch):
     """While a thread is in a step, `step` and `reset` of another raise, and the first one's step is not disturbed."""
-    batch, twin = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
-    (_, mask, _), _ = batch.reset(seed=3), twin.reset(seed=3)
+    batch, reference = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
+    (_, mask, _), _ = batch.reset(seed=3), reference.reset(seed=3)
     actions = mask.argmax(1)
     inside, go_on = threading.Event(), threading.Event()
 
@@ -426,8 +426,8 @@ def test_a_second_thread_is_refused(monkeypatch):
             call()
     go_on.set()
     thread.join()
-    twin.step(actions)
-    assert batch.records.tobytes() == twin.records.tobytes()
+    reference.step(actions)
+    assert batch.records.tobytes() == reference.records.tobytes()
     monkeypatch.undo()
     with pytest.raises(ValueError):
         batch.step(np.zeros(5, np.int64))

@@ -1,4 +1,4 @@
-"""Checks of the twin itself: small positions on a board of six territories in a ring, and made-up chance."""
+"""Checks of the game itself: small positions on a board of six territories in a ring, and made-up chance."""
 
 import random
 from collections import Counter, deque
@@ -107,43 +107,43 @@ class Position(Naive):
 
 
 def position(owner, troops, hands=(), turn=0, **options):
-    """Seat `turn` begins its turn here; `options` are rules, or fields of the twin where it has such a field."""
+    """Seat `turn` begins its turn here; `options` are rules, or fields of the game where it has such a field."""
     chosen = {name: value for name, value in options.items() if name in DEFAULTS and name != "missions"}
-    twin = Position(rules(**chosen), BOARD, deque())
-    twin.owner, twin.troops = list(owner), list(troops)
-    twin.alive = [seat in owner for seat in twin.seats]
-    twin.fallen = [seat for seat in twin.seats if seat not in owner]
+    game = Position(rules(**chosen), BOARD, deque())
+    game.owner, game.troops = list(owner), list(troops)
+    game.alive = [seat in owner for seat in game.seats]
+    game.fallen = [seat for seat in game.seats if seat not in owner]
     for name in set(options) - set(chosen) | ({"capitals"} & set(options)):
-        setattr(twin, name, options[name])
+        setattr(game, name, options[name])
     for seat, hand in enumerate(hands):
-        twin.hands[seat] = list(hand)
-        twin.deck = naive.minus(twin.deck, list(hand))
-    twin.begin_turn(turn)
-    return twin
+        game.hands[seat] = list(hand)
+        game.deck = naive.minus(game.deck, list(hand))
+    game.begin_turn(turn)
+    return game
 
 
 def attacking(*place, **options):
     """The same with the draft behind."""
-    twin = position(*place, **options)
-    twin.draft_left, twin.phase = 0, "ATTACK"
-    return twin
+    game = position(*place, **options)
+    game.draft_left, game.phase = 0, "ATTACK"
+    return game
 
 
 def star_position(owner, troops, capitals=(0, 1, 2), face_up=range(12), **options):
     """A 2008 game: objective o lies face up, and has reward o where there is such a reward."""
-    twin = position(owner, troops, **({**STAR, "capitals": list(capitals)} | options))
-    twin.objective_holder = [naive.FACE_UP if o in face_up else naive.NOT_IN_PLAY for o in range(12)]
-    twin.objective_reward = [o if o < 8 else naive.NOBODY for o in range(12)]
-    twin.draft_left, twin.phase = 0, "ATTACK"
-    return twin
+    game = position(owner, troops, **({**STAR, "capitals": list(capitals)} | options))
+    game.objective_holder = [naive.FACE_UP if o in face_up else naive.NOT_IN_PLAY for o in range(12)]
+    game.objective_reward = [o if o < 8 else naive.NOBODY for o in range(12)]
+    game.draft_left, game.phase = 0, "ATTACK"
+    return game
 
 
-def play(twin, *answers, chance=()):
+def play(game, *answers, chance=()):
     """Play answers, the chance lines put before the first; all of them must be used up."""
-    twin.chance.extend(chance)
+    game.chance.extend(chance)
     for answer in answers:
-        twin.step(twin.number[answer])
-    assert not twin.chance
+        game.step(game.number[answer])
+    assert not game.chance
 
 
 def territory(t):
@@ -165,31 +165,31 @@ def card(c):
 ALL, BLITZ = amount("all"), ("dice", "blitz")
 
 
-def legal(twin):
-    return {twin.meaning[action] for action in twin.legal()}
+def legal(game):
+    return {game.meaning[action] for action in game.legal()}
 
 
 # ---- numbers and facts
 
 
 def test_action_numbers_follow_the_table():
-    twin = position([0, 0, 1, 1, 2, 2], [3] * 6, commander=True, objectives="fixed")
-    assert twin.number[territory(5)] == 5
-    assert twin.number[border(0, 1)] == 6
-    assert twin.number[border(0, 5)] == 7
-    assert [twin.number[("dice", d)] for d in (1, 2, 3, "blitz")] == [18, 19, 20, 21]
-    assert [twin.number[amount(k)] for k in (1, 50, "half", "all")] == [22, 36, 37, 38]
-    assert [twin.number[card(c)] for c in (0, WILD)] == [39, 45]
-    assert twin.number[DONE] == 46
-    assert [twin.number[("die", f)] for f in (1, 6)] == [47, 52]
-    assert [twin.number[("objective", o)] for o in (0, 11)] == [53, 64]
-    assert len(twin.meaning) == 65
+    game = position([0, 0, 1, 1, 2, 2], [3] * 6, commander=True, objectives="fixed")
+    assert game.number[territory(5)] == 5
+    assert game.number[border(0, 1)] == 6
+    assert game.number[border(0, 5)] == 7
+    assert [game.number[("dice", d)] for d in (1, 2, 3, "blitz")] == [18, 19, 20, 21]
+    assert [game.number[amount(k)] for k in (1, 50, "half", "all")] == [22, 36, 37, 38]
+    assert [game.number[card(c)] for c in (0, WILD)] == [39, 45]
+    assert game.number[DONE] == 46
+    assert [game.number[("die", f)] for f in (1, 6)] == [47, 52]
+    assert [game.number[("objective", o)] for o in (0, 11)] == [53, 64]
+    assert len(game.meaning) == 65
 
 
 def test_blocks_of_variants_are_there_only_where_used():
     assert len(position([0, 0, 1, 1, 2, 2], [3] * 6).meaning) == 47
-    twin = position([0, 0, 1, 1, 2, 2], [3] * 6, objectives="fixed")
-    assert twin.number[("objective", 0)] == 47
+    game = position([0, 0, 1, 1, 2, 2], [3] * 6, objectives="fixed")
+    assert game.number[("objective", 0)] == 47
 
 
 @pytest.mark.parametrize(
@@ -227,97 +227,97 @@ def test_sets():
 
 
 def test_claim_then_deploy_in_one_turn_order():
-    twin = Naive(rules(initial_troops=3), BOARD, deque(["starter 1"]))
+    game = Naive(rules(initial_troops=3), BOARD, deque(["starter 1"]))
     order = []
     for t in range(6):
-        order.append(twin.state()["seat"])
-        play(twin, territory(t))
+        order.append(game.state()["seat"])
+        play(game, territory(t))
     assert order == [1, 2, 0, 1, 2, 0]
-    assert twin.state()["phase"] == "DEPLOY" and twin.state()["to_place"] == [1, 1, 1]
-    assert legal(twin) == {territory(0), territory(3)}
-    play(twin, territory(0), territory(1), territory(2))
-    assert (twin.phase, twin.round, twin.turn, twin.draft_left) == ("DRAFT", 1, 1, 3)
+    assert game.state()["phase"] == "DEPLOY" and game.state()["to_place"] == [1, 1, 1]
+    assert legal(game) == {territory(0), territory(3)}
+    play(game, territory(0), territory(1), territory(2))
+    assert (game.phase, game.round, game.turn, game.draft_left) == ("DRAFT", 1, 1, 3)
 
 
 def test_uneven_claim_leaves_the_last_troop_to_those_who_claimed_less():
-    twin = Naive(rules(num_players=4, initial_troops=2), BOARD, deque(["starter 0"]))
-    play(twin, *map(territory, range(6)))
-    assert twin.state()["to_place"] == [0, 0, 1, 1]
-    assert (twin.phase, twin.turn) == ("DEPLOY", 2)
-    play(twin, territory(2), territory(3))
-    assert twin.phase == "DRAFT"
+    game = Naive(rules(num_players=4, initial_troops=2), BOARD, deque(["starter 0"]))
+    play(game, *map(territory, range(6)))
+    assert game.state()["to_place"] == [0, 0, 1, 1]
+    assert (game.phase, game.turn) == ("DEPLOY", 2)
+    play(game, territory(2), territory(3))
+    assert game.phase == "DRAFT"
 
 
 def test_a_player_with_none_left_to_place_is_skipped():
     options = {"setup": "deal", "num_players": 4, "initial_troops": 2}
-    twin = Naive(rules(**options), BOARD, deque(["starter 3", "deal 3 0 1 2 3 0"]))
-    assert twin.state()["to_place"] == [0, 1, 1, 0]
-    assert (twin.phase, twin.turn) == ("DEPLOY", 1)
+    game = Naive(rules(**options), BOARD, deque(["starter 3", "deal 3 0 1 2 3 0"]))
+    assert game.state()["to_place"] == [0, 1, 1, 0]
+    assert (game.phase, game.turn) == ("DEPLOY", 1)
 
 
 def test_two_player_game_with_an_odd_number_of_troops():
     """Two in a row, a last odd one alone, then the neutral troops in turn (RULES 6.1)."""
     options = {"num_players": 2, "neutral": True, "setup": "deal", "initial_troops": 5}
-    twin = Naive(rules(**options), BOARD, deque(["starter 1", "deal 0 1 2 0 1 2"]))
+    game = Naive(rules(**options), BOARD, deque(["starter 1", "deal 0 1 2 0 1 2"]))
     seats = []
-    while twin.phase in ("DEPLOY", "DEPLOY_NEUTRAL"):
-        seats.append((twin.phase, twin.turn))
-        twin.step(min(twin.legal()))
+    while game.phase in ("DEPLOY", "DEPLOY_NEUTRAL"):
+        seats.append((game.phase, game.turn))
+        game.step(min(game.legal()))
     assert [seat for phase, seat in seats if phase == "DEPLOY"] == [1, 1, 0, 0, 1, 0]
     assert [seat for phase, seat in seats if phase == "DEPLOY_NEUTRAL"] == [1, 0, 1]
-    assert twin.troops == [4, 4, 4, 1, 1, 1]
-    assert twin.deck.count(WILD) == 2
-    assert twin.turn == 1
+    assert game.troops == [4, 4, 4, 1, 1, 1]
+    assert game.deck.count(WILD) == 2
+    assert game.turn == 1
 
 
 def test_headquarters_cards_leave_the_deck():
     options = {"victory": "headquarters", "initial_troops": 2}
-    twin = Naive(rules(**options), BOARD, deque(["starter 2"]))
-    play(twin, *map(territory, range(6)))
-    assert (twin.phase, twin.turn, legal(twin)) == ("HEADQUARTERS", 2, {territory(0), territory(3)})
-    play(twin, territory(3), territory(1), territory(2))
-    assert twin.state()["headquarters"] == [1, 2, 3]
-    assert twin.state()["deck"] == [0, 4, 5, WILD, WILD]
+    game = Naive(rules(**options), BOARD, deque(["starter 2"]))
+    play(game, *map(territory, range(6)))
+    assert (game.phase, game.turn, legal(game)) == ("HEADQUARTERS", 2, {territory(0), territory(3)})
+    play(game, territory(3), territory(1), territory(2))
+    assert game.state()["headquarters"] == [1, 2, 3]
+    assert game.state()["deck"] == [0, 4, 5, WILD, WILD]
 
 
 def test_capitals_then_claim_and_starting_cards():
     options = {**STAR, "setup": "capitals", "initial_troops": 2, "cities": "random"}
     lines = ["starter 1", "cities 0 1 2 5", "objectives 0=2 1=3 2=0 3=1 6=4 7=6 8=5 9=7", "card 0 Fir grove"]
-    twin = Naive(rules(**options), BOARD, deque(lines))
-    assert twin.state()["hands"] == [[4], [], []]
-    assert twin.state()["objective_reward"] == [2, 3, 0, 1, -1, -1, 4, 6, 5, 7, -1, -1]
-    play(twin, territory(0), territory(1), territory(2))
-    assert (twin.phase, twin.turn, twin.capitals) == ("CLAIM", 1, [2, 0, 1])
-    play(twin, territory(3), territory(4), territory(5))
-    assert twin.phase == "DRAFT"
-    assert twin.draft_left == 4  # three for two territories and a city, one for the capital
+    game = Naive(rules(**options), BOARD, deque(lines))
+    assert game.state()["hands"] == [[4], [], []]
+    assert game.state()["objective_reward"] == [2, 3, 0, 1, -1, -1, 4, 6, 5, 7, -1, -1]
+    play(game, territory(0), territory(1), territory(2))
+    assert (game.phase, game.turn, game.capitals) == ("CLAIM", 1, [2, 0, 1])
+    play(game, territory(3), territory(4), territory(5))
+    assert game.phase == "DRAFT"
+    assert game.draft_left == 4  # three for two territories and a city, one for the capital
 
 
 def test_chart():
     options = {**STAR, "setup": "chart", "objectives": "fixed", "rewards": False, "cities": "fixed"}
-    twin = Naive(rules(**options), charted((2, 3, 4, 5, 6, 7)), deque(["starter 0", "card 2 Ash"]))
-    assert twin.troops == [2, 3, 4, 5, 6, 7]
-    assert twin.cities == {0, 3, 4}
-    assert twin.objective_holder.count(naive.FACE_UP) == 8
-    assert twin.draft_left == 4
+    game = Naive(rules(**options), charted((2, 3, 4, 5, 6, 7)), deque(["starter 0", "card 2 Ash"]))
+    assert game.troops == [2, 3, 4, 5, 6, 7]
+    assert game.cities == {0, 3, 4}
+    assert game.objective_holder.count(naive.FACE_UP) == 8
+    assert game.draft_left == 4
 
 
 def test_random_set_up_asks_nothing():
     options = {**STAR, "setup": "random", "initial_troops": 4, "max_troops": 3}
     lines = ["starter 1", OBJECTIVES_LINE, "setup 0:3 1:2 2:1 0:1 1:2 2:3", "capitals 3 1 5", "card 0 Ash"]
-    twin = Naive(rules(**options), BOARD, deque(lines))
-    assert (twin.phase, twin.turn, twin.troops, twin.capitals) == ("DRAFT", 1, [3, 2, 1, 1, 2, 3], [3, 1, 5])
+    game = Naive(rules(**options), BOARD, deque(lines))
+    assert (game.phase, game.turn, game.troops, game.capitals) == ("DRAFT", 1, [3, 2, 1, 1, 2, 3], [3, 1, 5])
     options = {"setup": "random", "initial_troops": 2, "victory": "headquarters"}
     lines = ["starter 1", "setup 0:1 1:1 2:1 0:1 1:1 2:1", "headquarters 3 1 5"]
-    twin = Naive(rules(**options), BOARD, deque(lines))
-    assert (twin.headquarters, twin.deck) == ([3, 1, 5], [0, 2, 4, WILD, WILD])
+    game = Naive(rules(**options), BOARD, deque(lines))
+    assert (game.headquarters, game.deck) == ([3, 1, 5], [0, 2, 4, WILD, WILD])
 
 
 def test_fixed_objectives_with_rewards_are_drawn_too():
     """Which Reward lies on which Objective is chance (RULES 9.3)."""
     line = "objectives 0=2 1=3 2=0 3=1 6=4 7=6 8=5 9=7"
-    twin = Naive(rules(**{**STAR, "objectives": "fixed"}), BOARD, deque(["starter 0", line, "card 2 Ash"]))
-    assert twin.objective_reward[:4] == [2, 3, 0, 1]
+    game = Naive(rules(**{**STAR, "objectives": "fixed"}), BOARD, deque(["starter 0", line, "card 2 Ash"]))
+    assert game.objective_reward[:4] == [2, 3, 0, 1]
     with pytest.raises(ChanceError, match="not the fixed ones"):
         Naive(rules(**{**STAR, "objectives": "fixed"}), BOARD, deque(["starter 0", OBJECTIVES_LINE]))
 
@@ -359,52 +359,52 @@ def test_draft_counts_territories_and_continents():
 
 
 def test_five_cards_force_one_set_and_a_second_may_follow():
-    twin = position([0, 0, 0, 1, 1, 2], [1] * 6, hands=[[0, 1, 2, 4, 5, WILD]])
-    assert twin.phase == "TRADE" and DONE not in legal(twin)
-    play(twin, card(0), card(2))
-    assert twin.state()["picked"] == [0, 2] and twin.state()["hands"][0] == [0, 1, 2, 4, 5, WILD]
-    assert legal(twin) == {card(4), card(5), card(WILD)}
-    play(twin, card(4))
-    assert (twin.phase, legal(twin)) == ("BONUS", {territory(0), territory(2)})
-    play(twin, territory(2))
-    assert twin.troops[2] == 3
-    assert (twin.phase, legal(twin)) == ("TRADE", {card(1), card(5), card(WILD), DONE})
-    assert (twin.draft_left, twin.discard, twin.sets_traded) == (3 + 2 + 4, [0, 2, 4], 1)
-    play(twin, DONE)
-    assert twin.phase == "DRAFT"
+    game = position([0, 0, 0, 1, 1, 2], [1] * 6, hands=[[0, 1, 2, 4, 5, WILD]])
+    assert game.phase == "TRADE" and DONE not in legal(game)
+    play(game, card(0), card(2))
+    assert game.state()["picked"] == [0, 2] and game.state()["hands"][0] == [0, 1, 2, 4, 5, WILD]
+    assert legal(game) == {card(4), card(5), card(WILD)}
+    play(game, card(4))
+    assert (game.phase, legal(game)) == ("BONUS", {territory(0), territory(2)})
+    play(game, territory(2))
+    assert game.troops[2] == 3
+    assert (game.phase, legal(game)) == ("TRADE", {card(1), card(5), card(WILD), DONE})
+    assert (game.draft_left, game.discard, game.sets_traded) == (3 + 2 + 4, [0, 2, 4], 1)
+    play(game, DONE)
+    assert game.phase == "DRAFT"
 
 
 @pytest.mark.parametrize(("bonus", "asked"), [("once_a_turn", "DRAFT"), ("once_a_set", "BONUS")])
 def test_occupied_bonus_once_a_turn_or_once_a_set(bonus, asked):
-    twin = position([0, 0, 0, 1, 1, 2], [1] * 6, hands=[[0, 1, 2, 4, 5, WILD]], occupied_bonus=bonus)
-    play(twin, card(0), card(2), card(4), territory(0), card(1), card(5), card(WILD))
-    assert twin.phase == asked
+    game = position([0, 0, 0, 1, 1, 2], [1] * 6, hands=[[0, 1, 2, 4, 5, WILD]], occupied_bonus=bonus)
+    play(game, card(0), card(2), card(4), territory(0), card(1), card(5), card(WILD))
+    assert game.phase == asked
 
 
 def test_no_territory_of_the_set_held_means_no_bonus():
-    twin = position([1, 1, 1, 0, 0, 2], [1] * 6, hands=[[0, 1, WILD]])
-    play(twin, card(WILD), card(0), card(1))
-    assert (twin.phase, twin.draft_left) == ("DRAFT", 7)
+    game = position([1, 1, 1, 0, 0, 2], [1] * 6, hands=[[0, 1, WILD]])
+    play(game, card(WILD), card(0), card(1))
+    assert (game.phase, game.draft_left) == ("DRAFT", 7)
 
 
 def test_draft_amounts():
-    twin = position([0, 0, 0, 1, 1, 2], [1] * 6)
-    assert legal(twin) == {territory(0), territory(1), territory(2)}
-    play(twin, territory(1))
-    assert legal(twin) == {amount(1), amount(2), amount(3), amount(4), ALL}
-    play(twin, amount(2))
-    assert (twin.phase, twin.draft_left, twin.troops[1]) == ("DRAFT", 3, 3)
-    play(twin, territory(0), ALL)
-    assert twin.phase == "ATTACK"
+    game = position([0, 0, 0, 1, 1, 2], [1] * 6)
+    assert legal(game) == {territory(0), territory(1), territory(2)}
+    play(game, territory(1))
+    assert legal(game) == {amount(1), amount(2), amount(3), amount(4), ALL}
+    play(game, amount(2))
+    assert (game.phase, game.draft_left, game.troops[1]) == ("DRAFT", 3, 3)
+    play(game, territory(0), ALL)
+    assert game.phase == "ATTACK"
 
 
 def test_troops_and_bonus_without_room_are_lost():
-    twin = position([0, 0, 0, 1, 1, 2], [3, 4, 4, 1, 1, 1], hands=[[0, 1, WILD]], max_troops=4)
-    play(twin, card(0), card(1), card(WILD))
-    assert legal(twin) == {territory(0)}
-    play(twin, territory(0))
-    assert twin.troops == [4, 4, 4, 1, 1, 1]
-    assert (twin.phase, twin.draft_left, twin.bonus_paid) == ("ATTACK", 0, True)
+    game = position([0, 0, 0, 1, 1, 2], [3, 4, 4, 1, 1, 1], hands=[[0, 1, WILD]], max_troops=4)
+    play(game, card(0), card(1), card(WILD))
+    assert legal(game) == {territory(0)}
+    play(game, territory(0))
+    assert game.troops == [4, 4, 4, 1, 1, 1]
+    assert (game.phase, game.draft_left, game.bonus_paid) == ("ATTACK", 0, True)
 
 
 def test_exactly_five_cards_force_a_set_and_four_do_not():
@@ -420,102 +420,102 @@ def test_two_stars_make_a_trade(hand, phase):
 
 
 def test_star_trade():
-    twin = position([0, 1, 2, 0, 1, 2], [1] * 6, hands=[[0, 3, 4, 5]], **{**STAR, "capitals": [3, 1, 2]})
-    assert DONE in legal(twin)
-    play(twin, card(0))
-    assert DONE not in legal(twin)
-    play(twin, card(3), card(5), DONE)
-    assert (twin.draft_left, twin.hands[0], twin.phase) == (3 + 1 + 10, [4], "DRAFT")
-    assert twin.state()["discard"] == [0, 3, 5] and twin.state()["sets_traded"] == 0
+    game = position([0, 1, 2, 0, 1, 2], [1] * 6, hands=[[0, 3, 4, 5]], **{**STAR, "capitals": [3, 1, 2]})
+    assert DONE in legal(game)
+    play(game, card(0))
+    assert DONE not in legal(game)
+    play(game, card(3), card(5), DONE)
+    assert (game.draft_left, game.hands[0], game.phase) == (3 + 1 + 10, [4], "DRAFT")
+    assert game.state()["discard"] == [0, 3, 5] and game.state()["sets_traded"] == 0
 
 
 def test_star_trade_never_holds_more_than_ten_stars():
-    twin = attacking([0, 1, 2, 0, 1, 2], [1] * 6, **{**STAR, "capitals": [0, 1, 2]})
-    twin.hands[0] = [0, 3, 3, 4, 4, 5]
-    twin.ask_trade()
-    play(twin, card(3), card(4), card(5), card(3), card(4))
-    assert legal(twin) == {DONE}
-    play(twin, DONE)
-    assert twin.draft_left == 30
+    game = attacking([0, 1, 2, 0, 1, 2], [1] * 6, **{**STAR, "capitals": [0, 1, 2]})
+    game.hands[0] = [0, 3, 3, 4, 4, 5]
+    game.ask_trade()
+    play(game, card(3), card(4), card(5), card(3), card(4))
+    assert legal(game) == {DONE}
+    play(game, DONE)
+    assert game.draft_left == 30
 
 
 # ---- attack
 
 
 def test_attack_dice_and_defender_choice():
-    twin = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], defender_dice="choice")
-    assert legal(twin) == {border(0, 1), border(0, 5), DONE}
-    play(twin, border(0, 1))
-    assert legal(twin) == {("dice", 1), ("dice", 2), ("dice", 3), BLITZ}
-    play(twin, ("dice", 3))
-    assert (twin.phase, twin.state()["seat"], twin.state()["turn"]) == ("DEFEND", 1, 0)
-    assert legal(twin) == {("dice", 1), ("dice", 2)}
-    play(twin, ("dice", 2), chance=["roll 6 5 1 | 5 5"])
-    assert twin.troops[:2] == [3, 1]
-    assert twin.state()["battles"] == 1
+    game = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], defender_dice="choice")
+    assert legal(game) == {border(0, 1), border(0, 5), DONE}
+    play(game, border(0, 1))
+    assert legal(game) == {("dice", 1), ("dice", 2), ("dice", 3), BLITZ}
+    play(game, ("dice", 3))
+    assert (game.phase, game.state()["seat"], game.state()["turn"]) == ("DEFEND", 1, 0)
+    assert legal(game) == {("dice", 1), ("dice", 2)}
+    play(game, ("dice", 2), chance=["roll 6 5 1 | 5 5"])
+    assert game.troops[:2] == [3, 1]
+    assert game.state()["battles"] == 1
 
 
 def test_the_attackers_opponent_rolls_for_the_neutral_army():
-    twin = attacking([0, 2, 1, 1, 0, 2], [4, 2, 1, 1, 1, 1], num_players=2, neutral=True, defender_dice="choice")
-    play(twin, border(0, 1), ("dice", 1))
-    assert twin.state()["seat"] == 1
+    game = attacking([0, 2, 1, 1, 0, 2], [4, 2, 1, 1, 1, 1], num_players=2, neutral=True, defender_dice="choice")
+    play(game, border(0, 1), ("dice", 1))
+    assert game.state()["seat"] == 1
 
 
 def test_two_troops_allow_one_die_and_no_blitz():
-    twin = attacking([0, 1, 1, 1, 1, 2], [2, 2, 1, 1, 1, 1])
-    play(twin, border(0, 1))
-    assert legal(twin) == {("dice", 1)}
+    game = attacking([0, 1, 1, 1, 1, 2], [2, 2, 1, 1, 1, 1])
+    play(game, border(0, 1))
+    assert legal(game) == {("dice", 1)}
 
 
 def test_capture_moves_the_dice_chosen_and_asks_for_the_rest():
     """Three move in after a roll with three dice, five more may follow (RULES 3.2.5)."""
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
-    play(twin, border(0, 1), ("dice", 3), chance=["roll 6 5 1 | 5"])
-    assert (twin.owner[1], twin.troops[:2], twin.captured) == (0, [6, 3], True)
-    assert legal(twin) == {amount(1), amount(2), amount(3), amount(4), ALL, DONE}
-    play(twin, amount(4))
-    assert (twin.phase, legal(twin)) == ("OCCUPY", {ALL, DONE})
-    play(twin, ALL)
-    assert (twin.phase, twin.troops[:2]) == ("ATTACK", [1, 8])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
+    play(game, border(0, 1), ("dice", 3), chance=["roll 6 5 1 | 5"])
+    assert (game.owner[1], game.troops[:2], game.captured) == (0, [6, 3], True)
+    assert legal(game) == {amount(1), amount(2), amount(3), amount(4), ALL, DONE}
+    play(game, amount(4))
+    assert (game.phase, legal(game)) == ("OCCUPY", {ALL, DONE})
+    play(game, ALL)
+    assert (game.phase, game.troops[:2]) == ("ATTACK", [1, 8])
 
 
 def test_three_troops_allow_a_blitz():
-    twin = attacking([0, 1, 1, 1, 1, 2], [3, 2, 1, 1, 1, 1])
-    play(twin, border(0, 1))
-    assert legal(twin) == {("dice", 1), ("dice", 2), BLITZ}
+    game = attacking([0, 1, 1, 1, 1, 2], [3, 2, 1, 1, 1, 1])
+    play(game, border(0, 1))
+    assert legal(game) == {("dice", 1), ("dice", 2), BLITZ}
 
 
 @pytest.mark.parametrize(
     ("line", "reason"), [("roll 6 5 | 5", "3 chosen"), ("roll 6 5 4 | 5 5", "1 chosen"), ("roll 6 5 7 | 1", "no die")]
 )
 def test_impossible_rolls_are_refused(line, reason):
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
     with pytest.raises(ChanceError, match=reason):
-        play(twin, border(0, 1), ("dice", 3), chance=[line])
+        play(game, border(0, 1), ("dice", 3), chance=[line])
 
 
 def test_blitz_stops_when_the_rolls_are_used_up():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 5, 1, 1, 1, 1], max_battles_per_turn=2)
-    play(twin, border(0, 1), BLITZ, chance=["roll 6 6 6 | 1 1", "roll 1 1 1 | 6 6"])
-    assert (twin.phase, twin.troops[:2], legal(twin)) == ("ATTACK", [7, 3], {DONE})
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 5, 1, 1, 1, 1], max_battles_per_turn=2)
+    play(game, border(0, 1), BLITZ, chance=["roll 6 6 6 | 1 1", "roll 1 1 1 | 6 6"])
+    assert (game.phase, game.troops[:2], legal(game)) == ("ATTACK", [7, 3], {DONE})
 
 
 def test_the_last_roll_may_capture_and_what_it_asks_for_happens():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], attack="blitz", max_battles_per_turn=2)
-    play(twin, border(0, 1), chance=["roll 6 6 6 | 1 1", "roll 6 1 1 | 1"])
-    assert (twin.phase, twin.troops[:2]) == ("OCCUPY", [6, 3])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], attack="blitz", max_battles_per_turn=2)
+    play(game, border(0, 1), chance=["roll 6 6 6 | 1 1", "roll 6 1 1 | 1"])
+    assert (game.phase, game.troops[:2]) == ("OCCUPY", [6, 3])
 
 
 def test_blitz_rolls_fewer_dice_as_troops_fall():
-    twin = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], attack="blitz")
-    play(twin, border(0, 1), chance=["roll 1 1 1 | 1 1", "roll 6 | 1 1", "roll 1 | 1"])
-    assert (twin.phase, twin.troops[:2]) == ("ATTACK", [1, 1])
+    game = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], attack="blitz")
+    play(game, border(0, 1), chance=["roll 1 1 1 | 1 1", "roll 6 | 1 1", "roll 1 | 1"])
+    assert (game.phase, game.troops[:2]) == ("ATTACK", [1, 1])
 
 
 def test_max_attack_rolls_at_once():
-    twin = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], attack="max")
-    play(twin, border(0, 1), chance=["roll 6 6 6 | 1 1"])
-    assert (twin.phase, twin.owner[1], twin.troops[:2]) == ("ATTACK", 0, [1, 3])  # nothing is left to follow
+    game = attacking([0, 1, 1, 1, 1, 2], [4, 2, 1, 1, 1, 1], attack="max")
+    play(game, border(0, 1), chance=["roll 6 6 6 | 1 1"])
+    assert (game.phase, game.owner[1], game.troops[:2]) == ("ATTACK", 0, [1, 3])  # nothing is left to follow
 
 
 # ---- elimination and victory
@@ -523,99 +523,99 @@ def test_max_attack_rolls_at_once():
 
 def test_elimination_takes_the_cards_and_forces_trades_down_to_four():
     owner, hands = [0, 1, 2, 2, 2, 2], [[0, 1, 2], [3, 4, WILD]]
-    twin = attacking(owner, [5, 1, 1, 1, 1, 1], hands=hands)
-    play(twin, border(0, 1), ("dice", 3), chance=["roll 6 6 6 | 1"])
-    assert twin.state()["alive"] == [True, False, True]
-    assert twin.phase == "OCCUPY"
-    play(twin, DONE)
-    assert twin.phase == "TRADE" and DONE not in legal(twin)
-    play(twin, card(0), card(2), card(4))
-    assert legal(twin) == {territory(0)}
-    play(twin, territory(0))
-    assert (twin.phase, twin.hands[0], twin.draft_left) == ("DRAFT", [1, 3, WILD], 4)
-    play(twin, territory(1), ALL)
-    assert (twin.phase, twin.troops[1]) == ("ATTACK", 7)
+    game = attacking(owner, [5, 1, 1, 1, 1, 1], hands=hands)
+    play(game, border(0, 1), ("dice", 3), chance=["roll 6 6 6 | 1"])
+    assert game.state()["alive"] == [True, False, True]
+    assert game.phase == "OCCUPY"
+    play(game, DONE)
+    assert game.phase == "TRADE" and DONE not in legal(game)
+    play(game, card(0), card(2), card(4))
+    assert legal(game) == {territory(0)}
+    play(game, territory(0))
+    assert (game.phase, game.hands[0], game.draft_left) == ("DRAFT", [1, 3, WILD], 4)
+    play(game, territory(1), ALL)
+    assert (game.phase, game.troops[1]) == ("ATTACK", 7)
 
 
 def test_five_cards_left_by_a_forced_trade_are_traded_too():
     owner, hands = [1, 0, 2, 2, 2, 2], [[0, 1, 2, 3], [4, 5, WILD, WILD]]
-    twin = attacking(owner, [1, 4, 1, 1, 1, 1], hands=hands)
-    play(twin, border(1, 0), ("dice", 3), card(2), card(3), card(WILD), chance=["roll 6 6 6 | 1"])
-    assert (twin.phase, len(twin.hands[0])) == ("TRADE", 5)
-    assert DONE not in legal(twin)
+    game = attacking(owner, [1, 4, 1, 1, 1, 1], hands=hands)
+    play(game, border(1, 0), ("dice", 3), card(2), card(3), card(WILD), chance=["roll 6 6 6 | 1"])
+    assert (game.phase, len(game.hands[0])) == ("TRADE", 5)
+    assert DONE not in legal(game)
 
 
 def test_five_cards_after_an_elimination_wait():
-    twin = attacking([0, 1, 2, 2, 2, 2], [4, 1, 1, 1, 1, 1], hands=[[0, 1], [3, 4, WILD]])
-    play(twin, border(0, 1), ("dice", 3), chance=["roll 6 6 6 | 1"])
-    assert (twin.phase, len(twin.hands[0])) == ("ATTACK", 5)
+    game = attacking([0, 1, 2, 2, 2, 2], [4, 1, 1, 1, 1, 1], hands=[[0, 1], [3, 4, WILD]])
+    play(game, border(0, 1), ("dice", 3), chance=["roll 6 6 6 | 1"])
+    assert (game.phase, len(game.hands[0])) == ("ATTACK", 5)
 
 
 def test_the_bonus_of_the_turn_is_spent_for_trades_after_an_elimination_too():
     hands = [[0, 1, 2], [3, 4, WILD]]
-    twin = attacking([0, 1, 2, 2, 2, 2], [4, 1, 1, 1, 1, 1], hands=hands, occupied_bonus="once_a_turn")
-    twin.bonus_paid = True
-    play(twin, border(0, 1), ("dice", 3), card(0), card(2), card(4), chance=["roll 6 6 6 | 1"])
-    assert twin.phase == "DRAFT"
+    game = attacking([0, 1, 2, 2, 2, 2], [4, 1, 1, 1, 1, 1], hands=hands, occupied_bonus="once_a_turn")
+    game.bonus_paid = True
+    play(game, border(0, 1), ("dice", 3), card(0), card(2), card(4), chance=["roll 6 6 6 | 1"])
+    assert game.phase == "DRAFT"
 
 
 def test_the_last_capture_wins_without_an_occupation():
-    twin = attacking([0, 0, 0, 0, 0, 1], [9, 1, 1, 1, 1, 1])
-    play(twin, border(0, 5), ("dice", 2), chance=["roll 6 6 | 1"])
-    state = twin.state()
-    assert (state["phase"], state["seat"], state["winner"], twin.legal()) == ("OVER", -1, 0, set())
+    game = attacking([0, 0, 0, 0, 0, 1], [9, 1, 1, 1, 1, 1])
+    play(game, border(0, 5), ("dice", 2), chance=["roll 6 6 | 1"])
+    state = game.state()
+    assert (state["phase"], state["seat"], state["winner"], game.legal()) == ("OVER", -1, 0, set())
     assert state["placement"] == [1, 2, 3]
 
 
 def test_neutral_territories_need_not_fall():
-    twin = attacking([0, 2, 2, 2, 2, 1], [9, 1, 1, 1, 1, 1], num_players=2, neutral=True)
-    play(twin, border(0, 5), ("dice", 2), chance=["roll 6 6 | 1"])
-    assert twin.winner == 0
+    game = attacking([0, 2, 2, 2, 2, 1], [9, 1, 1, 1, 1, 1], num_players=2, neutral=True)
+    play(game, border(0, 5), ("dice", 2), chance=["roll 6 6 | 1"])
+    assert game.winner == 0
 
 
 @pytest.mark.parametrize(("needed", "third", "winner"), [(None, 3, -1), (None, 5, 0), (2, 3, -1), (1, 3, 0)])
 def test_headquarters_win(needed, third, winner):
     options = {"victory": "headquarters", "headquarters": [0, 1, third], "headquarters_to_win": needed}
-    twin = attacking([0, 1, 1, 2, 2, 0], [9, 1, 1, 1, 1, 1], **options)
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
-    assert twin.winner == winner
+    game = attacking([0, 1, 1, 2, 2, 0], [9, 1, 1, 1, 1, 1], **options)
+    play(game, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
+    assert game.winner == winner
 
 
 def test_headquarters_need_the_own_one():
     options = {"victory": "headquarters", "headquarters": [2, 1, 3], "headquarters_to_win": 1}
-    twin = attacking([0, 1, 1, 2, 2, 2], [9, 1, 1, 1, 1, 1], **options)
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
-    assert twin.winner == -1
+    game = attacking([0, 1, 1, 2, 2, 2], [9, 1, 1, 1, 1, 1], **options)
+    play(game, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
+    assert game.winner == -1
 
 
 def test_a_mission_is_fulfilled_when_another_destroys_the_target():
-    twin = attacking([0, 1, 2, 2, 0, 0], [9, 1, 1, 1, 1, 1], victory="mission", missions=[0, 0, 5])
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
-    assert (twin.phase, twin.winner) == ("OVER", 2)
-    assert twin.standings() == [2, 3, 1]
+    game = attacking([0, 1, 2, 2, 0, 0], [9, 1, 1, 1, 1, 1], victory="mission", missions=[0, 0, 5])
+    play(game, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
+    assert (game.phase, game.winner) == ("OVER", 2)
+    assert game.standings() == [2, 3, 1]
 
 
 def test_the_player_in_turn_wins_when_one_action_fulfils_several():
-    twin = attacking([0, 1, 2, 2, 0, 0], [9, 1, 1, 1, 1, 1], victory="mission", missions=[5, 0, 5])
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
-    assert twin.winner == 0
+    game = attacking([0, 1, 2, 2, 0, 0], [9, 1, 1, 1, 1, 1], victory="mission", missions=[5, 0, 5])
+    play(game, border(0, 1), ("dice", 2), chance=["roll 6 6 | 1"])
+    assert game.winner == 0
 
 
 def test_missions_about_troops_are_judged_after_draft_occupation_and_fortify():
-    twin = position([0, 0, 0, 0, 1, 2], [1, 1, 1, 1, 1, 1], victory="mission", missions=[3, 6, 5])
-    play(twin, territory(0), amount(1), territory(1), amount(1), territory(2), amount(1))
-    assert twin.phase == "DRAFT"  # troops are left: not judged yet
-    play(twin, territory(0), ALL)
-    assert twin.winner == 0
-    twin = attacking([0, 0, 0, 1, 1, 2], [9, 2, 1, 1, 1, 1], victory="mission", missions=[3, 6, 5])
-    play(twin, DONE, territory(0), territory(2), amount(1), DONE)
-    assert twin.winner == 0
+    game = position([0, 0, 0, 0, 1, 2], [1, 1, 1, 1, 1, 1], victory="mission", missions=[3, 6, 5])
+    play(game, territory(0), amount(1), territory(1), amount(1), territory(2), amount(1))
+    assert game.phase == "DRAFT"  # troops are left: not judged yet
+    play(game, territory(0), ALL)
+    assert game.winner == 0
+    game = attacking([0, 0, 0, 1, 1, 2], [9, 2, 1, 1, 1, 1], victory="mission", missions=[3, 6, 5])
+    play(game, DONE, territory(0), territory(2), amount(1), DONE)
+    assert game.winner == 0
 
 
 def test_mission_of_the_own_colour_counts_territories():
-    twin = position([0, 0, 0, 0, 1, 2], [1] * 6, victory="mission", missions=[4, 0, 1])
-    assert twin.has_fulfilled_mission(0)
-    assert not twin.has_fulfilled_mission(2)
+    game = position([0, 0, 0, 0, 1, 2], [1] * 6, victory="mission", missions=[4, 0, 1])
+    assert game.has_fulfilled_mission(0)
+    assert not game.has_fulfilled_mission(2)
 
 
 def test_any_third_continent():
@@ -630,158 +630,158 @@ def test_any_third_continent():
 
 def test_reroll_shows_the_attacking_territorys_card_and_commander_follows():
     owner, hands = [0, 1, 1, 1, 1, 2], [[0, 1]]
-    twin = attacking(owner, [9, 2, 1, 1, 1, 1], hands=hands, card_reroll=True, commander=True)
-    play(twin, border(0, 1), ("dice", 3), chance=["roll 6 2 1 | 5 5"])
-    assert (twin.phase, legal(twin)) == ("REROLL", {("die", 6), ("die", 2), ("die", 1), DONE})
-    play(twin, ("die", 1), chance=["reroll 6"])
-    assert twin.state()["shown"] == [0]
-    assert (twin.phase, legal(twin)) == ("COMMANDER", {("die", 2), DONE})
-    play(twin, DONE)
-    assert (twin.owner[1], twin.commander_used) == (0, False)
+    game = attacking(owner, [9, 2, 1, 1, 1, 1], hands=hands, card_reroll=True, commander=True)
+    play(game, border(0, 1), ("dice", 3), chance=["roll 6 2 1 | 5 5"])
+    assert (game.phase, legal(game)) == ("REROLL", {("die", 6), ("die", 2), ("die", 1), DONE})
+    play(game, ("die", 1), chance=["reroll 6"])
+    assert game.state()["shown"] == [0]
+    assert (game.phase, legal(game)) == ("COMMANDER", {("die", 2), DONE})
+    play(game, DONE)
+    assert (game.owner[1], game.commander_used) == (0, False)
 
 
 def test_commander_once_a_turn():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], commander=True)
-    play(twin, border(0, 1), ("dice", 1), ("die", 3), chance=["roll 3 | 5 5"])
-    assert twin.troops[:2] == [9, 2]
-    play(twin, border(0, 1), ("dice", 1), chance=["roll 3 | 5 5"])
-    assert (twin.phase, twin.troops[:2]) == ("ATTACK", [8, 2])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], commander=True)
+    play(game, border(0, 1), ("dice", 1), ("die", 3), chance=["roll 3 | 5 5"])
+    assert game.troops[:2] == [9, 2]
+    play(game, border(0, 1), ("dice", 1), chance=["roll 3 | 5 5"])
+    assert (game.phase, game.troops[:2]) == ("ATTACK", [8, 2])
 
 
 def test_commander_is_not_asked_about_sixes_only():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], commander=True)
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 6 6 | 6 5"])
-    assert (twin.phase, twin.troops[:2]) == ("ATTACK", [8, 2])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], commander=True)
+    play(game, border(0, 1), ("dice", 2), chance=["roll 6 6 | 6 5"])
+    assert (game.phase, game.troops[:2]) == ("ATTACK", [8, 2])
 
 
 def test_an_impossible_reroll_is_refused():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[0]], card_reroll=True)
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[0]], card_reroll=True)
     with pytest.raises(ChanceError, match="one face"):
-        play(twin, border(0, 1), ("dice", 1), ("die", 2), chance=["roll 2 | 5 5", "reroll 7"])
+        play(game, border(0, 1), ("dice", 1), ("die", 2), chance=["roll 2 | 5 5", "reroll 7"])
 
 
 def test_rerolling_with_the_attacked_territorys_card():
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[1, 2]], card_reroll=True)
-    play(twin, border(0, 1), ("dice", 1), ("die", 2), chance=["roll 2 | 5 5", "reroll 6"])
-    assert (twin.state()["shown"], twin.troops[:2]) == ([1], [9, 2])
-    twin = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[2, WILD]], card_reroll=True)
-    play(twin, border(0, 1), ("dice", 1), chance=["roll 2 | 5 5"])
-    assert twin.phase == "ATTACK"
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[1, 2]], card_reroll=True)
+    play(game, border(0, 1), ("dice", 1), ("die", 2), chance=["roll 2 | 5 5", "reroll 6"])
+    assert (game.state()["shown"], game.troops[:2]) == ([1], [9, 2])
+    game = attacking([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1], hands=[[2, WILD]], card_reroll=True)
+    play(game, border(0, 1), ("dice", 1), chance=["roll 2 | 5 5"])
+    assert game.phase == "ATTACK"
 
 
 # ---- the 2008 games
 
 
 def test_attack_die_and_defense_die_drop_the_lowest():
-    twin = star_position([0, 1, 1, 1, 1, 2], [9, 2, 1, 1, 1, 1])
-    twin.reward_owner[naive.ATTACK_DIE], twin.reward_owner[naive.DEFENSE_DIE] = 0, 1
-    play(twin, border(0, 1), ("dice", 2), chance=["roll 1 6 4 | 5 3 2"])
-    assert (twin.attack_dice, twin.defence_dice) == ([6, 4], [5, 3])
-    assert (twin.phase, twin.troops[:2]) == ("OCCUPY", [7, 2])  # the bonus die does not move in
+    game = star_position([0, 1, 1, 1, 1, 2], [9, 2, 1, 1, 1, 1])
+    game.reward_owner[naive.ATTACK_DIE], game.reward_owner[naive.DEFENSE_DIE] = 0, 1
+    play(game, border(0, 1), ("dice", 2), chance=["roll 1 6 4 | 5 3 2"])
+    assert (game.attack_dice, game.defence_dice) == ([6, 4], [5, 3])
+    assert (game.phase, game.troops[:2]) == ("OCCUPY", [7, 2])  # the bonus die does not move in
 
 
 def test_airfields_add_one_to_the_highest_die_of_each_side():
-    twin = star_position([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1])
-    twin.reward_owner[naive.AIRFIELD_MINOR], twin.airfields = 0, [0, -1]
-    play(twin, border(0, 1), ("dice", 1), chance=["roll 5 | 5 1"])
-    assert twin.troops[:2] == [9, 2]
-    twin.reward_owner[naive.AIRFIELD_MAJOR], twin.airfields = 1, [0, 2]
-    play(twin, border(0, 1), ("dice", 1), chance=["roll 5 | 5 1"])
-    assert twin.troops[:2] == [8, 2]
+    game = star_position([0, 1, 1, 1, 1, 2], [9, 3, 1, 1, 1, 1])
+    game.reward_owner[naive.AIRFIELD_MINOR], game.airfields = 0, [0, -1]
+    play(game, border(0, 1), ("dice", 1), chance=["roll 5 | 5 1"])
+    assert game.troops[:2] == [9, 2]
+    game.reward_owner[naive.AIRFIELD_MAJOR], game.airfields = 1, [0, 2]
+    play(game, border(0, 1), ("dice", 1), chance=["roll 5 | 5 1"])
+    assert game.troops[:2] == [8, 2]
 
 
 def test_an_airfield_is_destroyed_with_its_territory_and_the_objective_stays():
-    twin = star_position([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
-    twin.objective_holder[0], twin.reward_owner[0], twin.airfields = 1, 1, [1, -1]
-    play(twin, border(0, 1), ("dice", 1), chance=["roll 6 | 4"])
-    assert (twin.airfields, twin.objective_holder[0], twin.reward_owner[0]) == ([-1, -1], 1, -1)
+    game = star_position([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
+    game.objective_holder[0], game.reward_owner[0], game.airfields = 1, 1, [1, -1]
+    play(game, border(0, 1), ("dice", 1), chance=["roll 6 | 4"])
+    assert (game.airfields, game.objective_holder[0], game.reward_owner[0]) == ([-1, -1], 1, -1)
 
 
 def test_take_over_objectives_count_what_was_not_held_at_the_start():
-    twin = star_position([0, 0, 0, 1, 1, 2], [9, 9, 9, 1, 1, 1], capitals=(0, 5, 5))
-    twin.cities = {0, 3, 4, 5}
-    twin.owner = [0, 0, 0, 0, 0, 2]
-    assert set(twin.objectives_met()) == {0, 2, 4, 5, 6, 8}
-    twin.held_at_start = {0, 1, 2, 3}
-    assert set(twin.objectives_met()) == {0, 2, 5, 8}
-    twin.held_at_start = {0, 1, 2}
-    twin.owner = [0, 0, 0, 0, 0, 0]
-    assert 10 in twin.objectives_met()
-    twin.held_at_start = {0, 1, 2, 3}
-    assert 10 not in twin.objectives_met()
+    game = star_position([0, 0, 0, 1, 1, 2], [9, 9, 9, 1, 1, 1], capitals=(0, 5, 5))
+    game.cities = {0, 3, 4, 5}
+    game.owner = [0, 0, 0, 0, 0, 2]
+    assert set(game.objectives_met()) == {0, 2, 4, 5, 6, 8}
+    game.held_at_start = {0, 1, 2, 3}
+    assert set(game.objectives_met()) == {0, 2, 5, 8}
+    game.held_at_start = {0, 1, 2}
+    game.owner = [0, 0, 0, 0, 0, 0]
+    assert 10 in game.objectives_met()
+    game.held_at_start = {0, 1, 2, 3}
+    assert 10 not in game.objectives_met()
 
 
 def test_enemy_capitals_count_without_the_own_one_and_after_their_owners_death():
-    twin = star_position([0, 0, 1, 1, 1, 1], [9, 9, 9, 1, 1, 1], capitals=(2, 0, 1))
-    assert {3, 7} <= set(twin.objectives_met())
+    game = star_position([0, 0, 1, 1, 1, 1], [9, 9, 9, 1, 1, 1], capitals=(2, 0, 1))
+    assert {3, 7} <= set(game.objectives_met())
 
 
 def test_an_objective_costs_the_card_and_gives_its_airfield_at_once():
-    twin = star_position([0, 0, 0, 1, 1, 2], [9, 1, 1, 1, 1, 1], capitals=(0, 3, 5))
-    twin.captured = True
-    play(twin, DONE)
-    assert (twin.phase, legal(twin)) == ("OBJECTIVE", {("objective", 0), DONE})
-    play(twin, ("objective", 0))
-    assert (twin.phase, legal(twin)) == ("AIRFIELD", {territory(0), territory(1), territory(2)})
-    play(twin, territory(1), DONE)
-    assert (twin.airfields, twin.hands[0], twin.turn) == ([1, -1], [], 1)
+    game = star_position([0, 0, 0, 1, 1, 2], [9, 1, 1, 1, 1, 1], capitals=(0, 3, 5))
+    game.captured = True
+    play(game, DONE)
+    assert (game.phase, legal(game)) == ("OBJECTIVE", {("objective", 0), DONE})
+    play(game, ("objective", 0))
+    assert (game.phase, legal(game)) == ("AIRFIELD", {territory(0), territory(1), territory(2)})
+    play(game, territory(1), DONE)
+    assert (game.airfields, game.hands[0], game.turn) == ([1, -1], [], 1)
 
 
 def test_without_an_objective_a_capture_earns_a_card_and_a_guaranteed_card_comes_always():
-    twin = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], face_up=[])
-    twin.captured = True
-    play(twin, DONE, DONE, chance=["card 0 Ash"])
-    assert twin.hands[0] == [0]
-    twin = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], face_up=[])
-    twin.reward_owner[naive.GUARANTEED_CARD] = 0
-    play(twin, DONE, DONE, chance=["card 0 Oak"])
-    assert twin.hands[0] == [5]
+    game = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], face_up=[])
+    game.captured = True
+    play(game, DONE, DONE, chance=["card 0 Ash"])
+    assert game.hands[0] == [0]
+    game = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], face_up=[])
+    game.reward_owner[naive.GUARANTEED_CARD] = 0
+    play(game, DONE, DONE, chance=["card 0 Oak"])
+    assert game.hands[0] == [5]
 
 
 def test_additional_maneuver_already_this_turn_and_starting_maneuver_before_the_attacks():
-    twin = star_position([0, 0, 0, 1, 1, 2], [9, 2, 1, 1, 1, 1], face_up=[0])
-    twin.objective_reward[0] = naive.ADDITIONAL_MANEUVER
-    twin.reward_owner[naive.STARTING_MANEUVER] = 1
-    play(twin, DONE, ("objective", 0))
-    assert twin.state()["moves_left"] == 2
-    play(twin, territory(0), territory(2), ALL, territory(1), territory(2), ALL)
-    assert (twin.turn, twin.troops) == (1, [1, 1, 10, 1, 1, 1])
-    play(twin, territory(3), ALL)
-    assert (twin.phase, twin.state()["moves_left"]) == ("FORTIFY_FROM", 1)
-    play(twin, territory(3), territory(4), amount(1), DONE)
-    assert (twin.phase, twin.turn, twin.state()["moves_left"]) == ("ATTACK", 1, 0)
+    game = star_position([0, 0, 0, 1, 1, 2], [9, 2, 1, 1, 1, 1], face_up=[0])
+    game.objective_reward[0] = naive.ADDITIONAL_MANEUVER
+    game.reward_owner[naive.STARTING_MANEUVER] = 1
+    play(game, DONE, ("objective", 0))
+    assert game.state()["moves_left"] == 2
+    play(game, territory(0), territory(2), ALL, territory(1), territory(2), ALL)
+    assert (game.turn, game.troops) == (1, [1, 1, 10, 1, 1, 1])
+    play(game, territory(3), ALL)
+    assert (game.phase, game.state()["moves_left"]) == ("FORTIFY_FROM", 1)
+    play(game, territory(3), territory(4), amount(1), DONE)
+    assert (game.phase, game.turn, game.state()["moves_left"]) == ("ATTACK", 1, 0)
 
 
 def test_two_troops_reward_and_capitals_at_the_draft():
-    twin = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
-    twin.reward_owner[naive.TWO_TROOPS] = 0
-    assert twin.troops_due(0) == 3 + 2 + 2
+    game = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
+    game.reward_owner[naive.TWO_TROOPS] = 0
+    assert game.troops_due(0) == 3 + 2 + 2
 
 
 def test_cities_count_as_territories():
     """Thirteen territories and cities give four, five give three (RULES 9.2), here twelve of them."""
-    twin = star_position([0] * 6, [1] * 6, capitals=(-1, -1, -1))
-    twin.cities = set(range(6))
-    assert twin.troops_due(0) == 4 + 5
+    game = star_position([0] * 6, [1] * 6, capitals=(-1, -1, -1))
+    game.cities = set(range(6))
+    assert game.troops_due(0) == 4 + 5
 
 
 @pytest.mark.parametrize(("capital", "winner"), [(0, 0), (5, -1)])
 def test_three_objectives_and_the_own_capital_win_at_the_end_of_the_turn(capital, winner):
-    twin = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], capitals=(capital, 2, 3), face_up=[])
-    twin.objective_holder[:3] = [0, 0, 0]
-    play(twin, DONE)
-    assert twin.winner == -1
-    play(twin, DONE)
-    assert twin.winner == winner
+    game = star_position([0, 0, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1], capitals=(capital, 2, 3), face_up=[])
+    game.objective_holder[:3] = [0, 0, 0]
+    play(game, DONE)
+    assert game.winner == -1
+    play(game, DONE)
+    assert game.winner == winner
 
 
 def test_elimination_hands_over_objectives_not_rewards_and_forces_no_trade():
-    twin = star_position([0, 1, 2, 2, 2, 2], [5, 1, 1, 1, 1, 1])
-    twin.hands[:2] = [[0, 1, 2], [3, 4, 5]]
-    twin.objective_holder[:2], twin.reward_owner[5] = [1, 1], 1
-    play(twin, border(0, 1), ("dice", 3), DONE, chance=["roll 6 6 6 | 1"])
-    assert (twin.phase, twin.objective_holder[:2], twin.reward_owner[5]) == ("ATTACK", [0, 0], -1)
-    assert len(twin.hands[0]) == 6
+    game = star_position([0, 1, 2, 2, 2, 2], [5, 1, 1, 1, 1, 1])
+    game.hands[:2] = [[0, 1, 2], [3, 4, 5]]
+    game.objective_holder[:2], game.reward_owner[5] = [1, 1], 1
+    play(game, border(0, 1), ("dice", 3), DONE, chance=["roll 6 6 6 | 1"])
+    assert (game.phase, game.objective_holder[:2], game.reward_owner[5]) == ("ATTACK", [0, 0], -1)
+    assert len(game.hands[0]) == 6
 
 
 # ---- fortify and the end of turns
@@ -789,86 +789,86 @@ def test_elimination_hands_over_objectives_not_rewards_and_forces_no_trade():
 
 @pytest.mark.parametrize(("fortify", "targets"), [("adjacent", {1}), ("connected", {1, 2}), ("free", {1, 2})])
 def test_fortify_reaches_own_components_only(fortify, targets):
-    twin = attacking([0, 0, 0, 1, 0, 2], [5, 1, 1, 1, 5, 1], fortify=fortify)
-    play(twin, DONE)
-    assert legal(twin) == {territory(0), DONE}
-    assert twin.state()["moves_left"] == (6 if fortify == "free" else 1)
-    play(twin, territory(0))
-    assert legal(twin) == {territory(t) for t in targets}
-    play(twin, territory(1))
-    assert DONE not in legal(twin)
-    play(twin, amount(2))
-    assert (twin.phase, legal(twin)) == ("FORTIFY_AMOUNT", {amount(1), ALL, DONE})
-    play(twin, DONE)
-    assert twin.troops[:2] == [3, 3]
-    assert twin.phase == ("FORTIFY_FROM" if fortify == "free" else "DRAFT")
+    game = attacking([0, 0, 0, 1, 0, 2], [5, 1, 1, 1, 5, 1], fortify=fortify)
+    play(game, DONE)
+    assert legal(game) == {territory(0), DONE}
+    assert game.state()["moves_left"] == (6 if fortify == "free" else 1)
+    play(game, territory(0))
+    assert legal(game) == {territory(t) for t in targets}
+    play(game, territory(1))
+    assert DONE not in legal(game)
+    play(game, amount(2))
+    assert (game.phase, legal(game)) == ("FORTIFY_AMOUNT", {amount(1), ALL, DONE})
+    play(game, DONE)
+    assert game.troops[:2] == [3, 3]
+    assert game.phase == ("FORTIFY_FROM" if fortify == "free" else "DRAFT")
 
 
 def test_fortify_moves_are_capped_by_room():
-    twin = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1], max_troops=6)
-    play(twin, DONE, territory(0), territory(1))
-    assert legal(twin) == {ALL}
-    play(twin, ALL)
-    assert (twin.troops[:2], twin.turn) == ([5, 6], 1)
+    game = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1], max_troops=6)
+    play(game, DONE, territory(0), territory(1))
+    assert legal(game) == {ALL}
+    play(game, ALL)
+    assert (game.troops[:2], game.turn) == ([5, 6], 1)
 
 
 def test_a_card_is_drawn_after_a_capture_and_an_empty_deck_is_refilled():
-    twin = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1])
-    twin.captured, twin.deck, twin.discard, twin.shown = True, [], [0, WILD], {0, 3}
-    play(twin, DONE, chance=["card 0 wild"])
-    assert (twin.hands[0], twin.deck, twin.discard, twin.state()["shown"]) == ([WILD], [0], [], [3])
+    game = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1])
+    game.captured, game.deck, game.discard, game.shown = True, [], [0, WILD], {0, 3}
+    play(game, DONE, chance=["card 0 wild"])
+    assert (game.hands[0], game.deck, game.discard, game.state()["shown"]) == ([WILD], [0], [], [3])
 
 
 def test_no_card_is_drawn_from_nothing_nor_one_that_is_not_there():
-    twin = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1])
-    twin.captured, twin.deck, twin.discard = True, [], []
-    play(twin, DONE)
-    assert twin.hands[0] == []
-    twin = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1], hands=[[], [3]])
-    twin.captured = True
+    game = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1])
+    game.captured, game.deck, game.discard = True, [], []
+    play(game, DONE)
+    assert game.hands[0] == []
+    game = attacking([0, 0, 1, 1, 1, 2], [6, 5, 1, 1, 1, 1], hands=[[], [3]])
+    game.captured = True
     with pytest.raises(ChanceError, match="not in the deck"):
-        play(twin, DONE, chance=["card 0 Elm"])
+        play(game, DONE, chance=["card 0 Elm"])
 
 
 def test_a_round_ends_past_a_dead_starter():
-    twin = attacking([2, 2, 1, 1, 1, 2], [2] * 6, turn=2)
-    assert not twin.alive[0]
-    play(twin, DONE, DONE)
-    assert (twin.turn, twin.round) == (1, 2)
-    twin.draft_left, twin.phase = 0, "ATTACK"
-    play(twin, DONE, DONE)
-    assert (twin.turn, twin.round) == (2, 2)
+    game = attacking([2, 2, 1, 1, 1, 2], [2] * 6, turn=2)
+    assert not game.alive[0]
+    play(game, DONE, DONE)
+    assert (game.turn, game.round) == (1, 2)
+    game.draft_left, game.phase = 0, "ATTACK"
+    play(game, DONE, DONE)
+    assert (game.turn, game.round) == (2, 2)
 
 
 def test_truncation_and_shared_places():
     owner, troops = [0, 0, 1, 1, 2, 2], [2, 2, 3, 1, 4, 1]
-    twin = attacking(owner, troops, turn=2, max_rounds=1)
-    play(twin, DONE, DONE)
-    state = twin.state()
+    game = attacking(owner, troops, turn=2, max_rounds=1)
+    play(game, DONE, DONE)
+    state = game.state()
     assert (state["phase"], state["winner"], state["truncated"], state["round"]) == ("OVER", -1, True, 1)
     assert state["placement"] == [2, 2, 1]
     assert state["seat"] == -1 and state["turn"] == 2
 
 
 def test_standings_of_the_dead():
-    twin = attacking([0, 0, 0, 0, 3, 3], [1] * 6, num_players=4)
-    twin.fallen = [2, 1]
-    assert twin.standings() == [1, 3, 4, 2]
+    game = attacking([0, 0, 0, 0, 3, 3], [1] * 6, num_players=4)
+    game.fallen = [2, 1]
+    assert game.standings() == [1, 3, 4, 2]
 
 
 def test_illegal_actions_are_refused():
-    twin = attacking([0, 0, 0, 0, 1, 2], [1] * 6)
-    before = twin.state()
+    game = attacking([0, 0, 0, 0, 1, 2], [1] * 6)
+    before = game.state()
     with pytest.raises(ValueError, match="not legal in ATTACK"):
-        twin.step(twin.number[border(0, 5)])
-    assert twin.state() == before
+        game.step(game.number[border(0, 5)])
+    assert game.state() == before
 
 
 # ---- whole games
 
 
 class Dealer(Naive):
-    """The twin with chance of its own, for whole random games."""
+    """The game with chance of its own, for whole random games."""
 
     dice_box = random.Random(0)
 
@@ -896,31 +896,31 @@ class Dealer(Naive):
         super().do_reroll(face)
 
 
-def check(twin, all_cards):
+def check(game, all_cards):
     """What must hold in every state."""
-    state = twin.state()
+    state = game.state()
     cards = Counter(state["deck"] + state["discard"] + [c for hand in state["hands"] for c in hand])
     assert cards == all_cards
-    assert not twin.chance
+    assert not game.chance
     over = state["phase"] == "OVER"
-    assert bool(twin.legal()) != over
+    assert bool(game.legal()) != over
     assert over == bool(state["truncated"] or state["winner"] >= 0) == bool(state["placement"])
     if state["round"] >= 1:
         assert min(state["troops"]) >= 1
-        assert [seat in state["owner"] for seat in twin.seats] == state["alive"]
+        assert [seat in state["owner"] for seat in game.seats] == state["alive"]
         assert over or state["alive"][state["seat"]]
-        assert max(state["troops"]) <= (twin.rules.max_troops or naive.MOST_TROOPS)
+        assert max(state["troops"]) <= (game.rules.max_troops or naive.MOST_TROOPS)
         assert state["draft_left"] == 0 or state["phase"] in ("TRADE", "BONUS", "DRAFT", "DRAFT_AMOUNT")
 
 
 def test_a_territory_at_the_ceiling_takes_no_more_troops():
     most = naive.MOST_TROOPS
-    twin = position([0, 0, 0, 1, 1, 2], [most, most - 1, 4, 1, 1, 1])
-    assert twin.legal() == {twin.number[territory(1)], twin.number[territory(2)]}
-    play(twin, territory(1), ("amount", "all"))
-    assert twin.troops[1] == most
-    twin.add_to_draft(most)
-    assert twin.draft_left == most
+    game = position([0, 0, 0, 1, 1, 2], [most, most - 1, 4, 1, 1, 1])
+    assert game.legal() == {game.number[territory(1)], game.number[territory(2)]}
+    play(game, territory(1), ("amount", "all"))
+    assert game.troops[1] == most
+    game.add_to_draft(most)
+    assert game.draft_left == most
 
 
 EXPERT = {"set_values": "by_one", "fortify": "free", "max_troops": 12, "card_reroll": True, "commander": True}
@@ -946,11 +946,11 @@ def test_whole_random_games(name, seed):
     Dealer.dice_box = random.Random(seed + 100)
     initial = None if options.get("setup") == "chart" else 8
     game_rules = rules(**{"initial_troops": initial, "max_rounds": 15, **options})
-    twin = Dealer(game_rules, charted((5,) * 6), deque(["starter 0", *lines]))
+    game = Dealer(game_rules, charted((5,) * 6), deque(["starter 0", *lines]))
     phases = set()
-    while twin.phase != "OVER":
-        phases.add(twin.phase)
-        twin.step(chooser.choice(sorted(twin.legal())))
-        all_cards = Counter(twin.whole_deck()) - Counter(t for t in twin.headquarters if t >= 0)
-        check(twin, all_cards)
+    while game.phase != "OVER":
+        phases.add(game.phase)
+        game.step(chooser.choice(sorted(game.legal())))
+        all_cards = Counter(game.whole_deck()) - Counter(t for t in game.headquarters if t >= 0)
+        check(game, all_cards)
     assert {"DRAFT", "ATTACK"} <= phases

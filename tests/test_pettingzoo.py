@@ -621,14 +621,14 @@ def test_the_window_follows_the_game_and_closes(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
-@pytest.mark.parametrize("twin", [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_goes_on_by_itself(make: Callable[..., Any], twin: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("reference", [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_by_itself(make: Callable[..., Any], reference: Callable[[Any], Any]) -> None:
     env = make("classic", 3, attack="blitz", setup="random", max_rounds=20)
     env.reset(seed=8)
     start = Fighter(8)
     for _ in range(60):
         env.step(start(env))
-    other, before = twin(env), env.unwrapped.game.to_bytes()
+    other, before = reference(env), env.unwrapped.game.to_bytes()
     masks = [info["action_mask"] for info in other.infos.values()]
     assert not any(mask.flags.writeable for mask in masks if not mask.any())  # one for all who are not asked
     told = history(other, Fighter(9))
@@ -662,9 +662,9 @@ def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
     assert numba.typeof(env.game.records) == numba.typeof(game.records)
     assert (env.last()[0]["observation"] == game.observe(game.seat)).all()
     assert (env.last()[0]["action_mask"] == game.action_mask()).all()
-    for twin in (env.game.copy(), pickle.loads(pickle.dumps(env.game)), Game.from_bytes(env.game.to_bytes())):
-        assert twin == env.game == game
-        twin.step(int(twin.legal_actions()[0]))
+    for reference in (env.game.copy(), pickle.loads(pickle.dumps(env.game)), Game.from_bytes(env.game.to_bytes())):
+        assert reference == env.game == game
+        reference.step(int(reference.legal_actions()[0]))
         assert env.game == game
         assert env.game.actions == (action,)
 

@@ -15,7 +15,7 @@ from risk_env.agent import View
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MOST_TROOPS, Phase
 from risk_env.text.amounts import most_troops
-from tests import test_twin
+from tests import test_reference
 from tests.conftest import mode
 from tests.games import random_rules
 from tests.naive import Naive, fixed_value
@@ -42,7 +42,7 @@ from tests.positions import (
 
 pytestmark = pytest.mark.modes
 whole_games = pytest.mark.skipif(
-    mode() != "compiled", reason="long; tests/test_twin.py plays whole games in every mode"
+    mode() != "compiled", reason="long; tests/test_reference.py plays whole games in every mode"
 )
 
 LOTS = 200  # troops that always win
@@ -707,10 +707,10 @@ def test_5_2_fixed_sets_need_symbols():
 
 @whole_games
 @pytest.mark.parametrize("preset", ["world_domination", "classic", "two_player", "capital", "secret_mission"])
-def test_5_2_games_with_fixed_sets_agree_with_the_slow_twin(preset, monkeypatch):
-    monkeypatch.setattr(test_twin, "random_rules", partial(random_rules, set_values="fixed"))
+def test_5_2_games_with_fixed_sets_agree_with_the_slow_reference(preset, monkeypatch):
+    monkeypatch.setattr(test_reference, "random_rules", partial(random_rules, set_values="fixed"))
     for seed in range(4):
-        test_twin.compare(preset, seed)
+        test_reference.compare(preset, seed)
 
 
 def test_5_3_with_five_cards_a_set_must_be_traded():
@@ -1452,38 +1452,38 @@ def perft(game, depth):
     return total
 
 
-def naive_perft(twin, depth):
-    """The same by the slow twin."""
-    actions = twin.legal()
+def naive_perft(reference, depth):
+    """The same by the reference implementation."""
+    actions = reference.legal()
     if depth == 1:
         return len(actions)
     total = 0
     for action in actions:
-        other = deepcopy(twin)
+        other = deepcopy(reference)
         other.step(action)
         total += naive_perft(other, depth - 1)
     return total
 
 
-def twin_of(game):
-    """The slow twin in the same position; only what these positions need."""
+def reference_of(game):
+    """The reference implementation in the same position; only what these positions need."""
     chance = deque(["starter 0", "deal 0 0 1 1 2 2"] if game.rules.setup == "deal" else ["starter 0"])
-    twin = Naive(game.rules, game.board, chance)
+    reference = Naive(game.rules, game.board, chance)
     record = game.record
-    twin.phase, twin.turn, twin.round = game.phase.name, game.turn, game.round
-    twin.owner, twin.troops = game.owner.tolist(), game.troops.tolist()
-    twin.to_place = record.to_place[: game.num_players].tolist()
+    reference.phase, reference.turn, reference.round = game.phase.name, game.turn, game.round
+    reference.owner, reference.troops = game.owner.tolist(), game.troops.tolist()
+    reference.to_place = record.to_place[: game.num_players].tolist()
     names = [*game.board.territories, "wild"]
-    twin.hands = [[names.index(card) for card in game.hand(seat)] for seat in range(game.num_players)]
-    twin.deck = [card for card in twin.deck if not any(card in hand for hand in twin.hands)]
-    twin.draft_left, twin.moves_left = int(record.draft_left), int(record.moves_left)
-    twin.cards_at_start = len(twin.hands[game.turn])
-    twin.held_at_start = set(twin.own(game.turn))
-    return twin
+    reference.hands = [[names.index(card) for card in game.hand(seat)] for seat in range(game.num_players)]
+    reference.deck = [card for card in reference.deck if not any(card in hand for hand in reference.hands)]
+    reference.draft_left, reference.moves_left = int(record.draft_left), int(record.moves_left)
+    reference.cards_at_start = len(reference.hands[game.turn])
+    reference.held_at_start = set(reference.own(game.turn))
+    return reference
 
 
 WOODS = ("Ash 3, Birch 2, Cedar 2", "Dune 4, Ember 1", "Flint 5")
-# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the slow twin as well; and counted by hand:
+# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the reference implementation as well; and counted by hand:
 # claim    6, 6 x 5, 6 x 5 x 4 free territories
 # draft    3 places; 3 x 5 amounts of five troops; each of the 15 leaves 3 places, or (all placed) 2 attacks and done
 # attack   2 and done; one die each, 3 sources and done; 1 and 2 answers, 3 x 2 targets, 2 places of the next draft
@@ -1505,6 +1505,6 @@ def test_numbers_of_legal_actions_to_depth_three(name):
         game = tiny(*armies, ask_forced=True, **lines)
     else:
         game = Game(Rules.preset("classic", initial_troops=6), "tiny", seed=1, ask_forced=True)
-    twin = twin_of(game)
-    assert [perft(game, depth) for depth in (1, 2, 3)] == [naive_perft(twin, depth) for depth in (1, 2, 3)]
+    reference = reference_of(game)
+    assert [perft(game, depth) for depth in (1, 2, 3)] == [naive_perft(reference, depth) for depth in (1, 2, 3)]
     assert tuple(perft(game, depth) for depth in (1, 2, 3)) == counts

@@ -34,7 +34,7 @@ from tests.positions import (
 
 pytestmark = pytest.mark.modes
 whole_games = pytest.mark.skipif(
-    mode() != "compiled", reason="long; tests/test_twin.py plays whole games in every mode"
+    mode() != "compiled", reason="long; tests/test_reference.py plays whole games in every mode"
 )
 
 CITIES = [CLASSIC.territories[t] for t in CLASSIC.basic_training_cities]

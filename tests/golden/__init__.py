@@ -74,13 +74,13 @@ def golden_text(preset: str) -> str:
 
 
 def load_digests() -> dict[str, Any]:
-    """Digests of the random games of `tests/test_twin.py`, by preset."""
+    """Digests of the random games of `tests/test_reference.py`, by preset."""
     return json.loads(DIGESTS.read_text(encoding="utf-8"))
 
 
 def write_all() -> None:
     """Write every golden file again."""
-    from tests.test_twin import MODE_ACTIONS, MODE_GAMES, MODE_SEED, compare
+    from tests.test_reference import MODE_ACTIONS, MODE_GAMES, MODE_SEED, compare
 
     digests = {}
     for preset in presets():

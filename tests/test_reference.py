@@ -1,4 +1,4 @@
-"""The core against its slow twin `tests/naive.py`: legal actions and state after every action."""
+"""The core against its reference implementation `tests/naive.py`: legal actions and state after every action."""
 
 import hashlib
 import random
@@ -38,31 +38,31 @@ def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rule
 
 
 def compare(preset: str, seed: int, most: int | None = None, map_name: str | None = None) -> bytes:
-    """Play a random game on core and twin at once; the digest of the core's bytes after every action."""
+    """Play a random game on core and reference at once; the digest of the core's bytes after every action."""
     rules, board, temper, length = draw_game(preset, seed, map_name)
     chance: deque[str] = deque()
     digest = hashlib.sha256()
-    twin: Naive | None = None
+    reference: Naive | None = None
     last = -1
     for games, records, lines, legal, action in play(rules, board, seed, temper, most or length):
         chance.extend(lines)
-        if twin is None:
-            twin = Naive(rules, board, chance)
+        if reference is None:
+            reference = Naive(rules, board, chance)
         else:
-            twin.step(last)
+            reference.step(last)
         where = f"{preset} seed {seed}, {rules}"
-        assert not chance, f"the twin needed less chance: {list(chance)} left ({where})"
-        assert set(legal) == twin.legal(), where
-        assert differences(state_of(games[0], rules, records, board), twin.state()) == {}, where
+        assert not chance, f"the reference needed less chance: {list(chance)} left ({where})"
+        assert set(legal) == reference.legal(), where
+        assert differences(state_of(games[0], rules, records, board), reference.state()) == {}, where
         digest.update(games.tobytes())
         last = action
     return digest.digest()
 
 
-def differences(core: dict[str, Any], twin: dict[str, Any]) -> dict[str, Any]:
-    """Where two states differ: (core's, twin's) by key."""
-    assert core.keys() == twin.keys()
-    return {key: (core[key], twin[key]) for key in core if core[key] != twin[key]}
+def differences(core: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
+    """Where two states differ: (core's, reference's) by key."""
+    assert core.keys() == reference.keys()
+    return {key: (core[key], reference[key]) for key in core if core[key] != reference[key]}
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
