@@ -35,16 +35,16 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.jobs import play_and_return
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import Chunk
-from risk_agents.tournament.store import Store
 from risk_agents.workers import ProcessExecutor, RayExecutor, WorkExecutor, in_order, open_executor
 from risk_env.board.rules import Rules
 from risk_training import ppo
 from risk_training.actors import Actors
 from risk_training.cli import config_path
 from risk_training.config import read_config
-from risk_training.rollouts import Rollout
+from risk_training.rollout_steps import Rollout
 
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
 SEATS = 6

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from risk_agents.registry import play_game  # noqa: E402
-from risk_agents.rollouts import chances_by_play  # noqa: E402
+from risk_agents.win_chances import chances_by_play  # noqa: E402
 from risk_env import Game, Rules, load_map  # noqa: E402
 from risk_env.core.types import Phase  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E402

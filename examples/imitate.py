@@ -18,7 +18,7 @@ from risk_agents.dataset import read_decisions
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema
-from risk_training.network import Network, action_logprobs
+from risk_training.torch_network import Network, action_logprobs
 
 EPOCHS, BATCH, WIDTH, LOCAL = 2, 1024, 128, 32
 LEARNING_RATE = 2e-3

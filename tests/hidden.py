@@ -20,9 +20,9 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
 from risk_agents.protocol import Answers
 from risk_agents.registry import HUMAN
+from risk_agents.web.browser_table import Feed, Setting, Table
+from risk_agents.web.game_store import GameStore
 from risk_agents.web.lobby import Lobby
-from risk_agents.web.store import GameStore
-from risk_agents.web.table import Feed, Setting, Table
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
@@ -122,7 +122,7 @@ class Onlooker:
 
         Hidden facts are drawn with the same random numbers.
         """
-        with patch("risk_agents.web.table.secrets.randbits", return_value=7):
+        with patch("risk_agents.web.browser_table.secrets.randbits", return_value=7):
             try:
                 return self.table.moment(self.looker, len(self.table.frames[self.looker]) - 1).to_text()
             except Refused as error:

@@ -18,7 +18,7 @@ from contextlib import closing
 from pathlib import Path
 
 from risk_agents.tournament.cli import main as tournament
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ",".join(f"{ROOT / 'tests' / 'players.py'}:{name}" for name in ("FIRST", "BOLD", "LAZY"))

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from websockets.asyncio.client import connect
 
-from risk_agents.web.table import PACE
+from risk_agents.web.browser_table import PACE
 
 BOTS = ("grower", "breaker", "hunter", "attacker", "planner", "beam")
 RULES = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_rounds": 300}

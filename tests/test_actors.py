@@ -19,8 +19,8 @@ from risk_training.actors import Actors
 from risk_training.config import AUTO, BFLOAT16, FLOAT32
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.legal_actions import LegalActions
-from risk_training.network import Network
 from risk_training.run import load_checkpoint
+from risk_training.torch_network import Network
 from tests.test_run import PPO, TABLE_VALUES, TACTICIANS, VALUES, Killed, one_thread, untimed
 
 __all__ = ["one_thread"]  # a fixture of all tests here

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from risk_agents.web import analysis, analyst
+from risk_agents.web import analysis_board, analyst
 from risk_agents.web.analyst import Analyst
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
@@ -86,7 +86,7 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
     monkeypatch.setattr(analyst, "LIMIT", 300.0)
     with client(tmp_path) as found:
         chances = posted(found, CHANCES, {"position": TEXT})
-        assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis.GAMES
+        assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis_board.GAMES
         assert "agent='cmd:true' must be one of" in refused(found, PLANS, {"position": TEXT, "agent": "cmd:true"})
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)
         assert "no answer within" in refused(found, CHANCES, {"position": TEXT})
@@ -95,7 +95,7 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
 
 
 def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Path) -> None:
-    monkeypatch.setattr(analysis, "MOST_WAITING", 0)
+    monkeypatch.setattr(analysis_board, "MOST_WAITING", 0)
     with client(tmp_path) as found:
         assert "the server is busy" in refused(found, NODE, {"position": TEXT})
 
@@ -198,17 +198,17 @@ def test_every_question_is_answered_by_mouse_and_by_keyboard(browser: Any, tmp_p
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")
         for phase, text in questions(preset).items():
-            page.evaluate("text => analysis.open(text, [])", text)
-            assert page.evaluate("analysis.node.question.phase") == phase.name
+            page.evaluate("text => analysis_board.open(text, [])", text)
+            assert page.evaluate("analysis_board.node.question.phase") == phase.name
             for answer in (by_mouse, by_keyboard):
-                page.evaluate("analysis.show(analysis.root)")
+                page.evaluate("analysis_board.show(analysis_board.root)")
                 answer(page)
-                page.wait_for_function("() => Boolean(analysis.node.parent)")
+                page.wait_for_function("() => Boolean(analysis_board.node.parent)")
 
 
 def by_mouse(page: Any) -> None:
     """Click on the board where that answers; else draw a slider, or press a button."""
-    kinds = page.evaluate("analysis.node.question.legal.map(({kind, places}) => [kind, ...places])")
+    kinds = page.evaluate("analysis_board.node.question.legal.map(({kind, places}) => [kind, ...places])")
     board = next((places for kind, *places in kinds if kind in ("territory", "attack")), None)
     if board is not None:
         for t in board:
@@ -236,18 +236,22 @@ def test_any_number_of_troops_is_moved_by_one_answer(browser: Any, tmp_path: Pat
     text = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace("phase: attack", "phase: draft\ndraft left: 40")
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")
-        page.evaluate("text => analysis.open(text, [])", text)
+        page.evaluate("text => analysis_board.open(text, [])", text)
         page.locator('.area[data-territory="0"]').dispatch_event("click")
         page.wait_for_selector("#amount")
         page.keyboard.type("37")
         page.keyboard.press("Enter")
-        page.wait_for_function("() => analysis.node.state.draft_left === 3 && analysis.node.question.phase === 'DRAFT'")
-        assert page.evaluate("analysis.node.state.troops[0]") == 97
+        page.wait_for_function(
+            "() => analysis_board.node.state.draft_left === 3 && analysis_board.node.question.phase === 'DRAFT'"
+        )
+        assert page.evaluate("analysis_board.node.state.troops[0]") == 97
         moving = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace(
             "attack\n", "fortify_amount\nsource: Ash\ntarget: Birch\n"
         )
-        page.evaluate("text => analysis.open(text, [])", moving)
+        page.evaluate("text => analysis_board.open(text, [])", moving)
         page.wait_for_selector("#amount")
         page.keyboard.type("37")  # 30, 6, 1 and done
         page.keyboard.press("Enter")
-        page.wait_for_function("() => analysis.node.state.troops[1] === 39 && analysis.node.state.turn === 1")
+        page.wait_for_function(
+            "() => analysis_board.node.state.troops[1] === 39 && analysis_board.node.state.turn === 1"
+        )

@@ -27,7 +27,7 @@ from risk_agents.tournament import host, jobs
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.host import AgentServer, Host
 from risk_agents.tournament.loading import make_config
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase

@@ -12,7 +12,7 @@ import pytest
 
 from risk_agents.program import Program, ProgramFault
 from risk_agents.tournament.results import FORFEIT
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_agents.web.analyst import Analyst
 from risk_agents.workers.processes import ProcessExecutor
 from risk_env import compiling

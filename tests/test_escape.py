@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from risk_agents.agent_list import labelled
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.loading import make_config
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.text.escape import LABEL_LETTERS, for_csv, for_figure, for_html, for_terminal, is_label, label

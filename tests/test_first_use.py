@@ -14,7 +14,7 @@ from risk_agents.dataset.recorder import RecordingSpec, record
 from risk_agents.human.terminal import Terminal
 from risk_agents.learned import duelist
 from risk_agents.mcp import games as mcp_games
-from risk_agents.play.table import Table
+from risk_agents.play.terminal_table import Table
 from risk_agents.search import judges, marshal, tactician
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool

@@ -21,10 +21,10 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from risk_agents.serving import connections, hosts, rates
-from risk_agents.web import analyst, app, lobby, store, table
+from risk_agents.web import analyst, app, browser_table, game_store, lobby
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
-from risk_agents.web.store import GameStore, NotKept
+from risk_agents.web.game_store import GameStore, NotKept
 from risk_agents.web.work import Refused
 from risk_env import Game
 from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
@@ -224,10 +224,10 @@ def test_frames_come_in_pieces() -> None:
     many = ["x" * 100] * 5000
     sent, pieces = 0, []
     while sent < len(many):
-        pieces.append(table.next_frames(many, sent))
+        pieces.append(browser_table.next_frames(many, sent))
         sent += len(pieces[-1])
-    assert sent == len(many) and all(sum(map(len, piece)) <= table.PIECE for piece in pieces)
-    assert table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6] and table.next_frames([], 0) == []
+    assert sent == len(many) and all(sum(map(len, piece)) <= browser_table.PIECE for piece in pieces)
+    assert browser_table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6] and browser_table.next_frames([], 0) == []
 
 
 # ------------------------------------------------------------------------------------------------ games
@@ -248,7 +248,7 @@ def test_armies_that_are_absurd_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_game_that_grows_too_long_is_stopped(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(table, "MOST_BYTES", 3000)
+    monkeypatch.setattr(browser_table, "MOST_BYTES", 3000)
     with client(tmp_path) as found:
         begin = begun(found, **BOTS)
         found.lobby.tables[begin["game"]].set_pace(0)
@@ -331,7 +331,7 @@ def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, mon
 
 
 def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(table, "AGAIN", 0.05)
+    monkeypatch.setattr(browser_table, "AGAIN", 0.05)
     with client(tmp_path) as found:
         begin = begun(found)
         playing = found.lobby.tables[begin["game"]]
@@ -390,7 +390,7 @@ def test_a_closed_game_keeps_nothing_more(tmp_path: Path) -> None:
 
 
 def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(store, "MOST_BYTES", 1)
+    monkeypatch.setattr(game_store, "MOST_BYTES", 1)
     with client(tmp_path) as found:
         assert "more than 1 bytes" in refused(found, "/api/games", WISH)
 

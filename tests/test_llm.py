@@ -28,7 +28,7 @@ from risk_agents.registry import play_game
 from risk_agents.tournament.cli import main
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.model_notes import are_notes
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import Phase
 from tests.fake_endpoint import ENCODINGS, FakeEndpoint

@@ -18,7 +18,7 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import own_lines
 from risk_agents.human.terminal import Terminal
 from risk_agents.play import cli
-from risk_agents.play.table import Leave, Table
+from risk_agents.play.terminal_table import Leave, Table
 from risk_agents.tournament.loading import make_config
 from risk_env.agent import Agent, View
 from risk_env.board.maps import load_map

@@ -23,7 +23,7 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_training.network import ILLEGAL, Network
+from risk_training.torch_network import ILLEGAL, Network
 
 BOARD = load_map("classic")
 GAMES = [

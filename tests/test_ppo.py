@@ -18,7 +18,7 @@ from risk_env.board.tables import tables
 from risk_training.config import EvaluationSettings
 from risk_training.league import LeagueSettings
 from risk_training.ppo import Config, Trainer, advantages
-from risk_training.rollouts import CONTINUES, TERMINATED, TRUNCATED, Rollout
+from risk_training.rollout_steps import CONTINUES, TERMINATED, TRUNCATED, Rollout
 from risk_training.selfplay import potential
 from risk_training.win_rate import WinRate, win_rate_by
 

@@ -15,10 +15,10 @@ from risk_agents.game_files import save_game
 from risk_agents.registry import play_game
 from risk_agents.replay import main as replay
 from risk_agents.replay import moments
-from risk_agents.rollouts import chances_by_play, shares
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.replays import parse_selection, selected
 from risk_agents.tournament.results import GameResult
+from risk_agents.win_chances import chances_by_play, shares
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.cards import FORCED_HAND
 from risk_env.render import draw_rgb, scene_of

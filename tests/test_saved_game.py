@@ -9,7 +9,7 @@ import pytest
 
 from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.replay import replayed_games
-from risk_agents.web.table import Setting
+from risk_agents.web.browser_table import Setting
 from risk_env import Game, Match, Rules, SavedGame, SavedGameError, load_map
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)

@@ -66,7 +66,7 @@ def test_what_a_bot_prints_decides_no_game(streams: str, locale: dict[str, str],
     options = f"--players 2 --games 2 --max-rounds 1 --out {out}"
     found = shell(f"-m risk_env tournament --agents {agents} {options} {streams}", **locale)
     assert found.returncode == 0, found.stderr
-    from risk_agents.tournament.store import Store
+    from risk_agents.tournament.results_store import Store
 
     store = Store.open(out)
     assert [result.forfeit_reason for result in store.results()] == ["", ""]

@@ -23,7 +23,6 @@ from risk_agents.agent_list import split_agents
 from risk_agents.replay import main as replay
 from risk_agents.replay import replayed_games
 from risk_agents.tournament import sprt
-from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
@@ -45,10 +44,11 @@ from risk_agents.tournament.results import (
     opening_of,
     winner_of_forfeit,
 )
+from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import Cutter, duel_pairings, pairings
-from risk_agents.tournament.store import Store, StoreError
+from risk_agents.tournament.summary import summarise
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.game import Game

@@ -19,9 +19,9 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from risk_agents.game_files import save_game
+from risk_agents.web.browser_table import Setting
 from risk_agents.web.cli import main as serve
-from risk_agents.web.store import GameStore
-from risk_agents.web.table import Setting
+from risk_agents.web.game_store import GameStore
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations

@@ -10,7 +10,7 @@ from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.records import write_records
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_agents.whole_file import new_file, new_folder, whole_file
 from risk_env import Game, Rules
 from risk_env.saved_game import SavedGame

@@ -21,8 +21,8 @@ import pytest
 from risk_agents.tournament import running
 from risk_agents.tournament.columns import COLUMNS
 from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.store import Store
 from risk_agents.workers import (
     InProcess,
     ProcessExecutor,

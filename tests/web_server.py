@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 from risk_agents.serving.connections import make_server
 from risk_agents.web import app as web
+from risk_agents.web.browser_table import PREPARING
+from risk_agents.web.game_store import GameStore
 from risk_agents.web.lobby import Lobby
-from risk_agents.web.store import GameStore
-from risk_agents.web.table import PREPARING
 
 HERE = {"origin": "http://testserver"}
 WISH = {"preset": "classic", "map": "tiny", "players": ["human", "human"], "options": {"setup": "random"}}

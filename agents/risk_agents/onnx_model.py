@@ -12,9 +12,9 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+from risk_agents.learned.compiled_network import BORDER, HEADS, Network
 from risk_agents.learned.features import FeatureSpec
 from risk_agents.learned.layout import NEIGHBOUR_SCALE
-from risk_agents.learned.network import BORDER, HEADS, Network
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.trained import TrainedFile
 from risk_agents.search.beam_value import BeamValueFile

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from risk_agents.game_files import read_games
-from risk_agents.rollouts import chances_by_play
 from risk_agents.tournament.records import check_result
 from risk_agents.whole_file import whole_file
+from risk_agents.win_chances import chances_by_play
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from risk_agents.sandbox import LEVELS
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from tests.bad_bots.contest import BAD_BOTS, Contest
 
 

@@ -15,8 +15,8 @@ from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.jobs import close_pools, play
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results import FORFEIT, GameResult
+from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.schedule import Pairing
-from risk_agents.tournament.store import Store
 from risk_env.board.rules import Rules
 from risk_env.players import FAULTS
 

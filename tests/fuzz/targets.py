@@ -354,8 +354,8 @@ def wishes() -> list[dict[str, Any]]:
 @functools.cache
 def lobby() -> Any:
     """Return the games of a server, without a file."""
+    from risk_agents.web.game_store import GameStore
     from risk_agents.web.lobby import Lobby
-    from risk_agents.web.store import GameStore
 
     return Lobby(GameStore(":memory:"))
 
@@ -365,7 +365,7 @@ def read_a_wish(data: bytes) -> None:
 
     The second table is made from the stored setting, as after a restart of the server.
     """
-    from risk_agents.web.table import Setting, Table
+    from risk_agents.web.browser_table import Setting, Table
 
     setting = lobby()._setting(json.loads(data))
     Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None)
@@ -404,7 +404,7 @@ def read_a_message(data: bytes) -> None:
     from starlette.websockets import WebSocketDisconnect
 
     from risk_agents.web.app import Pages, _listen
-    from risk_agents.web.table import Table
+    from risk_agents.web.browser_table import Table
 
     text = data.decode(errors="replace")
     asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
@@ -466,9 +466,9 @@ def read_a_request(data: bytes) -> None:
 @functools.cache
 def store_file() -> bytes:
     """Return a file with some games of the page."""
+    from risk_agents.web.browser_table import Setting
+    from risk_agents.web.game_store import GameStore
     from risk_agents.web.lobby import Lobby
-    from risk_agents.web.store import GameStore
-    from risk_agents.web.table import Setting
     from risk_env.saved_game import SavedGame
 
     path = folder() / "games.sqlite"
@@ -483,8 +483,8 @@ def store_file() -> bytes:
 
 def read_a_store(data: bytes) -> None:
     """Read a file of games: the lobby lists the file, and each game is opened."""
+    from risk_agents.web.game_store import GameStore
     from risk_agents.web.lobby import Lobby
-    from risk_agents.web.store import GameStore
 
     kept = Lobby(GameStore(written("changed.sqlite", data)))
     try:

@@ -22,9 +22,9 @@ from risk_env.board.maps import load_map
 from risk_env.bounded_io import shortened
 from risk_training.declared import Declared, Exactly, ListOf, OrNone, TableOf, Whole
 from risk_training.league import snapshot_name
-from risk_training.network import Network
-from risk_training.rollouts import Rollout
+from risk_training.rollout_steps import Rollout
 from risk_training.selfplay import SelfPlay, SelfPlaySettings, game_metrics
+from risk_training.torch_network import Network
 
 State = dict[str, Any]
 Weights = Mapping[str, Array]

@@ -28,10 +28,10 @@ from risk_env.core.types import MAX_SEATS
 from risk_training.actors import Actors
 from risk_training.config import MOST_BATCH, MOST_STEPS, RATES, EvaluationSettings, setting
 from risk_training.declared import Declared
-from risk_training.network import Network
-from risk_training.rollouts import CONTINUES, TRUNCATED, Rollout
+from risk_training.rollout_steps import CONTINUES, TRUNCATED, Rollout
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.selfplay import SelfPlay, SelfPlaySettings
+from risk_training.torch_network import Network
 
 Tensor = torch.Tensor
 

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from risk_agents.learned.network import Network, compiled_network
+from risk_agents.learned.compiled_network import Network, compiled_network
 from risk_agents.learned.policy import answer_lanes
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
@@ -62,7 +62,7 @@ def untrained_copy(policy: Any) -> Any:
 
 
 class CompiledSlot(SnapshotSlot):
-    """The same for `BoardPolicy`, whose network plays compiled (`risk_agents.learned.network`)."""
+    """The same for `BoardPolicy`, whose network plays compiled (`risk_agents.learned.compiled_network`)."""
 
     def __init__(self, number: int) -> None:
         super().__init__()

@@ -14,7 +14,7 @@ from risk_agents.learned.layout import Layout
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 from risk_env.core.observe import MOST_CODE
-from risk_training.network import Network, action_logprobs, sample_actions
+from risk_training.torch_network import Network, action_logprobs, sample_actions
 
 Masks = np.ndarray | torch.Tensor | None
 
@@ -65,7 +65,7 @@ def as_codes(observations: Any) -> Any:
 class BoardPolicy(MaskableActorCriticPolicy):
     """A policy with a trunk over the whole board, and local heads for territories, borders and cards.
 
-    `risk_training.network` documents the network. The policy takes flat observations. Probabilities are
+    `risk_training.torch_network` documents the network. The policy takes flat observations. Probabilities are
     computed without torch.distributions, which would take more time than everything else. `rules` is the
     result of `Rules.to_dict`, and `map_source` an argument of `load_map`.
     """

@@ -5,9 +5,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.learned.compiled_network import Network, answer, answer_all, compiled_network, workspace
 from risk_agents.learned.features import checked_codes
 from risk_agents.learned.layout import Layout
-from risk_agents.learned.network import Network, answer, answer_all, compiled_network, workspace
 from risk_agents.learned.schema import unfamiliar_phases
 from risk_agents.learned.trained import POLICY, TrainedFile
 from risk_agents.scripted.board_sense import draw_word, last_legal

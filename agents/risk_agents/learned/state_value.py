@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_agents.learned.compiled_network import add_product, layer
 from risk_agents.learned.layout import scaled_counts
-from risk_agents.learned.network import add_product, layer
 from risk_agents.learned.schema import Schema, differences, schema_of
 from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board

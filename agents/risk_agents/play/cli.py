@@ -13,7 +13,7 @@ from pathlib import Path
 from risk_agents.agent_list import labelled, split_agents
 from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
-from risk_agents.play.table import Leave, Table
+from risk_agents.play.terminal_table import Leave, Table
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
 from risk_env.board.maps import load_map

@@ -23,7 +23,6 @@ from risk_agents.registry import SPECS, check_programs
 from risk_agents.rules_arguments import MAP, NAMES, OPTIONS, PRESET, add_rules_arguments, rules_of
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
-from risk_agents.tournament.analysis import summarise
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
 from risk_agents.tournament.jobs import close_pools
@@ -31,8 +30,9 @@ from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_c
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
+from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.store import Store, StoreError
+from risk_agents.tournament.summary import summarise
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules

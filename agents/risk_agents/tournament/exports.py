@@ -11,13 +11,13 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from risk_agents.tournament.analysis import AgentSummary, Estimate, Summary
 from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import HEADING, model_rows
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
+from risk_agents.tournament.summary import AgentSummary, Estimate, Summary
 from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_csv, for_terminal
 

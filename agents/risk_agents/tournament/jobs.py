@@ -9,9 +9,9 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.loading import compiled_bot
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.schedule import Chunk
-from risk_agents.tournament.store import Store
 from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 

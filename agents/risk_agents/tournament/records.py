@@ -6,7 +6,7 @@ from typing import Any
 
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, TRUNCATED, WON, GameResult
-from risk_agents.tournament.store import Store
+from risk_agents.tournament.results_store import Store
 from risk_agents.whole_file import whole_file
 from risk_env.board.tables import tables
 from risk_env.bounded_io import shortened

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from risk_agents.tournament.analysis import Summary
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
+from risk_agents.tournament.summary import Summary
 from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_figure, for_html
 

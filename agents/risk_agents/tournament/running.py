@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from risk_agents.tournament.jobs import begin_job, close_pools, play, play_and_return, play_and_store
+from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.schedule import Chunk, Cutter
-from risk_agents.tournament.store import Store
 from risk_agents.workers import ProcessExecutor, WorkExecutor, WorkInProgress
 from risk_agents.workers.executor import PULSE, WorkLostError
 

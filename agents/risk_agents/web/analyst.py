@@ -18,8 +18,8 @@ from typing import Any
 from risk_agents.explanation import Explaining
 from risk_agents.program import Program, ProgramFault, python_command, serve_lines
 from risk_agents.registry import make
-from risk_agents.rollouts import chances_by_play
-from risk_agents.web.table import position_of
+from risk_agents.web.browser_table import position_of
+from risk_agents.win_chances import chances_by_play
 from risk_env import bots
 from risk_env.board.rules import Rules
 from risk_env.game import Game

@@ -20,9 +20,9 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
-from risk_agents.web.analysis import Analysis, checked_wish
+from risk_agents.web.analysis_board import Analysis, checked_wish
+from risk_agents.web.browser_table import Feed, Table
 from risk_agents.web.lobby import MOST_GAMES, Lobby
-from risk_agents.web.table import Feed, Table
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols

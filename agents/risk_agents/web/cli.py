@@ -23,8 +23,8 @@ def main(argv: Sequence[str]) -> None:
     """Serve the page until Ctrl-C."""
     from risk_agents.serving import connections, hosts
     from risk_agents.web.app import LONGEST_MESSAGE, make_app
+    from risk_agents.web.game_store import GameStore
     from risk_agents.web.lobby import Lobby
-    from risk_agents.web.store import GameStore
 
     arguments = _parser().parse_args(argv)
     host, port = arguments.host, arguments.port

@@ -12,8 +12,8 @@ from typing import Any
 
 from risk_agents.registry import HUMAN
 from risk_agents.rules_arguments import MAP, PRESET
-from risk_agents.web.store import GameStore
-from risk_agents.web.table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
+from risk_agents.web.browser_table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
+from risk_agents.web.game_store import GameStore
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import map_names

@@ -1,6 +1,6 @@
 """The network of the policies in PyTorch, for training.
 
-`risk_agents.learned.network` is the same network, compiled.
+`risk_agents.learned.compiled_network` is the same network, compiled.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 import torch
 from torch import nn
 
+from risk_agents.learned.compiled_network import HEADS
 from risk_agents.learned.features import checked_codes, encode, feature_spec
 from risk_agents.learned.layout import Layout, has_bias
-from risk_agents.learned.network import HEADS
 from risk_env.arrays import Array
 from risk_training.action_heads import Inputs, action_logits, heads_of
 from risk_training.devices import NamedWeights

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from risk_agents.web.analyst import Analyst
-from risk_agents.web.table import amount_words, position_of, question_of
+from risk_agents.web.browser_table import amount_words, position_of, question_of
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY

@@ -14,7 +14,7 @@ from itertools import accumulate
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
-from risk_agents.web.store import NotKept
+from risk_agents.web.game_store import NotKept
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.core.odds import win_probability
