@@ -1,8 +1,8 @@
 """Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the profile
-"fast", except that territories are claimed with three and six players. The number of games is doubled until they take
-long enough; compiling is not timed.
+Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the
+profile "fast", except that territories are claimed with three and six players. The number of games is doubled
+until they take long enough; compiling is not timed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
     )
@@ -53,7 +55,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def measure(bot: str, players: int, seconds: float) -> Row:
     """Return games a second of a bot against itself, and the mean length of the games."""
-    rules, board = Rules.preset("classic", players, profile="fast", setup=SETUPS[players]), load_map("classic")
+    rules, board = (
+        Rules.preset("classic", players, profile="fast", setup=SETUPS[players]),
+        load_map("classic"),
+    )
     games, spent = FIRST_GAMES, 0.0
     arena.play(rules, board, [bot] * players, 1)
     while spent < seconds:
@@ -75,7 +80,11 @@ def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     columns = ("bot", "players", "games/s", "rounds a game", "decisions a game")
     rows = [
-        (row["bot"], row["players"], *(f"{row[name]:,.4g}" for name in ("games_per_second", "rounds", "decisions")))
+        (
+            row["bot"],
+            row["players"],
+            *(f"{row[name]:,.4g}" for name in ("games_per_second", "rounds", "decisions")),
+        )
         for row in record["rows"]
     ]
     text = "Whole games of compiled bots against themselves, preset classic, one core, in processor time."

@@ -16,7 +16,12 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 SEED = 0
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
+OPTIONS: dict[str, Any] = {
+    "setup": "random",
+    "attack": "choice",
+    "defender_dice": "choice",
+    "max_rounds": 100,
+}
 FIRST = ("classic", 3)
 SECOND = ("command_room", 4)  # another preset, another deck, another number of players
 
@@ -62,7 +67,9 @@ def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
     """
     with tempfile.TemporaryDirectory() as folder:
         empty = run(Path(folder) if cold else None)
-        warm = min((run(Path(folder) if cold else None) for _ in range(warm_runs)), key=lambda found: found["first"])
+        warm = min(
+            (run(Path(folder) if cold else None) for _ in range(warm_runs)), key=lambda found: found["first"]
+        )
     return {
         "game": f"{FIRST[0]}, {FIRST[1]} players, {warm['decisions']:,} random decisions",
         "then": f"{SECOND[0]}, {SECOND[1]} players",
@@ -80,7 +87,9 @@ def run(cache: Path | None) -> dict[str, Any]:
     """
     kept = {} if cache is None else {"RISK_ENV_CACHE_DIR": str(cache)}
     command = [sys.executable, "-m", "benchmarks.first_use"]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **kept}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **kept}, capture_output=True, text=True, check=True
+    )
     return json.loads(done.stdout)
 
 

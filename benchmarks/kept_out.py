@@ -20,7 +20,9 @@ def beam_with(name: str, players: int, changed: dict[int, float]) -> CompiledBot
     for place, weight in changed.items():
         weights[0, place] = weight
 
-    def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+    def choose(
+        games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any
+    ) -> None:
         beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)
 
     return CompiledBot(name, beam.BOT.version, choose, beam.MEMORY)
@@ -31,7 +33,9 @@ def other_beams(players: int) -> tuple[CompiledBot, ...]:
     bold = beam_with("beam, bold", players, {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4})
     careful = beam_with("beam, careful", players, {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4})
     richer = beam_with("beam, for income", players, {evaluation.INCOME: 4.0, evaluation.PROGRESS: 0.7})
-    deniers = beam_with("beam, against income", players, {evaluation.THEIR_INCOME: 4.0, evaluation.SHARPNESS: 1.4})
+    deniers = beam_with(
+        "beam, against income", players, {evaluation.THEIR_INCOME: 4.0, evaluation.SHARPNESS: 1.4}
+    )
     return bold, careful, richer, deniers
 
 

@@ -25,7 +25,12 @@ PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
 LANES_SPREAD = 256  # number of stages of a game; further lanes repeat them with other random numbers
 WARM_UP = 20  # steps before the clock starts
 PAIRS = 10  # of short windows with one and with two threads, in the time of one usual window of each
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
+OPTIONS: dict[str, Any] = {
+    "setup": "random",
+    "attack": "choice",
+    "defender_dice": "choice",
+    "max_rounds": 100,
+}
 
 Row = dict[str, Any]
 Step = Callable[[Any], int]  # plays actions and returns the number of decisions
@@ -77,7 +82,9 @@ class OurBatch:
         from risk_env.board.rules import Rules
 
         self.kernels = random_play
-        self.batch = GameBatch(Rules.preset("classic", **OPTIONS), num_games=games, threads=threads, **outputs)
+        self.batch = GameBatch(
+            Rules.preset("classic", **OPTIONS), num_games=games, threads=threads, **outputs
+        )
         self.batch.reset()
         spread = speed.spread(self.batch.tables, min(games, LANES_SPREAD), seed=0)
         self.actions, self.lanes = np.zeros(games, np.int64), np.arange(games)
@@ -111,7 +118,9 @@ def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
         interface = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
-        yield clock.row(ours.choose, ours.step, "risk", interface, games, measure="batch", mask=mask, observation=view)
+        yield clock.row(
+            ours.choose, ours.step, "risk", interface, games, measure="batch", mask=mask, observation=view
+        )
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
@@ -119,7 +128,11 @@ def our_parts(clock: Clock) -> Iterator[Row]:
     ours = OurBatch(1024, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()
-    yield {"measure": "parts", "games": 1024, "ns": {name: min(window[name] for window in windows) for name in names}}
+    yield {
+        "measure": "parts",
+        "games": 1024,
+        "ns": {name: min(window[name] for window in windows) for name in names},
+    }
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
@@ -129,7 +142,9 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
     batch, steps = ours.batch, 0
     work: dict[str, Callable[[], Any]] = {
         "choose": ours.choose,
-        "check": lambda: batch_loop.first_illegal(batch.records, batch.tables.rules, ours.lanes, ours.actions),
+        "check": lambda: batch_loop.first_illegal(
+            batch.records, batch.tables.rules, ours.lanes, ours.actions
+        ),
         "rules": lambda: batch.step_lanes(ours.lanes, ours.actions),
         "ends": lambda: batch.finish(np.flatnonzero(batch.game_over)),
         "mask and observation": lambda: batch.ask(ours.lanes),
@@ -156,7 +171,13 @@ def our_threads(clock: Clock) -> Iterator[Row]:
             ours.step(ours.choose())
         rates = [rates_in_turn(brief, batches, pair % 2) for pair in range(clock.repeats * PAIRS)]
         one, two = map(max, zip(*rates, strict=True))
-        yield {"measure": "threads", "games": games, "one": one, "two": two, "ratios": [b / a for a, b in rates]}
+        yield {
+            "measure": "threads",
+            "games": games,
+            "one": one,
+            "two": two,
+            "ratios": [b / a for a, b in rates],
+        }
 
 
 def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[float]:
@@ -196,7 +217,11 @@ def aec_row(clock: Clock, make: Callable[[], Any], game: str, interface: str, me
             env.reset()
             newest[0] = env.last()
         observation, _, terminated, truncated, _ = newest[0]
-        return None if terminated or truncated else int(picker.choice(np.flatnonzero(observation["action_mask"])))
+        return (
+            None
+            if terminated or truncated
+            else int(picker.choice(np.flatnonzero(observation["action_mask"])))
+        )
 
     def step(action: int | None) -> int:
         env.step(action)
@@ -236,7 +261,9 @@ def pgx(game: str, clock: Clock) -> Iterator[Row]:
 
         def choose(games: int = games, key: list[Any] = key, state: list[Any] = state) -> Any:
             key[0], ours, theirs = jax.random.split(key[0], 3)
-            return jax.block_until_ready((pick(ours, state[0].legal_action_mask), jax.random.split(theirs, games)))
+            return jax.block_until_ready(
+                (pick(ours, state[0].legal_action_mask), jax.random.split(theirs, games))
+            )
 
         def step(actions: Any, games: int = games, state: list[Any] = state) -> int:
             state[0] = jax.block_until_ready(play(state[0], *actions))
@@ -299,7 +326,9 @@ def puffer(game: str, clock: Clock) -> Iterator[Row]:
             env.step(actions)
             return env.num_agents
 
-        yield clock.row(partial(random.choice, drawn), step, game, "PufferLib", games, measure=f"puffer-{game}")
+        yield clock.row(
+            partial(random.choice, drawn), step, game, "PufferLib", games, measure=f"puffer-{game}"
+        )
         env.close()
 
 

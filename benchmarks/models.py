@@ -33,9 +33,13 @@ GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--games", type=at_least_one, default=64, help="all at once (default: %(default)s)")
-    parser.add_argument("--delay", type=above_zero, default=1.0, help="seconds an answer (default: %(default)s)")
+    parser.add_argument(
+        "--delay", type=above_zero, default=1.0, help="seconds an answer (default: %(default)s)"
+    )
     parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.models", *(sys.argv[1:] if argv is None else argv)]
@@ -76,7 +80,9 @@ def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[st
 def endpoint(delay: float) -> Iterator[str]:
     """Run the endpoint of the scripted model, and yield its address."""
     command = [sys.executable, "-m", "tests.fake_endpoint", "--delay", str(delay)]
-    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         yield process.stdout.readline().strip()  # type: ignore[union-attr]
         process.stdin.close()  # type: ignore[union-attr]
 
@@ -130,7 +136,9 @@ def report(record: dict[str, Any]) -> str:
         ("share of one core", f"{found['processor_s'] / found['wall_s']:.0%}"),
         *((f"stall, {name}, ms", f"{found[f'stall_{key}_ms']:.1f}") for key, name in STALLS.items()),
     ]
-    return "\n".join(["# Language models, many games at once", "", *heading_lines(record), "", *table(("", ""), rows)])
+    return "\n".join(
+        ["# Language models, many games at once", "", *heading_lines(record), "", *table(("", ""), rows)]
+    )
 
 
 STALLS = {"median": "median", "99": "99th percentile", "most": "longest"}

@@ -42,7 +42,11 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps(measure_here(arguments.measure, Clock(arguments.seconds, arguments.repeats))))
         return
     record = heading(["python", "-m", "benchmarks.peers", *without_paths(argv)], PACKAGES)
-    record["seconds"], record["repeats"], record["rounds"] = arguments.seconds, arguments.repeats, arguments.rounds
+    record["seconds"], record["repeats"], record["rounds"] = (
+        arguments.seconds,
+        arguments.repeats,
+        arguments.rounds,
+    )
     record["measures"] = run_in_turns(arguments)
     for found in record["measures"].values():
         record["versions"].update(found.pop("versions", {}))
@@ -56,14 +60,24 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Return the checked arguments."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
     names = ", ".join(MEASURES)
-    parser.add_argument("--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}")
-    parser.add_argument("--python", action="append", default=[], metavar="PATH", help="another interpreter to try")
-    parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)")
-    parser.add_argument("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
+    parser.add_argument(
+        "--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}"
+    )
+    parser.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help="another interpreter to try"
+    )
+    parser.add_argument(
+        "--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)"
+    )
+    parser.add_argument(
+        "--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)"
+    )
     parser.add_argument(
         "--rounds", type=at_least_one, default=1, metavar="N", help="times to run all in turn (default: 1)"
     )
-    parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result")
+    parser.add_argument(
+        "--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result"
+    )
     parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
     return parser.parse_args(argv)
 
@@ -165,8 +179,21 @@ def run_in(python: str, name: str, arguments: argparse.Namespace) -> dict[str, A
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     measures = record["measures"]
-    lines = ["# Peers side by side", "", *heading_lines(record), "", *explanation(record), "", *steps_table(measures)]
-    for section in (parts_lines(measures), threads_lines(measures), aims_table(measures), missing_lines(measures)):
+    lines = [
+        "# Peers side by side",
+        "",
+        *heading_lines(record),
+        "",
+        *explanation(record),
+        "",
+        *steps_table(measures),
+    ]
+    for section in (
+        parts_lines(measures),
+        threads_lines(measures),
+        aims_table(measures),
+        missing_lines(measures),
+    ):
         lines += ["", *section] if section else []
     return "\n".join(lines)
 

@@ -49,9 +49,15 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--games", type=at_least_one, default=10, help="games of each form (default: %(default)s)")
-    parser.add_argument("--max-rounds", type=at_least_one, default=20, help="of a game (default: %(default)s)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--games", type=at_least_one, default=10, help="games of each form (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--max-rounds", type=at_least_one, default=20, help="of a game (default: %(default)s)"
+    )
     parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.protocol", *(sys.argv[1:] if argv is None else argv)]
@@ -82,7 +88,9 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the seconds."""
+    """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the
+    seconds.
+    """
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -105,7 +113,11 @@ class TimedMatch(Match):
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     rows = [
-        (row["form"], row["messages"], *(f"{row[f'ms_{kind}']:.3f}" for kind in ("best", "median", "elapsed")))
+        (
+            row["form"],
+            row["messages"],
+            *(f"{row[f'ms_{kind}']:.3f}" for kind in ("best", "median", "elapsed")),
+        )
         for row in record["rows"]
     ]
     columns = ("form", "messages", "ms per message, best game", "median game", "question to answer, median")

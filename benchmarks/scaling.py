@@ -1,7 +1,9 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a worker,
-  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds take
+* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a
+  worker,
+  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds
+  take
   turns. Two workers are compared with one of the kind, and Ray with as many processes, round by round.
   Workers begin and end with their window: Ray's own processes would take from the others'.
 * Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
@@ -67,9 +69,18 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
-    add("--kinds", nargs="+", choices=KINDS, default=KINDS, metavar="KIND", help=f"of workers: {', '.join(KINDS)}")
+    add(
+        "--kinds",
+        nargs="+",
+        choices=KINDS,
+        default=KINDS,
+        metavar="KIND",
+        help=f"of workers: {', '.join(KINDS)}",
+    )
     add("--agent", default="beam", help="in every seat of the tournaments (default: %(default)s)")
     add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
     add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
@@ -81,11 +92,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
     add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
-    add("--envs", type=at_least_one, help="games of an actor (default: the configuration's); more: longer rollouts")
+    add(
+        "--envs",
+        type=at_least_one,
+        help="games of an actor (default: the configuration's); more: longer rollouts",
+    )
     add("--record", action="store_true", help="keep the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
-    record = heading(["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES)
+    record = heading(
+        ["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES
+    )
     config = tournament(arguments.agent)
     record["rows"] = measure(arguments, config)
     record["driver"] = driver(config, arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
@@ -97,7 +114,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:
-    """Games and decisions a second of each kind of workers: each round a window of each, in this order and back."""
+    """Games and decisions a second of each kind of workers: each round a window of each, in this order and
+    back.
+    """
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):
         for kind in list(windows)[:: -1 if number % 2 else 1]:
@@ -214,9 +233,13 @@ def tournament(agent: str) -> TournamentConfig:
     return make_config([f"{agent}{number}={agent}" for number in range(SEATS)], rules)
 
 
-def run(name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None) -> ppo.Trainer:
+def run(
+    name: str, folder: Path, executor: WorkExecutor | None = None, changes: Row | None = None
+) -> ppo.Trainer:
     """Return a training run with a named configuration and some changes."""
-    return ppo.Trainer(ppo.Config.from_dict(read_config(config_path(name)) | (changes or {})), folder, executor)
+    return ppo.Trainer(
+        ppo.Config.from_dict(read_config(config_path(name)) | (changes or {})), folder, executor
+    )
 
 
 def one_update(trainer: ppo.Trainer) -> None:
@@ -272,7 +295,10 @@ def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
     results = play_and_return(config, chunk)
     core_seconds = (time.process_time() - start) / len(results)
     simulated = Simulated(results[0])
-    with TemporaryDirectory() as folder, closing(Store.create(Path(folder) / "games.sqlite", config)) as store:
+    with (
+        TemporaryDirectory() as folder,
+        closing(Store.create(Path(folder) / "games.sqlite", config)) as store,
+    ):
         start = time.process_time()
         conduct(store, games, executor=simulated)
         played = store.count()[0]
@@ -370,10 +396,15 @@ def _of_the_learner(row: Row) -> list[str]:
 
 
 def _measured(rows: Sequence[Row]) -> list[str]:
-    cells = [(row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}") for row in rows]
+    cells = [
+        (row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}")
+        for row in rows
+    ]
     lines = table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
     compared = [
-        (row["kind"], *map(_with_interval, row["of_processes"].values())) for row in rows if "of_processes" in row
+        (row["kind"], *map(_with_interval, row["of_processes"].values()))
+        for row in rows
+        if "of_processes" in row
     ]
     return [*lines, "", *table(("× as many processes", *RATES.values()), compared)] if compared else lines
 
@@ -398,7 +429,13 @@ def _expected(rows: Sequence[Row]) -> list[str]:
         )
         for row in rows
     ]
-    columns = ("cores", "games a second", "MB a second", "decisions trained a second, one core learns", "MB a second")
+    columns = (
+        "cores",
+        "games a second",
+        "MB a second",
+        "decisions trained a second, one core learns",
+        "MB a second",
+    )
     return table(columns, cells)
 
 

@@ -32,7 +32,12 @@ from risk_env.core.types import Phase
 from risk_env.engine import batch_loop
 from risk_env.seeds import uint64
 
-OPTIONS: dict[str, Any] = {"setup": "random", "attack": "choice", "defender_dice": "choice", "max_rounds": 100}
+OPTIONS: dict[str, Any] = {
+    "setup": "random",
+    "attack": "choice",
+    "defender_dice": "choice",
+    "max_rounds": 100,
+}
 ALL = "all"
 PACKAGES = ("risk-env", "numpy", "numba")
 CALIBRATION_SWEEPS = 50
@@ -89,12 +94,22 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     names = ", ".join(presets())
     parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
     parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
-    parser.add_argument("--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)")
-    parser.add_argument("--seconds", type=above_zero, default=1.0, metavar="S", help="length of a run (default: 1)")
-    parser.add_argument("--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)")
+    parser.add_argument(
+        "--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)"
+    )
+    parser.add_argument(
+        "--seconds", type=above_zero, default=1.0, metavar="S", help="length of a run (default: 1)"
+    )
+    parser.add_argument(
+        "--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
-    parser.add_argument("--no-first-use", dest="first_use", action="store_false", help="do not measure the first use")
-    parser.add_argument("--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help=help_of_record())
+    parser.add_argument(
+        "--no-first-use", dest="first_use", action="store_false", help="do not measure the first use"
+    )
+    parser.add_argument(
+        "--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help=help_of_record()
+    )
     return parser.parse_args(argv)
 
 
@@ -206,7 +221,9 @@ def take_census(begin: Play, sweeps: int) -> Census:
     This is not timed.
     """
     play = begin.copy()
-    census = Census(np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64))
+    census = Census(
+        np.zeros(len(Phase), np.int64), np.zeros(len(Phase), np.int64), np.zeros(len(Event), np.int64)
+    )
     random_play.take_census(*play.records, play.lanes, sweeps, *census)
     return census
 
@@ -309,7 +326,16 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     """Return a table with one row for each preset."""
     options = ", ".join(f"{name}={value!r}" for name, value in OPTIONS.items())
     first = found[0]
-    columns = ("preset", "million decisions/s", "median", "per CPU s", "ns each", "battles/s", "turns/s", "games/s")
+    columns = (
+        "preset",
+        "million decisions/s",
+        "median",
+        "per CPU s",
+        "ns each",
+        "battles/s",
+        "turns/s",
+        "games/s",
+    )
     return [
         f"Uniform random legal play, one thread, {options},",
         f"{first['games']:,} games, mask in bit words at every decision; asked decisions only; the best of",
@@ -363,7 +389,11 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
 def first_use_lines(found: dict[str, Any]) -> list[str]:
     """Return lines on the seconds to the end of the first game, and the cost of a second preset."""
     cold = [] if found["cold_s"] is None else [("nothing compiled before", f"{found['cold_s']:.1f}")]
-    rows = [*cold, ("compiled before", f"{found['warm_s']:.2f}"), (f"then {found['then']}", f"{found['second_s']:.2f}")]
+    rows = [
+        *cold,
+        ("compiled before", f"{found['warm_s']:.2f}"),
+        (f"then {found['then']}", f"{found['second_s']:.2f}"),
+    ]
     return [
         f"Seconds from `import risk_env` to the end of the first game ({found['game']}), each in a new process:",
         "",

@@ -74,10 +74,15 @@ class Timed(Agent):
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("agent")
     parser.add_argument(
-        "--field", required=True, metavar="A,B,...", help="compiled bots in the other seats, kept_out, files of values"
+        "--field",
+        required=True,
+        metavar="A,B,...",
+        help="compiled bots in the other seats, kept_out, files of values",
     )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240)
@@ -96,7 +101,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
 
 
-def strength(spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock) -> WinRate:
+def strength(
+    spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock
+) -> WinRate:
     """Play whole deals, at least `games` games, with the agent in every seat of each deal."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)

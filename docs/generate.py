@@ -32,7 +32,7 @@ FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
 Row = Sequence[object]
 
-# ---------------------------------------------------------------------------------------------------- observation
+# ------------------------------------------------------------------------------------------------ observation
 
 OBSERVATION = f"""# Observation
 
@@ -80,7 +80,8 @@ def _globals() -> str:
 def _continents() -> str:
     width = len(CONTINENT_COLUMNS)
     rows = [
-        (f"{GLOBAL_WIDTH} + {width} c + {k}", f"`{name}`", words) for k, (name, words) in enumerate(CONTINENT_COLUMNS)
+        (f"{GLOBAL_WIDTH} + {width} c + {k}", f"`{name}`", words)
+        for k, (name, words) in enumerate(CONTINENT_COLUMNS)
     ]
     title = "Of each continent c (in the globals, after the rest; zeros fill up to a multiple of 8)"
     return _table(title, ("column", "name", "meaning"), rows)
@@ -93,13 +94,17 @@ def _phases() -> str:
 
 def _codes() -> str:
     encode = getattr(encode_count, "py_func", encode_count)  # the kernel's own function, called from Python
-    kept = [code for code in range(MOST_CODE + 1) if code in (0, 1, 2, 31, 32) or (code > 32 and code % 4 == 0)]
+    kept = [
+        code for code in range(MOST_CODE + 1) if code in (0, 1, 2, 31, 32) or (code > 32 and code % 4 == 0)
+    ]
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
-    note = "A count from `least` on has this code, up to the next; itself to 32, then four codes a doubling.\n"
+    note = (
+        "A count from `least` on has this code, up to the next; itself to 32, then four codes a doubling.\n"
+    )
     return _table("encode_count", ("code", "least count"), rows) + "\n" + note
 
 
-# ---------------------------------------------------------------------------------------------------- commands
+# --------------------------------------------------------------------------------------------------- commands
 
 COMMANDS = """# Command line
 
@@ -159,7 +164,7 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
     return f"`{', '.join(words) or action.dest}`", meaning.replace("<", "&lt;")
 
 
-# ---------------------------------------------------------------------------------------------------- benchmarks
+# ------------------------------------------------------------------------------------------------- benchmarks
 
 BENCHMARKS = """# Benchmarks
 
@@ -222,7 +227,10 @@ def _presets() -> str:
     record = latest("speed-all")
     rates = ("decisions", "battles", "turns", "games")
     rows = [
-        (f"`{row['preset']}`, {row['num_players']} players", *(_short(row[f"{rate}_per_second"]) for rate in rates))
+        (
+            f"`{row['preset']}`, {row['num_players']} players",
+            *(_short(row[f"{rate}_per_second"]) for rate in rates),
+        )
         for row in record["presets"]
     ]
     head = ("compiled loop, masks without observations", *(f"{rate} a second" for rate in rates))
@@ -232,7 +240,10 @@ def _presets() -> str:
 def _games() -> str:
     record = latest("bots")
     measures = ("games_per_second", "rounds", "decisions")
-    rows = [(f"`{row['bot']}`", row["players"], *(_short(row[name]) for name in measures)) for row in record["rows"]]
+    rows = [
+        (f"`{row['bot']}`", row["players"], *(_short(row[name]) for name in measures))
+        for row in record["rows"]
+    ]
     head = ("all seats", "players", "games a second", "rounds of a game", "decisions of a game")
     return _recorded("Whole games", record, head, rows)
 
@@ -297,12 +308,17 @@ def _short(number: float) -> str:
 
 
 def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Sequence[Row]) -> str:
-    where, versions = record["machine"], ", ".join(f"{name} {number}" for name, number in record["versions"].items())
-    facts = f"`{record['command']}`, {record['date']}, {where['processor']}, {where['cores']} cores; {versions}."
+    where, versions = (
+        record["machine"],
+        ", ".join(f"{name} {number}" for name, number in record["versions"].items()),
+    )
+    facts = (
+        f"`{record['command']}`, {record['date']}, {where['processor']}, {where['cores']} cores; {versions}."
+    )
     return f"{_table(title, head, rows)}\n{facts} [Record](../benchmarks/results/{record['file']}.md).\n"
 
 
-# ---------------------------------------------------------------------------------------------------- Markdown
+# --------------------------------------------------------------------------------------------------- Markdown
 
 
 def _table(title: str, head: Sequence[str], rows: Sequence[Row]) -> str:

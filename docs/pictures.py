@@ -68,7 +68,12 @@ def draw_server(browser: Any, game: Game) -> None:
             page.click("#ask button")
             page.wait_for_selector("#plans li")
             save(page, PICTURES / "analysis.png")
-        wish = {"preset": "classic", "map": "classic", "players": ["human", *NAMES[1:]], "options": {"setup": "random"}}
+        wish = {
+            "preset": "classic",
+            "map": "classic",
+            "players": ["human", *NAMES[1:]],
+            "options": {"setup": "random"},
+        }
         with opened_page(browser, address, DESKTOP, "dark") as page:
             begin = page.request.post(f"{address}/api/games", data=wish).json()
             page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
@@ -81,7 +86,9 @@ def draw_server(browser: Any, game: Game) -> None:
 def save(page: Any, path: Path) -> None:
     """Write what the page shows, in 256 colours."""
     path.parent.mkdir(exist_ok=True)
-    page.evaluate("document.getElementById('stage').style.background = 'var(--sea)'")  # few colours suffice then
+    page.evaluate(
+        "document.getElementById('stage').style.background = 'var(--sea)'"
+    )  # few colours suffice then
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 

@@ -1,7 +1,7 @@
 """Build the documentation site into build/site: `python docs/site.py` (make site). Warnings are errors.
 
-The pages are those of the repository, at the same paths, so that a link works there as here. On the first page a
-replay that can be played takes the place of the picture of a replay.
+The pages are those of the repository, at the same paths, so that a link works there as here. On the first
+page a replay that can be played takes the place of the picture of a replay.
 """
 
 from __future__ import annotations
@@ -17,7 +17,13 @@ from risk_env import Match, Rules
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "build" / "site-source"  # `docs_dir` of mkdocs.yml
 PAGES = ("*.md", "docs/**/*.md", "docs/**/*.png", "docs/**/*.css", "examples/*.py")
-PAGES += ("benchmarks/README.md", "benchmarks/results/*.md", "research/*.md", "research/*.json", "research/*.png")
+PAGES += (
+    "benchmarks/README.md",
+    "benchmarks/results/*.md",
+    "research/*.md",
+    "research/*.json",
+    "research/*.png",
+)
 REPLAY = "docs/replay.html"
 PLAYERS, SEED = ("grower", "breaker", "attacker"), 3
 PICTURE = re.compile(r"^.*\(docs/pictures/replay\.png\).*$", re.MULTILINE)
@@ -33,7 +39,9 @@ def main() -> int:
         shutil.copyfile(path, copy)
     write_replay(SOURCE / REPLAY)
     show_replay(SOURCE / "README.md")
-    return subprocess.run([sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT).returncode
+    return subprocess.run(
+        [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT
+    ).returncode
 
 
 def files() -> list[Path]:
@@ -53,7 +61,9 @@ def show_replay(page: Path) -> None:
     """Replace the picture of a replay with a frame that shows the replay."""
     text, count = PICTURE.subn(FRAME, page.read_text(encoding="utf-8"))
     if count != 1:
-        raise ValueError(f"{page.name} shows docs/pictures/replay.png {count} times: the site needs one place for it")
+        raise ValueError(
+            f"{page.name} shows docs/pictures/replay.png {count} times: the site needs one place for it"
+        )
     page.write_text(text, encoding="utf-8")
 
 

@@ -19,7 +19,13 @@ def plan(game, question):
         return [f"{WORDS[phase]} {amount['most']}"]
     if phase == "DEFEND":
         return ["always defend 2", question["legal"][-1]]
-    return ["trade" if phase == "TRADE" else "end" if phase in ("ATTACK", "FORTIFY_FROM") else question["legal"][0]]
+    return [
+        "trade"
+        if phase == "TRADE"
+        else "end"
+        if phase in ("ATTACK", "FORTIFY_FROM")
+        else question["legal"][0]
+    ]
 
 
 def campaign(game, question):

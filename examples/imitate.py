@@ -1,8 +1,8 @@
 """Learn to play from recorded games: a policy that imitates an agent's decisions.
 
-    risk-env dataset --agents marshal,beam --players 2 --decisions 1000000 --only marshal --out marshal.parquet
-    python examples/imitate.py marshal.parquet imitator.npz
-    risk-env evaluate imitator.npz --opponents random,attacker
+    risk-env dataset --agents marshal,beam --players 2 --decisions 1000000 --only marshal --out
+    marshal.parquet python examples/imitate.py marshal.parquet imitator.npz risk-env evaluate imitator.npz
+    --opponents random,attacker
 
 The policy has the project's own network. It plays compiled, like the policies of the project's own trainer.
 """
@@ -61,7 +61,9 @@ def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
     """Return the share of decisions in which the likeliest action is the recorded one."""
     with torch.no_grad():
         parts = np.array_split(rows, -(-len(rows) // BATCH))
-        found = [network(columns["observation"][part], torch.as_tensor(columns["mask"][part]))[0] for part in parts]
+        found = [
+            network(columns["observation"][part], torch.as_tensor(columns["mask"][part]))[0] for part in parts
+        ]
     return float((torch.cat(found).argmax(1).numpy() == columns["action"][rows]).mean())
 
 
@@ -76,7 +78,9 @@ def main(source: str, target: str) -> None:
     share = agreement(network, columns, np.flatnonzero(is_held_out))
     seconds = time.perf_counter() - start
     print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} alike in other games")
-    PolicyFile(network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}).save(target)
+    PolicyFile(
+        network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}
+    ).save(target)
 
 
 if __name__ == "__main__":

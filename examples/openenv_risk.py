@@ -44,7 +44,9 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
         super().__init__()
         self._env, self._state = text_env.make(self.curriculum), State()
 
-    def reset(self, seed: int | None = None, episode_id: str | None = None, **options: Any) -> RiskObservation:
+    def reset(
+        self, seed: int | None = None, episode_id: str | None = None, **options: Any
+    ) -> RiskObservation:
         """Begin an episode, or without a seed the next game after the last one."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
@@ -70,7 +72,9 @@ class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
 
     def _parse_result(self, payload: dict[str, Any]) -> StepResult[RiskObservation]:
         seen, reward, done = payload.get("observation", {}), payload.get("reward"), payload.get("done", False)
-        observation = RiskObservation(text=seen.get("text", ""), info=seen.get("info", {}), reward=reward, done=done)
+        observation = RiskObservation(
+            text=seen.get("text", ""), info=seen.get("info", {}), reward=reward, done=done
+        )
         return StepResult(observation=observation, reward=reward, done=done)
 
     def _parse_state(self, payload: dict[str, Any]) -> State:

@@ -21,7 +21,16 @@ def answer(report: str) -> str:
     asked = re.search(r"question to P\d: (\w+)", report)
     if asked and asked[1] == "DEFEND":
         return "always defend 2"
-    if legal and legal[1] in ("claim", "deploy", "capital", "headquarters", "bonus", "airfield", "card", "objective"):
+    if legal and legal[1] in (
+        "claim",
+        "deploy",
+        "capital",
+        "headquarters",
+        "bonus",
+        "airfield",
+        "card",
+        "objective",
+    ):
         return f"{legal[1]} {choose(legal[2], report)}"
     return "; ".join([*trades(report), *drafts(report), *attacks(report), "end"])
 
@@ -74,7 +83,9 @@ def fronts(report: str) -> list[tuple[str, list[str]]]:
     found = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
-        likely = [(int(chance), name.strip()) for name, chance in TARGET.findall(targets) if int(chance) >= GOOD]
+        likely = [
+            (int(chance), name.strip()) for name, chance in TARGET.findall(targets) if int(chance) >= GOOD
+        ]
         found.append((source.rpartition(" ")[0], [name for _, name in sorted(likely, reverse=True)]))
     return found
 
@@ -90,7 +101,9 @@ def needs_new_troops(source: str, report: str) -> bool:
 
     The probabilities in the report were computed with the new troops.
     """
-    return int(re.search(rf"^  {re.escape(source)} (\d+) >", report, re.MULTILINE)[1]) < 3 * new_troops(report)
+    return int(re.search(rf"^  {re.escape(source)} (\d+) >", report, re.MULTILINE)[1]) < 3 * new_troops(
+        report
+    )
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:

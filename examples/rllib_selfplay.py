@@ -95,7 +95,12 @@ class RiskLeague(MultiAgentEnv):
             agent = self.env.agent_selection
             observation, reward, terminated, truncated, _ = self.env.last()
             if agent not in self.bots:
-                values = masked(observation["observation"], observation["action_mask"]), reward, terminated, truncated
+                values = (
+                    masked(observation["observation"], observation["action_mask"]),
+                    reward,
+                    terminated,
+                    truncated,
+                )
                 for part, value in zip(found, values, strict=True):
                     part[agent] = value
                 if not terminated and not truncated:
@@ -111,7 +116,9 @@ class MaskedVector(VectorWrapper):
     def __init__(self, env: VectorEnv) -> None:
         super().__init__(env)
         self.single_observation_space = masked_space(env.single_observation_space, env.single_action_space)
-        self.observation_space = gymnasium.vector.utils.batch_space(self.single_observation_space, env.num_envs)
+        self.observation_space = gymnasium.vector.utils.batch_space(
+            self.single_observation_space, env.num_envs
+        )
 
     def reset(self, **arguments: Any) -> Any:
         """Return the first observations."""
@@ -131,7 +138,9 @@ def masked(observations: Any, masks: Any) -> dict[str, Any]:
 
 def masked_space(observations: Any, actions: Any) -> spaces.Dict:
     """Return the space of the result of `masked`."""
-    return spaces.Dict({"observations": observations, "action_mask": spaces.Box(0.0, 1.0, (actions.n,), np.float32)})
+    return spaces.Dict(
+        {"observations": observations, "action_mask": spaces.Box(0.0, 1.0, (actions.n,), np.float32)}
+    )
 
 
 def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
@@ -153,13 +162,17 @@ def configuration(single: bool, board: str) -> PPOConfig:
     register_env("risk_vector", vector_of)
     config = (
         PPOConfig()
-        .environment("risk_vector" if single else RiskLeague, env_config={"board": board}, disable_env_checking=True)
+        .environment(
+            "risk_vector" if single else RiskLeague, env_config={"board": board}, disable_env_checking=True
+        )
         .rl_module(rl_module_spec=RLModuleSpec(module_class=ActionMaskingTorchRLModule, model_config=network))
         .training(lr=5e-4, gamma=0.999, entropy_coeff=0.005, **sizes)
         .env_runners(num_env_runners=0)
     )
     if single:
-        return config.env_runners(num_envs_per_env_runner=ENVIRONMENTS, gym_env_vectorize_mode="vector_entry_point")
+        return config.env_runners(
+            num_envs_per_env_runner=ENVIRONMENTS, gym_env_vectorize_mode="vector_entry_point"
+        )
     return config.multi_agent(policies={"learner"}, policy_mapping_fn=lambda agent, episode, **_: "learner")
 
 
@@ -168,7 +181,10 @@ def measured(module: Any, board: str, games: int, decisions: int, minutes: float
     row: dict[str, float] = {"time/steps": decisions, "time/seconds": round(60 * minutes)}
     for bot in BOTS:
         interval = WinRate(*games_won(module, board, bot, games), 0.0).interval
-        row |= {f"eval/{name}_{bot}": value for name, value in zip(("win_rate", "low", "high"), interval, strict=True)}
+        row |= {
+            f"eval/{name}_{bot}": value
+            for name, value in zip(("win_rate", "low", "high"), interval, strict=True)
+        }
     rates = (f"{bot} {row[f'eval/win_rate_{bot}']:.0%}" for bot in BOTS)
     print(f"{minutes:4.1f} minutes, {decisions:8,} decisions:", *rates, flush=True)
     return row
@@ -195,12 +211,16 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     """Train, measure the policy at each tenth of the time, and return the log."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
     parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")
     parser.add_argument("--minutes", type=float, default=4.0, help="of training (default: %(default)s)")
     parser.add_argument("--games", type=int, default=192, help="of a measurement, against each bot")
-    parser.add_argument("--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture"
+    )
     arguments = parser.parse_args(argv)
     algorithm = configuration(arguments.single, arguments.map).build_algo()
     name = "default_policy" if arguments.single else "learner"

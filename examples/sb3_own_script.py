@@ -1,8 +1,8 @@
 """A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
 
-    pip install -e '.[train]'  # in a clone
-    python examples/sb3_own_script.py --minutes 2                                # writes runs/sb3_own_script.zip
-    risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
+    pip install -e '.[train]'  # in a clone python examples/sb3_own_script.py --minutes 2
+    # writes runs/sb3_own_script.zip risk-env evaluate examples/sb3_own_script.py:Mine --opponents random
+    --players 2 --games 100
 
 It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
 """
@@ -60,7 +60,9 @@ def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
     return model.learn(10**9, callback=StopAfter(60 * minutes), log_interval=10)
 
 
-def evaluate(model: MaskablePPO, opponent: str, lanes: int = 100, games_each: int = 4, seed: int = 1) -> WinRate:
+def evaluate(
+    model: MaskablePPO, opponent: str, lanes: int = 100, games_each: int = 4, seed: int = 1
+) -> WinRate:
     """Return the win rate over `games_each` games in every lane.
 
     Counting the games that end first would favour short games. If `games_each` is a multiple of the number of
@@ -103,14 +105,18 @@ class Mine(Agent):
         policy = policy_of(MODEL)
         observation, _ = policy.obs_to_tensor(view.observation)
         with torch.no_grad():
-            chosen = policy.get_distribution(observation, action_masks=view.action_mask.astype(np.bool_)).distribution
+            chosen = policy.get_distribution(
+                observation, action_masks=view.action_mask.astype(np.bool_)
+            ).distribution
         chances = chosen.probs[0].numpy()[view.legal_actions].astype(np.float64)
         return int(view.rng.choice(view.legal_actions, p=chances / chances.sum()))
 
 
 def main() -> None:
     """Train, save and evaluate."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--minutes", type=float, default=2.0, help="length of the training (default: 2)")
     parser.add_argument("--opponent", default="random", help="opponent in training (default: random)")
     opponents = "opponents in evaluation (default: random,grower)"

@@ -84,14 +84,20 @@ def along_streams(
     the advantages of the stream that acts next are known as well.
     """
     lanes, shape = np.arange(seats.shape[1]), (seats.shape[1], RULES.num_players)
-    value, beyond, follows = np.zeros(shape, np.float32), np.zeros(shape, np.float32), np.zeros(shape, np.bool_)
+    value, beyond, follows = (
+        np.zeros(shape, np.float32),
+        np.zeros(shape, np.float32),
+        np.zeros(shape, np.bool_),
+    )
     value[lanes, next_seats], follows[lanes, next_seats] = next_values, True
     found, known = np.zeros_like(values), np.zeros_like(ends)
     for step in reversed(range(len(seats))):
         here = lanes, seats[step]  # the stream of each lane that acts in this step
         known[step] = ends[step] | follows[here]
         td_error = rewards[step] + GAMMA * np.where(ends[step], last_values[step], value[here]) - values[step]
-        found[step] = np.where(known[step], td_error + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0)
+        found[step] = np.where(
+            known[step], td_error + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0
+        )
         value[here], beyond[here], follows[here] = values[step], found[step], True
     return found, known
 
@@ -106,7 +112,9 @@ def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, data: dict[str,
             ratio = (chances.log_prob(data["actions"][rows]) - data["logs"][rows]).exp()
             clipped = ratio.clamp(1 - CLIP, 1 + CLIP)
             objective = torch.minimum(ratio * advantages[rows], clipped * advantages[rows]).mean()
-            loss = (values - returns[rows]).square().mean() / 2 - objective - ENTROPY * chances.entropy().mean()
+            loss = (
+                (values - returns[rows]).square().mean() / 2 - objective - ENTROPY * chances.entropy().mean()
+            )
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(policy.parameters(), 0.5)
@@ -142,7 +150,9 @@ def main(updates: int = 80) -> None:
         if update % 20 == 0:
             won, cut = against_random(policy)
             seconds = time.perf_counter() - begin
-            print(f"{update * STEPS * LANES:9,} decisions {seconds:4.0f} s: won {won:.1%}, truncated {cut:.1%}")
+            print(
+                f"{update * STEPS * LANES:9,} decisions {seconds:4.0f} s: won {won:.1%}, truncated {cut:.1%}"
+            )
         if update < updates:
             learn(policy, optimiser, collect(policy, batch))
 

@@ -41,7 +41,8 @@ class RiskEnv(ta.Env):
         self._errors = 0
         self.state = ta.FFAMultiPlayerState(num_players, seed, error_allowance=self._error_allowance)
         self.state.reset(
-            game_state={}, player_prompt_function=lambda player_id, game_state: PROMPT.format(player=player_id)
+            game_state={},
+            player_prompt_function=lambda player_id, game_state: PROMPT.format(player=player_id),
         )
         self._ask()
 
@@ -92,7 +93,9 @@ class RiskEnv(ta.Env):
         self.state.set_game_outcome(rewards, reason)
 
 
-register_with_versions("Risk-v0", RiskEnv, {"default": [GameBoardObservationWrapper, ActionFormattingWrapper]})
+register_with_versions(
+    "Risk-v0", RiskEnv, {"default": [GameBoardObservationWrapper, ActionFormattingWrapper]}
+)
 
 
 def main() -> None:

@@ -69,7 +69,9 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
         players = text_env.make(**arguments).rules.num_players
         seed = 0
         while True:
-            data = RiskData(seed=seed, arguments={**arguments, "seat": seed % players}, system_prompt=SYSTEM_PROMPT)
+            data = RiskData(
+                seed=seed, arguments={**arguments, "seat": seed % players}, system_prompt=SYSTEM_PROMPT
+            )
             task = RiskTask(data, self.config.task)
             yield task.with_data(name=f"{config.curriculum}-{seed}", prompt=task.new_game()[1])
             seed += 1
@@ -123,7 +125,11 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
         Verifiers records it on its way.
         """
         system, prompt = self.resolve_prompt(data)
-        said = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else map(message_to_wire, prompt or [])
+        said = (
+            [{"role": "user", "content": prompt}]
+            if isinstance(prompt, str)
+            else map(message_to_wire, prompt or [])
+        )
         messages = [{"role": "system", "content": system}, *said]
         async with AsyncOpenAI(base_url=endpoint, api_key=secret) as client:
             await client.chat.completions.create(model=ctx.model, messages=messages)
@@ -133,7 +139,9 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
 async def evaluate(model: str, base_url: str, games: int, **taskset: Any) -> list[vf.Episode]:
     """Play some games, at most 16 at the same time."""
     env = vf.load_environment(vf.resolve_env_config({"taskset": {"id": "verifiers_risk", **taskset}}))
-    context = vf.ModelContext(model=model, client=vf.EvalClientConfig(base_url=base_url, api_key_var="OPENAI_API_KEY"))
+    context = vf.ModelContext(
+        model=model, client=vf.EvalClientConfig(base_url=base_url, api_key_var="OPENAI_API_KEY")
+    )
     bound = asyncio.Semaphore(16)
     async with env.serving():
         slots = [slot for task in env.taskset.take(games) for slot in env.slots(task)]
@@ -142,7 +150,9 @@ async def evaluate(model: str, base_url: str, games: int, **taskset: Any) -> lis
 
 def main() -> None:
     """Play and print the reward of every game."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", required=True)
     parser.add_argument(
         "--base-url", required=True, help="of an endpoint with OpenAI's chat API; OPENAI_API_KEY has the key"

@@ -1,4 +1,5 @@
-"""How much processor time of learning a playing strength takes: `python -m research.learning_curve [--record]`.
+"""How much processor time of learning a playing strength takes: `python -m research.learning_curve
+[--record]`.
 
 A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
 plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
@@ -47,7 +48,9 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Train and measure, or draw recorded data."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("--config", default="state_value", help="of a trainer for every table (default: %(default)s)")
     add("--at", default=AT, metavar="N,...", help="games learned from when it plays (default: %(default)s)")
@@ -61,7 +64,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     command = ["python", "-m", "research.learning_curve", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
     with tempfile.TemporaryDirectory() as folder:
-        record["rows"] = learning_rows(arguments.config, moments(arguments.at), arguments.games, Path(folder) / "run")
+        record["rows"] = learning_rows(
+            arguments.config, moments(arguments.at), arguments.games, Path(folder) / "run"
+        )
     record["best_script"] = best_script(arguments.games)
     print(report(record))
     if arguments.record:
@@ -134,11 +139,15 @@ def report(record: dict[str, Any]) -> str:
     columns = ("games learned from", "seconds", *TITLES.values())
     cells = {(row["games"], row["table"]): cell(row) for row in record["rows"]}
     seconds = {row["games"]: row["seconds"] for row in record["rows"]}
-    lines = [(f"{games:,}", spent, *(cells[games, name] for name in TABLES)) for games, spent in seconds.items()]
+    lines = [
+        (f"{games:,}", spent, *(cells[games, name] for name in TABLES)) for games, spent in seconds.items()
+    ]
     best = record["best_script"]
     lines.append((f"{best['name']}, the best script", "", "", cell(best)))
     text = "Games won in percent, with 95 % intervals."
-    return "\n".join(["# Learning curve", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)])
+    return "\n".join(
+        ["# Learning curve", "", *heading_lines(record), "", text, "", *markdown_table(columns, lines)]
+    )
 
 
 def cell(row: Row) -> str:

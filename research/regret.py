@@ -1,14 +1,16 @@
-"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m research.regret [--record]`.
+"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m research.regret
+[--record]`.
 
-A position is one in which a turn begins, of a game between strong bots. Several plans, each a bot that plays the whole
-turn, are played from it in the same samples of what the seat does not know, with the same dice to come; then the game
-is played on to its end by fast bots many times, with the same chance for every plan. The regret of a choice is what the
-best plan wins more often than the chosen one. It is best by one half of these games, and both are compared in the other
-half, so that the luck of the best does not count.
+A position is one in which a turn begins, of a game between strong bots. Several plans, each a bot that plays
+the whole turn, are played from it in the same samples of what the seat does not know, with the same dice to
+come; then the game is played on to its end by fast bots many times, with the same chance for every plan. The
+regret of a choice is what the best plan wins more often than the chosen one. It is best by one half of these
+games, and both are compared in the other half, so that the luck of the best does not count.
 
-`--make` makes the positions, the ends of the plans' turns and their chances to win again: about a quarter of an hour of
-one core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn itself; the games go on
-from there as from the plans' ends. Positions are also grouped by how many turns the seat has begun (PHASES).
+`--make` makes the positions, the ends of the plans' turns and their chances to win again: about a quarter of
+an hour of one core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn
+itself; the games go on from there as from the plans' ends. Positions are also grouped by how many turns the
+seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -49,13 +51,23 @@ FOLDER = Path(__file__).parent
 FILE = FOLDER.parent / "build" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
-POSITIONS, SAMPLES, ROLLOUTS = 36, 16, 64  # positions of a table, samples of each, games from each end of a turn
+POSITIONS, SAMPLES, ROLLOUTS = (
+    36,
+    16,
+    64,
+)  # positions of a table, samples of each, games from each end of a turn
 PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each
 MOST_TURNS = PHASES[-1][1]  # own turns, the position's included
 LANES = 1024
 AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
 AGENT_SAMPLES = 4  # in which an agent plays the turn
-FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)  # who plays the games that positions are from
+FIELD = (
+    beam.BOT,
+    planner.BOT,
+    breaker.BOT,
+    hunter.BOT,
+    grower.BOT,
+)  # who plays the games that positions are from
 PLAYING_ON = (breaker.BOT, hunter.BOT)  # who plays the games to their ends
 Z = 1.96  # of a 95 % interval
 
@@ -65,15 +77,50 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Make the data, or measure, print, and with `--record` keep the result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("--make", action="store_true", help="make the data again")
-    add("--positions", type=at_least_one, default=POSITIONS, metavar="N", help="of a table (default: %(default)s)")
-    add("--rollouts", type=at_least_one, default=ROLLOUTS, metavar="N", help="from each end (default: %(default)s)")
-    add("--data", type=Path, default=FILE, metavar="FILE", help="where the data is (default: build/regret.npz)")
-    add("--players", default=",".join(map(str, PLAYERS)), metavar="N,...", help="tables (default: %(default)s)")
-    add("--agents", default=",".join(AGENTS), metavar="A,B,...", help="whose choices count (default: %(default)s)")
-    add("--values", default="", metavar="FILE,...", help="learned values (.npz) to judge by, beside the shipped ones")
+    add(
+        "--positions",
+        type=at_least_one,
+        default=POSITIONS,
+        metavar="N",
+        help="of a table (default: %(default)s)",
+    )
+    add(
+        "--rollouts",
+        type=at_least_one,
+        default=ROLLOUTS,
+        metavar="N",
+        help="from each end (default: %(default)s)",
+    )
+    add(
+        "--data",
+        type=Path,
+        default=FILE,
+        metavar="FILE",
+        help="where the data is (default: build/regret.npz)",
+    )
+    add(
+        "--players",
+        default=",".join(map(str, PLAYERS)),
+        metavar="N,...",
+        help="tables (default: %(default)s)",
+    )
+    add(
+        "--agents",
+        default=",".join(AGENTS),
+        metavar="A,B,...",
+        help="whose choices count (default: %(default)s)",
+    )
+    add(
+        "--values",
+        default="",
+        metavar="FILE,...",
+        help="learned values (.npz) to judge by, beside the shipped ones",
+    )
     add("--record", action="store_true", help="keep the result in research")
     arguments = parser.parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
@@ -92,7 +139,7 @@ def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
 
-# ------------------------------------------------------------------------------------------------ tables and plans
+# ------------------------------------------------------------------------------------------- tables and plans
 
 
 class Table(NamedTuple):
@@ -141,7 +188,9 @@ def positions_of(table: Table, count: int) -> Array:
     """Positions in which a turn begins, records (count,), each of another game of the FIELD."""
     rng, found = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
-    batch = GameVector(table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False)
+    batch = GameVector(
+        table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False
+    )
     arena = Arena(batch, FIELD)
     arena.numbers[:] = rng.integers(len(FIELD), size=arena.numbers.shape)
     arena.stop_at_turn[:] = rng.integers(table.players, size=len(lanes))
@@ -151,7 +200,8 @@ def positions_of(table: Table, count: int) -> Array:
     left = rng.integers(1, MOST_TURNS + 1, size=len(lanes))
     for stopped in arena.run(lanes):
         turns = stopped[
-            (arena.states[stopped] == STOPPED) & (batch.records["turn"][stopped] == arena.stop_at_turn[stopped])
+            (arena.states[stopped] == STOPPED)
+            & (batch.records["turn"][stopped] == arena.stop_at_turn[stopped])
         ]
         left[turns] -= batch.records["round_number"][turns] > 0
         found.extend(turns[left[turns] == 0].tolist())
@@ -172,13 +222,17 @@ def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
 
 def ends_of(table: Table, samples: Array, seed: int) -> Array:
     """Where the plans end the turn in these samples: records (C, S)."""
-    ends = rollouts_of(table, table.plans).ends_of_turn(range(len(table.plans)), samples, np.random.default_rng(seed))
+    ends = rollouts_of(table, table.plans).ends_of_turn(
+        range(len(table.plans)), samples, np.random.default_rng(seed)
+    )
     ends["random"] = 0
     return ends
 
 
 def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -> Array:
-    """The chances of a seat from the ends of turns (C, S): float64 (C, 2), the mean of each half of the games."""
+    """The chances of a seat from the ends of turns (C, S): float64 (C, 2), the mean of each half of the
+    games.
+    """
     lanes = rollouts_of(table, ())
     chances = []
     for samples in ends:  # of one plan
@@ -195,7 +249,9 @@ def read(path: Path, table: Table) -> Data:
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
-        raise ValueError(f"{path} is of the plans {data.plans.tolist()}, now they are {labels(table)}: use --make")
+        raise ValueError(
+            f"{path} is of the plans {data.plans.tolist()}, now they are {labels(table)}: use --make"
+        )
     for records in (data.positions, data.ends.reshape(-1)):
         lanes_of(table, records).check_records()
     return data
@@ -246,7 +302,9 @@ def plays(spec: str, table: Table) -> bool:
 
 
 def regrets(data: Data, achieved: Array) -> Array:
-    """What the best plan by one half of the games wins in the other more than was `achieved`, (N, 2) by half: (N,)."""
+    """What the best plan by one half of the games wins in the other more than was `achieved`, (N, 2) by half:
+    (N,).
+    """
     best = data.chances.argmax(axis=1)  # (N, 2)
     rows = np.arange(len(best))
     differences = [data.chances[rows, best[:, half], 1 - half] - achieved[:, 1 - half] for half in (0, 1)]
@@ -278,7 +336,9 @@ def estimates(table: Table, data: Data, judge: Judge) -> Array:
 
 
 def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
-    """The evaluations that know a table: the heuristic one, `marshal`'s, the strategist's, and those of files."""
+    """The evaluations that know a table: the heuristic one, `marshal`'s, the strategist's, and those of
+    files.
+    """
     yield "heuristic", judge_heuristically
     shipped = {"marshal's value": str(marshal.FILE), "strategist's value": str(STRATEGIST_FILE)}
     for name, path in (shipped | {file: file for file in files}).items():

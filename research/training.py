@@ -29,7 +29,9 @@ LAYERS = [256, 256]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--preset", default="classic")
     parser.add_argument("--players", type=int, default=2)
     parser.add_argument("--updates", type=int, default=5, help="of each way, after one that is not measured")
@@ -87,13 +89,17 @@ def _plain(game: dict[str, Any]) -> MaskablePPO:
 
     The defaults of sb3-contrib, batches of 64 and 10 epochs, are far slower.
     """
-    env = RiskVecEnv(ENVIRONMENTS, seed=0, preset=game["preset"], num_players=game["players"], opponents="grower")
+    env = RiskVecEnv(
+        ENVIRONMENTS, seed=0, preset=game["preset"], num_players=game["players"], opponents="grower"
+    )
     return MaskablePPO("MlpPolicy", env, policy_kwargs={"net_arch": LAYERS}, seed=0, device="cpu", **SIZES)
 
 
 def _own(game: dict[str, Any], policy: str, policy_kwargs: dict[str, Any]) -> MaskablePPO:
     league = LeagueSettings(bots=("grower",), snapshot_share=0.0)
-    config = Config(**game, policy=policy, policy_kwargs=policy_kwargs, n_envs=ENVIRONMENTS, league=league, **SIZES)
+    config = Config(
+        **game, policy=policy, policy_kwargs=policy_kwargs, n_envs=ENVIRONMENTS, league=league, **SIZES
+    )
     return make_model(config, make_environments(config))
 
 

@@ -1,12 +1,13 @@
 """The weights of `beam` for some number of players, found by playing.
 
-In every game one seat is a beam with weights of its own, drawn around the present ones; the others are drawn from the
-ladder. After each round the present weights move along the slope of winning by weight, the more certain the further (an
-evolution strategy with mirrored draws; Salimans et al. 2017).
+In every game one seat is a beam with weights of its own, drawn around the present ones; the others are drawn
+from the ladder. After each round the present weights move along the slope of winning by weight, the more
+certain the further (an evolution strategy with mirrored draws; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
-prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes them.
+prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes
+them.
 """
 
 import argparse
@@ -33,7 +34,9 @@ MOST_SURE = 4.0  # standard errors
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Tune, and print every round's weights."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--players", type=int, default=3, choices=range(2, 7))
     parser.add_argument("--preset", default="classic")
     parser.add_argument("--rounds", type=int, default=16)
@@ -51,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> None:
             won = play(executor, rules, straight(present + draws * SPREAD), chance)
             present = present + STEP * SPREAD * sureness(draws, won)
             weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
-            print(f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True)
+            print(
+                f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True
+            )
 
 
 def bent(weights: Array) -> Array:

@@ -36,7 +36,9 @@ class View:
     `rng`. `history` returns the events that a seat has seen; by default these are the events of `game`.
     """
 
-    def __init__(self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None) -> None:
+    def __init__(
+        self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None
+    ) -> None:
         self.seat = game.seat if seat is None else seat
         self._history = history or partial(_events_of, game)
         self._game = game.determinize(self.seat, _BLIND_SEED)
@@ -152,7 +154,9 @@ class Agent:
 
     def act(self, view: View) -> int:
         """Return one of `view.legal_actions`."""
-        raise TypeError(f"{type(self).__name__} must define act(view), which returns one of view.legal_actions")
+        raise TypeError(
+            f"{type(self).__name__} must define act(view), which returns one of view.legal_actions"
+        )
 
     def close(self) -> None:
         """End what the agent has started, such as a process. The agent plays no more."""

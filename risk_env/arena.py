@@ -4,7 +4,8 @@ One loop drives whole games, tournaments, opponents in environments, trainers' g
 
     batch = GameBatch(rules, board, num_games=2, autoreset=False)
     arena = Arena(batch, ["grower", my_policy])
-    arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]  # who plays which seat: here seats 1 and 2 are the caller's
+    arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]  # who plays which seat: here seats 1 and 2 are
+    the caller's
     batch.reset(seed=7)
     arena.seat_players(lanes := np.arange(2))
     arena.play_on(lanes)                 # until the caller is to decide in every lane, or its game is over
@@ -138,16 +139,17 @@ class TallyBook:
 
 
 class Arena(FixedArrays):
-    """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays on.
+    """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays
+    on.
 
-    `players` are of any kind (`players.find_player`); `numbers[lane, seat]` is the number of the player of a seat, or
-    CALLER if the caller decides. A class of agents makes one agent for each seat of each lane; agents make the arena
-    keep the actions. With `on_answers(lanes)` every decision goes through Python:
-    it is called with the lanes whose answers, in `actions`, are about to be played. An illegal answer raises
+    `players` are of any kind (`players.find_player`); `numbers[lane, seat]` is the number of the player of a
+    seat, or CALLER if the caller decides. A class of agents makes one agent for each seat of each lane;
+    agents make the arena keep the actions. With `on_answers(lanes)` every decision goes through Python: it is
+    called with the lanes whose answers, in `actions`, are about to be played. An illegal answer raises
     IllegalAction or, with `stops_at_illegal`, stops its lane (REFUSED in `states`).
 
-    Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`); elsewhere they are
-    asked from Python. The games are the same.
+    Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`);
+    elsewhere they are asked from Python. The games are the same.
     """
 
     FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
@@ -164,33 +166,48 @@ class Arena(FixedArrays):
     ) -> None:
         self.batch = batch
         self.players = _seated(players, batch)
-        has_agents = any(isinstance(player, AgentSeats) for player in self.players)  # which may read `view.events`
+        has_agents = any(
+            isinstance(player, AgentSeats) for player in self.players
+        )  # which may read `view.events`
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
         self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
             bot.check(batch.rules, batch.board)
         N = batch.num_games
-        self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)  # (N, 6) number of the player at each seat, or CALLER
+        self.numbers = np.full(
+            (N, MAX_SEATS), CALLER, np.int64
+        )  # (N, 6) number of the player at each seat, or CALLER
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
         words = self.memory.shape[-1]
-        self._first_memory = np.zeros((len(self.players) + 1, words), np.int32)  # of a new game; the last for CALLER
+        self._first_memory = np.zeros(
+            (len(self.players) + 1, words), np.int32
+        )  # of a new game; the last for CALLER
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, NOBODY for none
-        self.stop_at_turn = np.full(N, NOBODY, np.int64)  # (N,) seat whose next turn's beginning does, or ANY_SEAT
+        self.stop_at_death = np.full(
+            N, NOBODY, np.int64
+        )  # (N,) seat whose death stops the lane, NOBODY for none
+        self.stop_at_turn = np.full(
+            N, NOBODY, np.int64
+        )  # (N,) seat whose next turn's beginning does, or ANY_SEAT
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
         self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)
         self._resumed: list[Numbers] = []
-        self._at_once, self._seconds = 1, 0.0  # actions that the next call plays in a lane; time that the last took
+        self._at_once, self._seconds = (
+            1,
+            0.0,
+        )  # actions that the next call plays in a lane; time that the last took
         self._kernel: BoundKernel | None = None
         self._bind()
 
     def seat_players(self, lanes: Numbers) -> None:
-        """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new chance."""
+        """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new
+        chance.
+        """
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
@@ -216,7 +233,9 @@ class Arena(FixedArrays):
         self._play(nobody, True, 1)
 
     def check_numbers(self) -> None:
-        """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none up."""
+        """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none
+        up.
+        """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
     def _check_players(self, lanes: Numbers) -> None:
@@ -224,7 +243,9 @@ class Arena(FixedArrays):
         numbers = self.numbers[lanes]
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
-            raise ValueError(f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}")
+            raise ValueError(
+                f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}"
+            )
 
     def _unfit(self, lane: int) -> ValueError:
         """Return the error for a lane that the kernel has found UNFIT."""
@@ -263,12 +284,17 @@ class Arena(FixedArrays):
         self._resumed.append(self.batch.as_lanes(lanes, are_begun=True))
 
     def run_games(
-        self, games: int, begin: Callable[[Numbers, Numbers], None], on_stop: Callable[[Numbers], None] | None = None
+        self,
+        games: int,
+        begin: Callable[[Numbers, Numbers], None],
+        on_stop: Callable[[Numbers], None] | None = None,
     ) -> Iterator[tuple[Numbers, Numbers]]:
-        """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that have ended.
+        """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that
+        have ended.
 
-        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`, `seat_players`. With
-        `on_stop(lanes)`, which is called with the lanes that have stopped before their games are over, these continue.
+        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`,
+        `seat_players`. With `on_stop(lanes)`, which is called with the lanes that have stopped before their
+        games are over, these continue.
         """
         check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
@@ -295,7 +321,9 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """One decision in each of these lanes: the one in `actions`, or else that of the player who has to decide."""
+        """One decision in each of these lanes: the one in `actions`, or else that of the player who has to
+        decide.
+        """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -329,7 +357,10 @@ class Arena(FixedArrays):
         return lanes[asked != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
-        """Play on by what the kernel can call; the lanes that have stopped, and those that wait for a player."""
+        """Play on by what the kernel can call.
+
+        The lanes that have stopped, and those that wait for a player.
+        """
         if self.tally.make_room(most) or self._kernel is None:
             self._kernel = self._bound_kernel()
         start = perf_counter()
@@ -345,7 +376,9 @@ class Arena(FixedArrays):
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _query_first(self, lanes: Numbers) -> None:
-        """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can be."""
+        """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can
+        be.
+        """
         kinds = self._kinds[self._to_act(lanes)]
         first = kinds.min()
         if first == NATIVE:  # they play on in the next call, which is to take neither too short nor too long
@@ -388,7 +421,7 @@ class Arena(FixedArrays):
         batch, lane = self.batch, self.batch.as_lane(lane)
         return notation.illegal_action(batch.games[lane], batch.tables, batch.board, int(self.actions[lane]))
 
-    # ------------------------------------------------------------------------------------------ players in Python
+    # -------------------------------------------------------------------------------------- players in Python
 
     @property
     def in_python(self) -> list[Seated]:
@@ -410,7 +443,10 @@ class Arena(FixedArrays):
     # ------------------------------------------------------------------------------------------ calls
 
     def _bind(self) -> None:
-        """The calls by which players answer; that of the kernel is made at its first use, for which bots compile."""
+        """The calls by which players answer.
+
+        That of the kernel is made at its first use, for which bots compile.
+        """
         self._choosers = [self._chooser(player) for player in self.players]
         kinds = [COMPILED if isinstance(player, CompiledBot) else OTHER for player in self.players]
         self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,): the last for CALLER
@@ -455,16 +491,22 @@ def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[Compi
     """Return the players that these stand for (`find_player`), as they sit in the lanes of a batch."""
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
-    return tuple(player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found)
+    return tuple(
+        player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found
+    )
 
 
 # ------------------------------------------------------------------------------------------------ whole games
 
 
 def result_dtype(num_players: int) -> np.dtype[Any]:
-    """One game's result: its seed, winner (-1 none), places, rounds, asked decisions, whether it was truncated."""
+    """One game's result: its seed, winner (-1 none), places, rounds, asked decisions, whether it was
+    truncated.
+    """
     counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
-    return np.dtype([("seed", np.uint64), ("winner", np.int8), ("placement", np.int8, (num_players,)), *counts])
+    return np.dtype(
+        [("seed", np.uint64), ("winner", np.int8), ("placement", np.int8, (num_players,)), *counts]
+    )
 
 
 def play(
@@ -479,11 +521,13 @@ def play(
     line_ups: Array | None = None,
     deals: Array | None = None,
 ) -> Array:
-    """Play whole games between players of any kind; the results do not depend on the number of `lanes` (agents: 1).
+    """Play whole games between players of any kind; the results do not depend on the number of `lanes`
+    (agents: 1).
 
-    Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g.
-    Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured
-    array (`result_dtype`), a row a game. `progress` is called with the number of games that have just ended.
+    Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s
+    of game g. Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`.
+    Returns a structured array (`result_dtype`), a row a game. `progress` is called with the number of games
+    that have just ended.
     """
     P = rules.num_players
     check_count("games", games)
@@ -536,7 +580,9 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
-        raise ValueError(f"line_ups holds {line_ups.min()} ... {line_ups.max()}: players are 0 ... {num_players - 1}")
+        raise ValueError(
+            f"line_ups holds {line_ups.min()} ... {line_ups.max()}: players are 0 ... {num_players - 1}"
+        )
     return line_ups
 
 

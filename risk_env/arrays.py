@@ -39,4 +39,8 @@ def _read_array(data: bytes, kinds: str) -> Array:
         raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("an array of truth values with others than 0 and 1")
-    return np.frombuffer(data, dtype, offset=file.tell()).reshape(shape, order="F" if fortran_order else "C").copy()
+    return (
+        np.frombuffer(data, dtype, offset=file.tell())
+        .reshape(shape, order="F" if fortran_order else "C")
+        .copy()
+    )

@@ -89,4 +89,6 @@ class GameBatch(GameVector):
 
 
 def _torn() -> RuntimeError:
-    return RuntimeError("another thread steps or resets this batch: one at a time may; give each thread its own batch")
+    return RuntimeError(
+        "another thread steps or resets this batch: one at a time may; give each thread its own batch"
+    )

@@ -27,19 +27,21 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 class CompiledBot:
     """A bot that plays on the record array at core speed.
 
-    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for each of
-    the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there, into
-    `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own chance,
-    `memory[lane, seat]` (int32, (N, 6, M)) what it may keep: `begins`, and then zeros, when a game begins. It may come
-    from a checkpoint that somebody else wrote, so numbers in it are compared with their bounds before they index
-    anything. It must not read what that seat cannot see.
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for
+    each of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there,
+    into `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own
+    chance, `memory[lane, seat]` (int32, (N, 6, M)) what it may keep: `begins`, and then zeros, when a game
+    begins. It may come from a checkpoint that somebody else wrote, so numbers in it are compared with their
+    bounds before they index anything. It must not read what that seat cannot see.
     """
 
     name: str
     version: str
     choose: Callable[..., None]
     memory: int = 1  # M: int32 words for each seat
-    check: Callable[[Rules, Board], None] = _plays_everything  # ValueError for rules or a map that it cannot play
+    check: Callable[[Rules, Board], None] = (
+        _plays_everything  # ValueError for rules or a map that it cannot play
+    )
     begins: tuple[int, ...] = ()  # the first words of its memory when a game begins
 
 
@@ -77,11 +79,15 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Any:
-    """Return what is registered with this name, such as a `CompiledBot` or a class of agents, else raise ValueError."""
+    """Return what is registered with this name, such as a `CompiledBot` or a class of agents, else raise
+    ValueError.
+    """
     known = _registered()
     if name not in known:
         registered = ", ".join(names()) or "none"
-        raise ValueError(f"agent={shortened(name)} is unknown{near(name, known)}: registered are {registered}")
+        raise ValueError(
+            f"agent={shortened(name)} is unknown{near(name, known)}: registered are {registered}"
+        )
     return known[name].load()
 
 

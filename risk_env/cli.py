@@ -1,7 +1,8 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-A command of COMMANDS is a function `main(argv) -> int | None`: it parses its arguments (`command_parser(name)`), and
-returns an exit status (None: success) or raises. Its module is imported when it is called, so that `--help` is quick.
+A command of COMMANDS is a function `main(argv) -> int | None`: it parses its arguments
+(`command_parser(name)`), and returns an exit status (None: success) or raises. Its module is imported when it
+is called, so that `--help` is quick.
 """
 
 import argparse
@@ -58,18 +59,30 @@ class Command(NamedTuple):
 
 COMMANDS: dict[str, Command] = {
     "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
-    "play": Command("risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"),
+    "play": Command(
+        "risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"
+    ),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
-    "tournament": Command("risk_agents.tournament.cli", "main", "play agents against each other and rate them"),
+    "tournament": Command(
+        "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
+    ),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
     "replay": Command("risk_agents.replay", "main", "play recorded games again: check, read or watch them"),
-    "train": Command("risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"),
-    "evaluate": Command("risk_training.evaluate", "main", "play one agent against each of a list, in all seats"),
-    "dataset": Command("risk_agents.dataset.cli", "main", "record decisions of agents' games as data to learn from"),
+    "train": Command(
+        "risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"
+    ),
+    "evaluate": Command(
+        "risk_training.evaluate", "main", "play one agent against each of a list, in all seats"
+    ),
+    "dataset": Command(
+        "risk_agents.dataset.cli", "main", "record decisions of agents' games as data to learn from"
+    ),
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
-    "mcp": Command("risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"),
+    "mcp": Command(
+        "risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"
+    ),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
 
@@ -82,7 +95,10 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command (`argv=None`: the arguments of the program); returns the exit status, 0 only on success."""
+    """Run one command (`argv=None`: the arguments of the program).
+
+    Returns the exit status, 0 only on success.
+    """
     if argv is None:
         prepare_streams()
     parser = _parser()
@@ -112,7 +128,9 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 
 def require(module: str) -> None:
-    """Import an optional module before work begins: where it is missing, the error names its extra (`EXTRAS`)."""
+    """Import an optional module before work begins: where it is missing, the error names its extra
+    (`EXTRAS`).
+    """
     import_module(module)
 
 
@@ -123,9 +141,13 @@ def show_presets(argv: Sequence[str]) -> None:
     parser = command_parser("presets")
     parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
     parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
-    parser.add_argument("--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)")
+    parser.add_argument(
+        "--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)"
+    )
     profiles = " or ".join(PROFILES)
-    parser.add_argument("--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})")
+    parser.add_argument(
+        "--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})"
+    )
     arguments = parser.parse_args(argv)
     if arguments.preset is None and (arguments.players is not None or arguments.expert or arguments.profile):
         parser.error("--players, --expert and --profile need the name of a preset")
@@ -145,7 +167,10 @@ def show_presets(argv: Sequence[str]) -> None:
     table = plain_table("preset", "players", *shown)
     for name in presets():
         least, most = min(preset_players(name)), max(preset_players(name))
-        rules, players = Rules.preset(name, num_players=most), f"{least}-{most}" if least < most else str(most)
+        rules, players = (
+            Rules.preset(name, num_players=most),
+            f"{least}-{most}" if least < most else str(most),
+        )
         table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console.print(table)
     console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
@@ -155,14 +180,18 @@ def warm_up(argv: Sequence[str]) -> None:
     """The command `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)")
+    parser.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)"
+    )
     arguments = parser.parse_args(argv)
     if arguments.jobs < 1:
         parser.error(f"--jobs={arguments.jobs} must be at least 1")
     start = time.perf_counter()
     from risk_env import compiling
 
-    what, usual = ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
+    what, usual = (
+        ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
+    )
     print(f"{what}: compiling takes up to {usual} the first time, then seconds.", flush=True)
     for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.jobs):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
@@ -173,12 +202,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
         description="Play, train, benchmark: AIs for the board game Risk.",
-        epilog="\n".join(["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]),
+        epilog="\n".join(
+            ["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]
+        ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
-    parser.add_argument("--debug", action="store_true", help="print the traceback of an error (before the command)")
-    parser.add_argument("command", nargs="?", choices=COMMANDS, metavar="command", help="one of the list below")
+    parser.add_argument(
+        "--debug", action="store_true", help="print the traceback of an error (before the command)"
+    )
+    parser.add_argument(
+        "command", nargs="?", choices=COMMANDS, metavar="command", help="one of the list below"
+    )
     parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments, or --help")
     return parser
 
@@ -196,7 +231,9 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
     except ModuleNotFoundError as error:
         if error.name != "benchmarks":
             raise
-        raise ImportError("benchmarks are not installed: in a clone run `python -m risk_env bench`") from error
+        raise ImportError(
+            "benchmarks are not installed: in a clone run `python -m risk_env bench`"
+        ) from error
 
 
 def _report_unwritten() -> int:

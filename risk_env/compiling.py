@@ -61,7 +61,11 @@ def compile_envs() -> None:
     env.last()
 
 
-RULES: dict[str, Callable[[], None]] = {"games": compile_games, "batches": compile_batches, "envs": compile_envs}
+RULES: dict[str, Callable[[], None]] = {
+    "games": compile_games,
+    "batches": compile_batches,
+    "envs": compile_envs,
+}
 
 
 def compile_player(found: Any) -> None:
@@ -91,7 +95,9 @@ def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tu
 
     Variants of a player (`tactician`, `tactician:quick`) run the same code, so one process compiles them.
     """
-    groups = [[tuple(group) for _, group in groupby(stage, lambda part: part.partition(":")[0])] for stage in stages]
+    groups = [
+        [tuple(group) for _, group in groupby(stage, lambda part: part.partition(":")[0])] for stage in stages
+    ]
     if jobs == 1:
         for parts in (parts for stage in groups for parts in stage):
             yield from _compile_all(parts)

@@ -82,7 +82,9 @@ class Event(NamedTuple):
 
         It has schema, kind, `only`, and all fields that differ from their defaults.
         """
-        values = {name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)}
+        values = {
+            name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)
+        }
         return {"schema": SCHEMA, "only": self.only, **values}
 
     @classmethod
@@ -284,9 +286,15 @@ def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
     if rules.cities == "random":
         events.append(Event("cities", territories=tuple(members(record.city))))
     if rules.objectives == "random":
-        laid = tuple(number for number, state in enumerate(record.objective.tolist()) if state != Held.NOT_IN_PLAY)
-        events.append(Event("objectives", objectives=laid, rewards=tuple(record.objective_reward[list(laid)].tolist())))
-    owners, troops = (tuple(field[: board.num_territories].tolist()) for field in (record.owner, record.troops))
+        laid = tuple(
+            number for number, state in enumerate(record.objective.tolist()) if state != Held.NOT_IN_PLAY
+        )
+        events.append(
+            Event("objectives", objectives=laid, rewards=tuple(record.objective_reward[list(laid)].tolist()))
+        )
+    owners, troops = (
+        tuple(field[: board.num_territories].tolist()) for field in (record.owner, record.troops)
+    )
     if rules.setup == "deal":
         events.append(Event("deal", owners=owners))
     if rules.setup == "random":
@@ -410,7 +418,12 @@ def _commanded(step: Step) -> Iterator[Event]:
 
 
 def _battle(
-    before: Any, after: Any, board: Board, number: int = 1, losses: Pair | None = None, rolls: tuple[Roll, ...] = ()
+    before: Any,
+    after: Any,
+    board: Board,
+    number: int = 1,
+    losses: Pair | None = None,
+    rolls: tuple[Roll, ...] = (),
 ) -> Iterator[Event]:
     """Yield the events of a decided roll or blitz, with its consequences (RULES 3.2.3, 3.2.5, 3.3)."""
     if after.phase in DICE_PHASES:

@@ -48,10 +48,11 @@ class SaveError(ValueError):
 
 
 class Origin(NamedTuple):
-    """How a game began: the numbers from which its chance follows, and the text of the position it began with.
+    """How a game began: the numbers from which its chance follows, and the text of the position it began
+    with.
 
-    `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game was
-    loaded or drawn again, or it asks forced decisions.
+    `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game
+    was loaded or drawn again, or it asks forced decisions.
     """
 
     seed: int
@@ -70,11 +71,11 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 class Game:
     """A game in progress.
 
-    `rules` are `Rules`, or the name of a preset with `options` as for `Rules.preset`: `Game("classic", num_players=4,
-    setup="deal")`. `board` is a `Board` or an argument of `load_map`, `seed` any whole number (None: a random one).
-    Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal action is played at once,
-    unless `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md), with the
-    same rules and map. One thread at a time may use a game.
+    `rules` are `Rules`, or the name of a preset with `options` as for `Rules.preset`: `Game("classic",
+    num_players=4, setup="deal")`. `board` is a `Board` or an argument of `load_map`, `seed` any whole number
+    (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal
+    action is played at once, unless `ask_forced` is set. `position` is the text of a position to begin with
+    (docs/positions.md), with the same rules and map. One thread at a time may use a game.
     """
 
     def __init__(
@@ -134,7 +135,10 @@ class Game:
 
     @property
     def records(self) -> Any:
-        """The record as an array of one, the form that kernels and compiled bots take; to be read, not written."""
+        """The record as an array of one, the form that kernels and compiled bots take.
+
+        To be read, not written.
+        """
         return self._games
 
     @property
@@ -199,7 +203,10 @@ class Game:
 
     @property
     def owner(self) -> npt.NDArray[np.int64]:
-        """int (T,): seat that holds each territory, -1 free, `num_players` the neutral army. A read-only copy."""
+        """int (T,): seat that holds each territory, -1 free, `num_players` the neutral army.
+
+        A read-only copy.
+        """
         return self._copied("owner")
 
     @property
@@ -213,7 +220,10 @@ class Game:
         return values
 
     def returns(self) -> npt.NDArray[np.float64]:
-        """float (P,): 1 for the winner; -1 / (P - 1) for the dead and for all who lost to a winner; else 0."""
+        """float (P,): 1 for the winner.
+
+        -1 / (P - 1) for the dead and for all who lost to a winner; else 0.
+        """
         values = np.where(self.alive, 0.0, -1.0 / (self.num_players - 1))
         if self.winner != NOBODY:
             values[:] = -1.0 / (self.num_players - 1)
@@ -226,12 +236,14 @@ class Game:
         entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
         return places
 
-    # ------------------------------------------------------------------------------------------ the hidden facts
+    # --------------------------------------------------------------------------------------- the hidden facts
 
     def hand(self, seat: int) -> tuple[str, ...]:
         """The cards of a seat by name, in map order; `wild` for a wild card."""
         self._check_seat(seat)
-        return tuple(notation.card_text(card, self.board) for card in hand_of(self._games, seat, self._tables))
+        return tuple(
+            notation.card_text(card, self.board) for card in hand_of(self._games, seat, self._tables)
+        )
 
     def mission(self, seat: int) -> Mission | None:
         """The secret mission of a seat, None where the game has none (RULES 8)."""
@@ -246,7 +258,11 @@ class Game:
         return None if place == NOWHERE else self.board.territories[place]
 
     def _check_seat(self, seat: int) -> None:
-        if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < self.num_players:
+        if (
+            isinstance(seat, bool)
+            or not isinstance(seat, int | np.integer)
+            or not 0 <= seat < self.num_players
+        ):
             raise ValueError(f"seat={seat!r} must be a whole number from 0 to {self.num_players - 1}")
 
     # ------------------------------------------------------------------------------------------ playing
@@ -274,7 +290,9 @@ class Game:
             self.record.decisions += 1
             entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)
             self._play_chance()
-        elif not _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, number):
+        elif not _step_kernel(self._tables.sizes)(
+            self._games, 0, self._tables.board, self._tables.rules, number
+        ):
             raise self._illegal(action)
         self._actions.append(number)
 
@@ -283,7 +301,10 @@ class Game:
             pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
-        """A step buffer with this game (`engine.step_buffer`). The record moves into it, and leaves any earlier one."""
+        """A step buffer with this game (`engine.step_buffer`).
+
+        The record moves into it, and leaves any earlier one.
+        """
         buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
         self._games = buffer["game"]
         return buffer
@@ -291,7 +312,10 @@ class Game:
     def step_in(
         self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
     ) -> int:
-        """`step` in the game's step buffer, by a kernel that also writes the next question; what the kernel returns."""
+        """`step` in the game's step buffer, by a kernel that also writes the next question.
+
+        What the kernel returns.
+        """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         found = kernel(buffer, number, observation, mask)
         if found == ILLEGAL:
@@ -346,7 +370,10 @@ class Game:
 
     @property
     def log(self) -> list[str]:
-        """Every action and chance result so far as text (docs/decisions.md); of a loaded game, since it was loaded."""
+        """Every action and chance result so far as text (docs/decisions.md).
+
+        Of a loaded game, since it was loaded.
+        """
         return self._history().lines()
 
     def _history(self) -> GameLog:
@@ -368,7 +395,7 @@ class Game:
         log.catch_up(self._actions)
         return log
 
-    # ------------------------------------------------------------------------------------------ what may be seen
+    # --------------------------------------------------------------------------------------- what may be seen
 
     def public(self, seat: int | None = None) -> PublicState:
         """Return the public facts; with `seat`, also a question that only this seat sees."""
@@ -379,7 +406,8 @@ class Game:
     def observe(self, seat: int, observation: str = "flat") -> Any:
         """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
 
-        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} (columns: docs/observation.md).
+        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} (columns:
+        docs/observation.md).
         """
         values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
         if observation not in ("flat", "structured"):
@@ -400,14 +428,16 @@ class Game:
         self._check_seat(seat)
         other = self._fork()
         other.origin = Origin(int(seed), position=None)
-        entry.determinize_game(other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat))
+        entry.determinize_game(
+            other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat)
+        )
         other._chance = uint64(0)
         if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
             other._play_on()
         other._begin_history()
         return other
 
-    # ------------------------------------------------------------------------------------------ copy, save, load
+    # --------------------------------------------------------------------------------------- copy, save, load
 
     def copy(self) -> Game:
         """An independent copy, history included."""
@@ -457,9 +487,15 @@ class Game:
 
     @classmethod
     def from_record(
-        cls, rules: Rules, board: Board, games: npt.NDArray[Any] | bytes, seed: int = 0, ask_forced: bool = False
+        cls,
+        rules: Rules,
+        board: Board,
+        games: npt.NDArray[Any] | bytes,
+        seed: int = 0,
+        ask_forced: bool = False,
     ) -> Game:
-        """A game in the state of a record: an array of one (`core.types.game_dtype`), or the bytes of `to_record`.
+        """A game in the state of a record: an array of one (`core.types.game_dtype`), or the bytes of
+        `to_record`.
 
         Its history begins here. Of bytes only the length is checked.
         """
@@ -502,7 +538,9 @@ class Game:
                 raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
             return game._play_on()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}") from error
+            raise (
+                error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}")
+            ) from error
 
     def to_record(self) -> bytes:
         """The bare record, for another process that plays by the same rules on the same map (`from_record`)."""
@@ -516,18 +554,23 @@ class Game:
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """The game of a text of `to_text`, or one written by hand; PositionError names line and problem.
 
-        `board` is its map, needed unless that is a shipped one. A decision with a single legal action is played at
-        once, unless `ask_forced`.
+        `board` is its map, needed unless that is a shipped one. A decision with a single legal action is
+        played at once, unless `ask_forced`.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
 
     def _play_on(self) -> Game:
-        """Play chance and, unless `ask_forced`, forced decisions up to the next question; returns the game."""
+        """Play chance and, unless `ask_forced`, forced decisions up to the next question.
+
+        Returns the game.
+        """
         if self._ask_forced:
             self._play_chance()
         else:
-            _step_kernel(self._tables.sizes)(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
+            _step_kernel(self._tables.sizes)(
+                self._games, 0, self._tables.board, self._tables.rules, NO_ACTION
+            )
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -536,11 +579,14 @@ class Game:
 
     # ------------------------------------------------------------------------------------------ for people
 
-    def replay(self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None) -> Replay:
-        """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is given.
+    def replay(
+        self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None
+    ) -> Replay:
+        """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is
+        given.
 
-        `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,). With
-        `seat`, what this seat did not know is drawn again before (`determinize`).
+        `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,).
+        With `seat`, what this seat did not know is drawn again before (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -593,7 +639,8 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
 
 
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
-    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)}.
+    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals":
+    (k, G)}.
 
     New arrays, with values from 0 to 1; `observation` is "flat" or "structured".
     """
@@ -604,7 +651,9 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") 
 
 
 def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Flat observations (..., D) as {"territories": (..., T, F), "globals": (..., G)}, views of them where possible."""
+    """Flat observations (..., D) as {"territories": (..., T, F), "globals": (..., G)}, views of them where
+    possible.
+    """
     border = TERRITORY_WIDTH * board.num_territories
     territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
     return {"territories": territories, "globals": values[..., border:]}

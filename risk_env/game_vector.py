@@ -44,7 +44,9 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
         return numbers
     numbers = np.asarray(numbers)
     if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
-        raise ValueError(f"lanes and actions must be whole numbers in a row, not {numbers.dtype} {numbers.shape}")
+        raise ValueError(
+            f"lanes and actions must be whole numbers in a row, not {numbers.dtype} {numbers.shape}"
+        )
     return np.ascontiguousarray(numbers, np.int64)
 
 
@@ -78,7 +80,9 @@ class FixedArrays:
     def __setattr__(self, name: str, value: Any) -> None:
         """Set an attribute. Raises AttributeError for an array in FIXED."""
         if name in self.FIXED and vars(self).get(name, value) is not value:
-            raise AttributeError(f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values")
+            raise AttributeError(
+                f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values"
+            )
         object.__setattr__(self, name, value)
 
 
@@ -177,7 +181,9 @@ class GameVector(FixedArrays):
         """Group the buffers, and bind the kernels of the parts of a step to them."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
-        self._results = Results(self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over)
+        self._results = Results(
+            self._reward_kind, self.reward, self.terminated, self.truncated, self.game_over
+        )
         self._ends = Ends(self.final_placement, self.final_rounds, final_words)
         self._views = Views(self._mask_kind, self._mask, self._view_caches, words, self.seat)
         self._first_wrong = BoundKernel(batch_loop.first_wrong, self._games, self._marks)
@@ -208,7 +214,9 @@ class GameVector(FixedArrays):
         """
         not_begun = self.tables.new_games(1).tobytes()
         for lane, record in enumerate(self.games):
-            if record.tobytes() != not_begun and (problems := check(record, self.tables, self.rules, self.board)):
+            if record.tobytes() != not_begun and (
+                problems := check(record, self.tables, self.rules, self.board)
+            ):
                 raise ValueError(f"lane {lane}: an impossible position: {'; '.join(problems[:3])}")
 
     def _shaped(self, codes: Array) -> Observation:
@@ -340,7 +348,16 @@ _STATE = [
     attrgetter(name)
     for name in (
         *("records", "episodes", "seeds", "reward", "terminated", "truncated"),
-        *("game_over", "final_placement", "final_rounds", "_final_codes", "_codes", "_view_caches", "_mask", "seat"),
+        *(
+            "game_over",
+            "final_placement",
+            "final_rounds",
+            "_final_codes",
+            "_codes",
+            "_view_caches",
+            "_mask",
+            "seat",
+        ),
     )
 ]
 

@@ -40,9 +40,9 @@ class Match:
     """One game with a player at each seat.
 
     A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, a class of agents, or None if the
-    caller plays the seat. `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position`
-    is the text of a position to begin with (docs/positions.md). The random numbers of a player follow from the
-    seed and the player's seat.
+    caller plays the seat. `rules`, `board`, `seed` and `options` have the same meaning as for `Game`.
+    `position` is the text of a position to begin with (docs/positions.md). The random numbers of a player
+    follow from the seed and the player's seat.
 
     The first call that plays also prepares and resets the players, unless `begin` was called before.
     """
@@ -93,7 +93,9 @@ class Match:
         """Reset the players for this game; raise PlayerFault if a player cannot play this game."""
         self._has_begun = True
         game = self.game
-        self._tell_players(lambda player, seat: player.reset(seat, game.rules, game.board, self._chance[seat]))
+        self._tell_players(
+            lambda player, seat: player.reset(seat, game.rules, game.board, self._chance[seat])
+        )
 
     def _tell_players(self, tell: Callable[[Agent, int], None]) -> None:
         for seat, player in enumerate(self.players):
@@ -117,7 +119,9 @@ class Match:
         legal action; that player's seat is then still to act.
         """
         self._begin_once()
-        while not self.game.is_over and self.players[self.game.seat] is not None and self.game.seat not in until:
+        while (
+            not self.game.is_over and self.players[self.game.seat] is not None and self.game.seat not in until
+        ):
             self.step(self.query_player())
         return self.game.seat
 
@@ -155,7 +159,11 @@ class Match:
         """
         changed = set()
         for action in actions:
-            if not self.game.is_over and self.players[self.game.seat] is not None and self.query_player() != action:
+            if (
+                not self.game.is_over
+                and self.players[self.game.seat] is not None
+                and self.query_player() != action
+            ):
                 changed.add(self.game.seat)
             self.step(action)
         return changed

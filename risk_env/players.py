@@ -1,7 +1,7 @@
 """Players: the three kinds that can sit at a table, and what a name, a class or an object stands for.
 
-A `CompiledBot` plays inside kernels. A `Policy` answers many observations at once. An `Agent` answers one view.
-`find_player` decides the kind, for every function that takes players.
+A `CompiledBot` plays inside kernels. A `Policy` answers many observations at once. An `Agent` answers one
+view. `find_player` decides the kind, for every function that takes players.
 """
 
 import inspect
@@ -30,8 +30,9 @@ FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFa
 class PlayerFault(RuntimeError):
     """A player at `seat` did not return a legal action; `reason` is the error message.
 
-    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the exception
-    has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for a program.
+    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the
+    exception has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for
+    a program.
     """
 
     def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
@@ -40,10 +41,12 @@ class PlayerFault(RuntimeError):
 
 
 class Policy:
-    """A player that answers many observations at once. Subclasses set `name` and `version`, and override `act_batch`.
+    """A player that answers many observations at once. Subclasses set `name` and `version`, and override
+    `act_batch`.
 
-    One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps nothing in
-    the object: `initial_state` returns an array, and the caller keeps a row of it for each seat of each game.
+    One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps
+    nothing in the object: `initial_state` returns an array, and the caller keeps a row of it for each seat of
+    each game.
     """
 
     name: str = "policy"
@@ -57,9 +60,11 @@ class Policy:
         """
 
     def initial_state(self, count: int) -> Array | None:
-        """Return the state of `count` seats whose games begin, an array (count, ...); None for a policy without state.
+        """Return the state of `count` seats whose games begin, an array (count, ...); None for a policy
+        without state.
 
-        A state with several parts is one array, too: the two parts of an LSTM can be an array (count, 2, width).
+        A state with several parts is one array, too: the two parts of an LSTM can be an array (count, 2,
+        width).
         """
         return None
 
@@ -67,9 +72,12 @@ class Policy:
         """Return a legal action for each of k decisions, int (k,); with a state, (actions, new state).
 
         Observations are float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if `observation` is
-        "structured"; masks int8 (k, n); seats int64 (k,). `state` (k, ...) is passed if `initial_state` returns one.
+        "structured"; masks int8 (k, n); seats int64 (k,). `state` (k, ...) is passed if `initial_state`
+        returns one.
         """
-        raise TypeError(f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)")
+        raise TypeError(
+            f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)"
+        )
 
 
 @dataclass(frozen=True)
@@ -90,16 +98,15 @@ class AgentFactory:
 Player = CompiledBot | Policy | Agent | AgentFactory
 Named = str | Player | Callable[[], Agent | Policy]  # what `find_player` takes; functions make agents only
 
-ALLOWED = (
-    "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, or a class or function that makes agents"
-)
+ALLOWED = "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, or a class or function that makes agents"
 
 
 def find_player(named: Any) -> Player:
-    """Return the player that a name, an object, a class or a function stands for; raise ValueError for anything else.
+    """Return the player that a name, an object, a class or a function stands for; raise ValueError for
+    anything else.
 
-    The base class decides. An object without one of the three base classes counts as an `Agent` if it has a method
-    `act`, and as a `Policy` if it has a method `act_batch`; an object that has both is refused.
+    The base class decides. An object without one of the three base classes counts as an `Agent` if it has a
+    method `act`, and as a `Policy` if it has a method `act_batch`; an object that has both is refused.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):
@@ -123,12 +130,17 @@ def _registered(name: str) -> Any:
         return bots.find(name)
     except ValueError as error:
         if ":" in name or "." in name:
-            raise ValueError(f"{error}; for a file or a program pass risk_agents.load({name!r:.200})") from None
+            raise ValueError(
+                f"{error}; for a file or a program pass risk_agents.load({name!r:.200})"
+            ) from None
         raise
 
 
 def _kind(found: Any) -> type[Policy] | type[Agent] | None:
-    """Return `Policy` or `Agent` for an object or a class, None if it is neither; raise ValueError if it is both."""
+    """Return `Policy` or `Agent` for an object or a class, None if it is neither.
+
+    Raise ValueError if it is both.
+    """
     kind = found if isinstance(found, type) else type(found)
     is_policy, is_agent = issubclass(kind, Policy), issubclass(kind, Agent)
     if not is_policy and not is_agent:
@@ -225,18 +237,25 @@ class PolicyAgent(Agent):
         """Return the policy's action for this view."""
         seats = np.array([view.seat])
         masks = view.action_mask[None]
-        actions, self.state = query_policy(self.policy, view.codes[None], view.board, masks, seats, self.state)
+        actions, self.state = query_policy(
+            self.policy, view.codes[None], view.board, masks, seats, self.state
+        )
         return int(actions[0])
 
 
 def new_state(policy: Policy, count: int) -> Array | None:
-    """Return the state of `count` seats whose games begin; raise ValueError unless it is an array (count, ...)."""
+    """Return the state of `count` seats whose games begin.
+
+    Raise ValueError unless it is an array (count, ...).
+    """
     found = policy.initial_state(count)
     if found is None:
         return None
     state = np.array(found)  # a copy: the policy may return the same array again
     if state.shape[:1] != (count,):
-        raise ValueError(f"{policy.name}: initial_state({count}) returned shape {state.shape}, not ({count}, ...)")
+        raise ValueError(
+            f"{policy.name}: initial_state({count}) returned shape {state.shape}, not ({count}, ...)"
+        )
     return state
 
 
@@ -256,7 +275,9 @@ def query_policy(
             raise ValueError(f"{policy.name} has an initial_state: act_batch must return (actions, state)")
         actions, after = found[0], np.asarray(found[1])
         if after.shape != state.shape:
-            raise ValueError(f"{policy.name} returned a state of shape {after.shape} instead of {state.shape}")
+            raise ValueError(
+                f"{policy.name} returned a state of shape {after.shape} instead of {state.shape}"
+            )
     return _legal(policy, actions, masks), after
 
 
@@ -268,7 +289,9 @@ def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
     if not legal.all():
         k = int(legal.argmin())
         legal_actions = np.flatnonzero(masks[k])
-        raise ValueError(f"{policy.name} returned {actions[k]}, which is not legal: legal are {legal_actions}")
+        raise ValueError(
+            f"{policy.name} returned {actions[k]}, which is not legal: legal are {legal_actions}"
+        )
     return actions
 
 

@@ -101,7 +101,9 @@ class PublicState:
     def to_json(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
         lists = {name: list(getattr(self, name)) for name in _TUPLES}
-        lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {"dice": list(map(list, self.dice))}
+        lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {
+            "dice": list(map(list, self.dice))
+        }
         return {"schema": SCHEMA, **vars(self), **lists, "phase": self.phase.name}
 
     @classmethod
@@ -113,7 +115,9 @@ class PublicState:
         if facts.get("schema") != SCHEMA:
             raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")
         if wrong := {"schema", *_NAMES} ^ set(facts):
-            raise ValueError(f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}")
+            raise ValueError(
+                f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}"
+            )
         if facts["phase"] not in Phase.__members__:
             raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
         return cls._of_facts(facts)
@@ -129,9 +133,40 @@ _NAMES = tuple(field.name for field in fields(PublicState))
 _ARRAYS = ("owner", "troops", "alive", "hand_sizes", "capitals", "headquarters", "objectives")
 _TUPLES = tuple(field.name for field in fields(PublicState) if field.type == tuple[int, ...])
 _SAME = (  # fields of a record from which public facts of the same name are made
-    *("owner", "troops", "phase", "seat", "turn", "starter", "winner", "truncated", "wilds", "hand", "sets_traded"),
-    *("deck", "deck_wilds", "discard", "discard_wilds", "shown", "picked", "picked_wilds", "to_place", "draft_left"),
-    *("source", "target", "chosen_dice", "captured", "battles", "moves_left", "headquarters", "headquarters_open"),
+    *(
+        "owner",
+        "troops",
+        "phase",
+        "seat",
+        "turn",
+        "starter",
+        "winner",
+        "truncated",
+        "wilds",
+        "hand",
+        "sets_traded",
+    ),
+    *(
+        "deck",
+        "deck_wilds",
+        "discard",
+        "discard_wilds",
+        "shown",
+        "picked",
+        "picked_wilds",
+        "to_place",
+        "draft_left",
+    ),
+    *(
+        "source",
+        "target",
+        "chosen_dice",
+        "captured",
+        "battles",
+        "moves_left",
+        "headquarters",
+        "headquarters_open",
+    ),
 )
 _READ = dict(zip(_SAME, _SAME, strict=True)) | {
     "round_number": "round",

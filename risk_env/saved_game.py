@@ -1,8 +1,8 @@
-"""SavedGame: a game as files, databases and messages keep it. Its actions restore the game and the dice to come.
+"""SavedGame: a game as files, databases and messages keep it. Its actions restore the game and the dice to
+come.
 
-saved = SavedGame.of(game, ["human", "beam", "random"])
-text = json.dumps(saved.to_dict())
-match = SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])   # goes on where the game was left
+saved = SavedGame.of(game, ["human", "beam", "random"]) text = json.dumps(saved.to_dict()) match =
+SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])   # goes on where the game was left
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ _ITEMS: dict[str, type] = {"players": str, "actions": int}  # of the values of l
 
 
 class SavedGameError(ValueError):
-    """A saved game that is damaged, or that this version cannot continue; the message names place and problem."""
+    """A saved game that is damaged, or that this version cannot continue.
+
+    The message names place and problem.
+    """
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ class SavedGame:
         """
         seed, lane, episode, position = game.origin
         if position is None:
-            raise ValueError(f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()")
+            raise ValueError(
+                f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()"
+            )
         if len(players) != game.num_players:
             raise ValueError(f"{len(players)} players, the game has {game.num_players} seats")
         saved = cls(
@@ -99,13 +104,17 @@ class SavedGame:
             values["rules"] = Rules.from_dict(facts["rules"])
             saved = cls(**values, place=place)
             if len(saved.players) != saved.rules.num_players:
-                raise ValueError(f"{len(saved.players)} players, the rules have {saved.rules.num_players} seats")
+                raise ValueError(
+                    f"{len(saved.players)} players, the rules have {saved.rules.num_players} seats"
+                )
         return saved
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`."""
         values = {"rules": self.rules.to_dict()} | {name: list(getattr(self, name)) for name in _ITEMS}
-        facts = {"format": FORMAT, "schema": SCHEMA} | {each.name: getattr(self, each.name) for each in fields(self)}
+        facts = {"format": FORMAT, "schema": SCHEMA} | {
+            each.name: getattr(self, each.name) for each in fields(self)
+        }
         return {name: value for name, value in (facts | values).items() if name != "place"}
 
     def beginning(self) -> SavedGame:
@@ -122,7 +131,9 @@ class SavedGame:
             lane, episode, position = self.lane, self.episode, self.position or None
             game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
             if game.num_actions != self.num_actions:
-                raise ValueError(f"saved with {self.num_actions} actions, this version has {game.num_actions}")
+                raise ValueError(
+                    f"saved with {self.num_actions} actions, this version has {game.num_actions}"
+                )
         return game
 
     def replay(self, board: Board | None = None) -> Game:

@@ -125,7 +125,9 @@ class AgentSeats(Seated):
         for action in arena.tally.actions(lane)[first + len(game.actions) :]:
             game.step(action)
         if game.to_record() != arena.batch.records[lane].tobytes():
-            raise ValueError(f"lane {lane}: view.events needs a game whose actions were all played by the arena")
+            raise ValueError(
+                f"lane {lane}: view.events needs a game whose actions were all played by the arena"
+            )
         return game.events(seat=seat)
 
     def _beginning(self, batch: GameVector, lane: int) -> Game:

@@ -50,7 +50,9 @@ def prepare_streams() -> None:
     errors = _usable(sys.stderr, 2, "w")
     if type(errors) is io.TextIOWrapper and not isinstance(getattr(errors.buffer, "raw", None), _Forgiving):
         buffer = io.BufferedWriter(_Forgiving(errors.fileno()), 1)
-        errors = io.TextIOWrapper(buffer, errors.encoding, "backslashreplace", line_buffering=True, write_through=True)
+        errors = io.TextIOWrapper(
+            buffer, errors.encoding, "backslashreplace", line_buffering=True, write_through=True
+        )
     sys.stderr = errors
 
 

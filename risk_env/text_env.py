@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
-One seat is the learner's; compiled bots play the others inside. An observation is a report of `TextMatch.report`, an
-answer a plan of `risk_env.words.action_script`: most turns are one step (docs/llm.md).
+One seat is the learner's; compiled bots play the others inside. An observation is a report of
+`TextMatch.report`, an answer a plan of `risk_env.words.action_script`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -39,13 +39,21 @@ class TextMatch(Match):
         self._last_turns = LastTurns(game.beginning())
 
     def report(self, seat: int, style: str = "brief") -> str:
-        """Return what a seat may know, in words; `style` is "brief" or "full" (`risk_env.words.seat_report`)."""
+        """Return what a seat may know, in words.
+
+        `style` is "brief" or "full" (`risk_env.words.seat_report`).
+        """
         self._last_turns.catch_up(self.game.actions)
         return report_since(self.game, seat, self._last_turns.before(seat), style)
 
     def play_on(self) -> int:
-        """Play until a seat without a player needs a new answer; return the seat, or -1 if the game is over."""
-        while (seat := self.run()) != NOBODY and (action := self.plans[seat].next_action(self.game)) is not None:
+        """Play until a seat without a player needs a new answer.
+
+        Return the seat, or -1 if the game is over.
+        """
+        while (seat := self.run()) != NOBODY and (
+            action := self.plans[seat].next_action(self.game)
+        ) is not None:
             self.step(action)
         return seat
 
@@ -83,10 +91,11 @@ class TextEnv:
     """One learner's seat in one game after another.
 
     `preset` is the name of a preset with `num_players` and `options` as for `Rules.preset`, or `Rules`. The
-    profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other
-    seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all seats in turn.
-    `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn (endgames, for
-    example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`, `max_illegal`.
+    profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all
+    other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
+    seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
+    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
+    `max_illegal`.
     """
 
     def __init__(
@@ -202,7 +211,9 @@ class TextEnv:
 
     def _info(self) -> dict[str, Any]:
         game = self.game
-        ends = {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
+        ends = (
+            {"winner": game.winner, "placement": int(game.placements()[self.seat])} if self._is_done() else {}
+        )
         course = {
             "seat": self.seat,
             "round": game.round,
@@ -219,7 +230,10 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
 
 
 def _opponents(opponents: Any, num_players: int) -> list[Agent]:
-    """Return an agent for each of the other seats; raise ValueError if one object is named for several of them."""
+    """Return an agent for each of the other seats.
+
+    Raise ValueError if one object is named for several of them.
+    """
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     agents = [as_agent(player) for player in (opponents if several else [opponents] * (num_players - 1))]
     if len(agents) != num_players - 1:

@@ -46,7 +46,9 @@ class Picker(Policy):
         """Return the pick of every lane."""
         self.calls.append(len(seats))
         self.seats.update(seats.tolist())
-        return np.array([pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)])
+        return np.array(
+            [pick(observation, mask) for observation, mask in zip(observations, masks, strict=True)]
+        )
 
 
 def play_until(game: Game, seat: int) -> None:

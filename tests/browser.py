@@ -12,7 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+QUIET = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+)
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 
 
@@ -39,14 +45,19 @@ def opened_browser() -> Iterator[Any]:
 
 
 @contextmanager
-def opened_page(browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light") -> Iterator[Any]:
+def opened_page(
+    browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light"
+) -> Iterator[Any]:
     """Open a page in a new window.
 
     At the end, its console must be free of errors.
     """
     context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
     page, problems = context.new_page(), []
-    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on(
+        "console",
+        lambda message: problems.append(message.text) if message.type in ("error", "warning") else None,
+    )
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda request: problems.append(request.url) if is_outside(request.url, url) else None)
     try:

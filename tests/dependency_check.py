@@ -58,7 +58,9 @@ def newest() -> list[str]:
     """Return the core's dependencies that pip would install in other versions: numba==0.68.1, ..."""
     options = ("--quiet", "--dry-run", "--ignore-installed", "--report", "-")
     found = json.loads(run(sys.executable, "-m", "pip", "install", *options, "-e", str(ROOT)))["install"]
-    named = [(each["metadata"]["name"], each["metadata"]["version"]) for each in found if not each["is_direct"]]
+    named = [
+        (each["metadata"]["name"], each["metadata"]["version"]) for each in found if not each["is_direct"]
+    ]
     return [f"{name}=={latest}" for name, latest in named if latest != installed(name)]
 
 

@@ -99,7 +99,9 @@ def main():
     found["user"] = os.getuid()
     found["filled"] = {folder: fill(folder) for folder in ("/tmp", "/dev/shm")}
     with open("/proc/self/status") as status:
-        found["capabilities"] = sum(int(line.split()[1], 16) for line in status if line.startswith(("CapP", "CapE")))
+        found["capabilities"] = sum(
+            int(line.split()[1], 16) for line in status if line.startswith(("CapP", "CapE"))
+        )
     print(json.dumps(found), flush=True)
 
 

@@ -75,7 +75,9 @@ def _numbers(preset: str, few: bool) -> list[int]:
 def loaded() -> set[str]:
     """Return the compiled or loaded code of this process: entry points, with the number of signatures."""
     entries = [entry for entry in notice._listener.folder_of if entry.overloads]
-    return {f"{entry.py_func.__module__}.{entry.py_func.__name__} {len(entry.overloads)}" for entry in entries}
+    return {
+        f"{entry.py_func.__module__}.{entry.py_func.__name__} {len(entry.overloads)}" for entry in entries
+    }
 
 
 def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
@@ -139,7 +141,9 @@ def forfeits(preset: str, games: int, time_limit: float) -> list[str]:
         results = [result for pairing in config.schedule(games) for result in jobs.play(config, (pairing,))]
     finally:
         jobs.close_pools()
-    found = [f"{preset}, game {result.game}: {result.forfeit_reason}" for result in results if result.forfeit_kind]
+    found = [
+        f"{preset}, game {result.game}: {result.forfeit_reason}" for result in results if result.forfeit_kind
+    ]
     print(f"{preset}: {len(agents)} agents, {len(results)} games, {len(found)} forfeits", flush=True)
     return found
 
@@ -153,32 +157,50 @@ def _plays(found: Any, rules: Rules, board: Board) -> bool:
 
 def main() -> int:
     """Check the agents and return exit status 1 if anything was compiled or loaded in a decision."""
-    parser = argparse.ArgumentParser(prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--few", action="store_true", help="few numbers of players")
     parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")
     parser.add_argument("--only", default="", metavar="NAME", help="agents whose names begin so")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time")
+    parser.add_argument(
+        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
+    )
     parser.add_argument("--tournaments", action="store_true", help="play a tournament of each preset instead")
-    parser.add_argument("--games", type=int, default=60, metavar="N", help="games of each tournament (default: 60)")
-    parser.add_argument("--time-limit", type=float, default=10.0, metavar="S", help="seconds a decision (default: 10)")
+    parser.add_argument(
+        "--games", type=int, default=60, metavar="N", help="games of each tournament (default: 60)"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, default=10.0, metavar="S", help="seconds a decision (default: 10)"
+    )
     parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.play:
         games = [game.split(":") for game in arguments.play]
         played = [play(arguments.only, preset, int(players)) for preset, players in games]
         print(
-            sum(decisions for decisions, _ in played), *sorted(set().union(*(found for _, found in played))), sep="\n"
+            sum(decisions for decisions, _ in played),
+            *sorted(set().union(*(found for _, found in played))),
+            sep="\n",
         )
         return 0
     if arguments.tournaments and not arguments.empty:
-        faults = [fault for name in presets() for fault in forfeits(name, arguments.games, arguments.time_limit)]
+        faults = [
+            fault for name in presets() for fault in forfeits(name, arguments.games, arguments.time_limit)
+        ]
         print(*faults, f"{len(faults)} forfeits", sep="\n")
         return 1 if faults else 0
     with tempfile.TemporaryDirectory() as folder:
         if arguments.empty:
             os.environ["RISK_ENV_CACHE_DIR"] = folder
         if arguments.tournaments:  # in a new process with an empty cache
-            again = ["--tournaments", "--games", str(arguments.games), "--time-limit", str(arguments.time_limit)]
+            again = [
+                "--tournaments",
+                "--games",
+                str(arguments.games),
+                "--time-limit",
+                str(arguments.time_limit),
+            ]
             return subprocess.run([sys.executable, "-m", "tests.first_use", *again]).returncode
         faults = check(list(works(arguments.few, arguments.only)), arguments.jobs)
     print(*faults, f"{len(faults)} times something was compiled or loaded in a decision", sep="\n")

@@ -29,7 +29,10 @@ OPTIONS: dict[str, tuple[Any, ...]] = {  # a value that is added to an option is
         for name in ("missions", "set_values", "occupied_bonus", "fortify", "defender_dice", "attack")
     },
     "max_troops": (None, 12, 5),
-    **{name: CHOICES[name] for name in ("card_reroll", "commander", "cities", "objectives", "rewards", "capitals")},
+    **{
+        name: CHOICES[name]
+        for name in ("card_reroll", "commander", "cities", "objectives", "rewards", "capitals")
+    },
     "max_battles_per_turn": (None, 1, 7),
 }
 
@@ -137,7 +140,9 @@ def state_of(record: Any, rules: Rules, records: Tables, board: Board) -> dict[s
         "troops": record.troops[:T].tolist(),
         "to_place": record.to_place[:P].tolist(),
         "neutral_to_place": int(record.to_place[P]) if rules.neutral else 0,
-        "hands": [members(hand) + [T] * wilds for hand, wilds in zip(record.hand[:P], record.wilds[:P], strict=True)],
+        "hands": [
+            members(hand) + [T] * wilds for hand, wilds in zip(record.hand[:P], record.wilds[:P], strict=True)
+        ],
         "picked": members(record.picked) + [T] * int(record.picked_wilds),
         "deck": members(record.deck) + [T] * int(record.deck_wilds),
         "discard": members(record.discard) + [T] * int(record.discard_wilds),

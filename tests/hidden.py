@@ -35,7 +35,10 @@ SMALL: dict[str, Any] = {"max_rounds": 60, "initial_troops": 9}
 GAMES: dict[str, tuple[str, dict[str, Any]]] = {  # name: (preset, options)
     "classic": ("classic", SMALL),
     "re-rolls": ("classic", SMALL | {"card_reroll": True, "commander": True}),
-    "re-rolls, most dice": ("classic", SMALL | {"card_reroll": True, "attack": "max", "defender_dice": "max"}),
+    "re-rolls, most dice": (
+        "classic",
+        SMALL | {"card_reroll": True, "attack": "max", "defender_dice": "max"},
+    ),
     "missions": ("secret_mission", SMALL | {"setup": "random"}),
     "headquarters": ("capital", SMALL | {"card_reroll": True}),
     "stars": ("command_room", SMALL),
@@ -68,7 +71,11 @@ class Onlooker:
         tokens = tuple(f"token {seat}" for seat in range(rules.num_players))
         game = Game(rules, map_name, seed, position=position)
         setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
-        self.table, self.looker, self.names = Table(setting, lambda number, action, is_open: None), looker, names
+        self.table, self.looker, self.names = (
+            Table(setting, lambda number, action, is_open: None),
+            looker,
+            names,
+        )
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
         self.messages: list[list[str]] = [[], []]
         self.plans = Answers({"events": True, "texts": True})
@@ -140,7 +147,10 @@ class Onlooker:
         return listed
 
     def _from_mcp(self) -> list[Any]:
-        games, match = OpenGames(), OpenGame(self.game.rules, self.game.board, [None] * self.game.num_players, seed=0)
+        games, match = (
+            OpenGames(),
+            OpenGame(self.game.rules, self.game.board, [None] * self.game.num_players, seed=0),
+        )
         match.game = self.game
         token = games._add(match)[self.looker]
         asked: list[Any] = [games.report(token), games.legal_actions(token), games.history(token)]
@@ -172,13 +182,17 @@ class Pair:
 
     def compare(self, moment: str) -> None:
         """Raise AssertionError unless seat and spectator have received equal data from both games."""
-        has_replays = self.tally.comparisons % REPLAYED == 0 or any(each.asks_in_secret() for each in self.games)
+        has_replays = self.tally.comparisons % REPLAYED == 0 or any(
+            each.asks_in_secret() for each in self.games
+        )
         one, other = (each.received(has_replays) for each in self.games)
         for name, value in one.items():
             if value != other[name]:
                 told = _difference(value, other[name])
                 asked = [(each.game.phase.name, each.game.seat) for each in self.games]
-                raise AssertionError(f"{name} differs at {moment}, looker {self.games[0].looker}, {asked}: {told}")
+                raise AssertionError(
+                    f"{name} differs at {moment}, looker {self.games[0].looker}, {asked}: {told}"
+                )
         self.tally.comparisons += 1
 
     def _play_alike(self) -> bool:
@@ -193,7 +207,9 @@ class Pair:
             actions = [self.rng.choice(each.game.legal_actions().tolist()) for each in self.games]
             self.tally.differed["headquarters"] += actions[0] != actions[1]
         else:
-            assert legal == other.game.legal_actions().tolist(), "what is legal in a public question is public"
+            assert legal == other.game.legal_actions().tolist(), (
+                "what is legal in a public question is public"
+            )
             actions = [Player(self.rng, 0.9).choose(one.game.record, one.game.tables, legal)] * 2
         sent = [list(map(len, each.messages)) for each in self.games]
         for each, action in zip(self.games, actions, strict=True):
@@ -229,7 +245,9 @@ class Pair:
             if game.phase == Phase.TRADE and each.asks_in_secret() and (is_owed or self.rng.random() < 0.3):
                 copy = game.copy()
                 while True:
-                    action = self.rng.choice([a for a in copy.legal_actions().tolist() if a != game.tables.space.done])
+                    action = self.rng.choice(
+                        [a for a in copy.legal_actions().tolist() if a != game.tables.space.done]
+                    )
                     copy.step(action)
                     if copy.phase != Phase.TRADE or copy.record.sets_traded != game.record.sets_traded:
                         return True
@@ -245,7 +263,9 @@ class Pair:
         one, other = (each.game for each in self.games)
         looker = self.games[0].looker
         has_ended = one.is_over or other.is_over
-        is_open = one.record.headquarters_open and not (one.record.headquarters == other.record.headquarters).all()
+        is_open = (
+            one.record.headquarters_open and not (one.record.headquarters == other.record.headquarters).all()
+        )
         return not has_ended and not is_open and one.hand(looker) == other.hand(looker)
 
 
@@ -253,7 +273,9 @@ def _difference(one: Any, other: Any) -> str:
     """Return a short text with the first difference of two values."""
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
         if len(one) != len(other):
-            return f"{len(one)} and {len(other)} of them: ... {str(one[-1:])[:600]} ||| {str(other[-1:])[:600]}"
+            return (
+                f"{len(one)} and {len(other)} of them: ... {str(one[-1:])[:600]} ||| {str(other[-1:])[:600]}"
+            )
         return next(_difference(a, b) for a, b in zip(one, other, strict=True) if a != b)
     if isinstance(one, str) and isinstance(other, str):
         at = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
@@ -338,8 +360,12 @@ def compare_pairs(name: str, count: int, seed: int = 0) -> Tally:
 
 def main() -> int:
     """Run the command and return status 1 if a pair differs."""
-    parser = argparse.ArgumentParser(prog="python -m tests.hidden", description="Compare games of other hidden facts.")
-    parser.add_argument("--pairs", type=int, default=5000, metavar="N", help="number of pairs (default: 5000)")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.hidden", description="Compare games of other hidden facts."
+    )
+    parser.add_argument(
+        "--pairs", type=int, default=5000, metavar="N", help="number of pairs (default: 5000)"
+    )
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="seed of the positions (default: 0)")
     arguments = parser.parse_args()
     found = 0

@@ -55,11 +55,16 @@ def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None
         state = load_checkpoint(folder)
         assert read_log(folder) == state["rows"], "the log is not that of the checkpoint"
         agree(folder)
-        of_folder, of_whole = (untimed({**found, "config": None}) for found in (state, load_checkpoint(whole)))
+        of_folder, of_whole = (
+            untimed({**found, "config": None}) for found in (state, load_checkpoint(whole))
+        )
         for found in (of_folder, of_whole):
             found["trainer"].pop("best", None)  # holds times and the folder's name
         assert of_folder == of_whole, "the checkpoint is not that of a run that nobody killed"
-        names = [{path.name for path in at.iterdir() if not path.name.startswith(".new-")} for at in (folder, whole)]
+        names = [
+            {path.name for path in at.iterdir() if not path.name.startswith(".new-")}
+            for at in (folder, whole)
+        ]
         assert names[0] == names[1], f"the files {names[0]} are not {names[1]}"
 
     return Target(work, check)
@@ -94,8 +99,19 @@ def sb3_config() -> Any:
 
     evaluation = {"opponents": ["random"], "games": 4, "interval": 256}
     league = {"bots": ["grower"], "window": 1, "history": 0}
-    short = {"n_timesteps": 512, "n_envs": 16, "n_steps": 8, "batch_size": 64, "n_epochs": 1, "snapshot_interval": 128}
-    rest = {"checkpoint_interval": 128, "policy_kwargs": {"width": 8, "local": 4}, "options": {"max_rounds": 5}}
+    short = {
+        "n_timesteps": 512,
+        "n_envs": 16,
+        "n_steps": 8,
+        "batch_size": 64,
+        "n_epochs": 1,
+        "snapshot_interval": 128,
+    }
+    rest = {
+        "checkpoint_interval": 128,
+        "policy_kwargs": {"width": 8, "local": 4},
+        "options": {"max_rounds": 5},
+    }
     path = Path(sys.modules[Config.__module__].__file__ or "").parent / "configs" / "tiny.yml"
     facts = read_config(path, evaluation=evaluation, league=league, players=3, **short, **rest)
     return Config.from_dict(facts)
@@ -108,13 +124,17 @@ def sb3_policy(folder: Path) -> None:
 
     state = load_checkpoint(folder)["trainer"]
     weights, wanted = read_weights(folder / "last.zip"), state["policy"]
-    assert weights.keys() == wanted.keys() and all((weights[name] == wanted[name]).all() for name in wanted), "last.zip"
+    assert weights.keys() == wanted.keys() and all(
+        (weights[name] == wanted[name]).all() for name in wanted
+    ), "last.zip"
     for name, content in state["best"][1].items():
         assert (folder / name).read_bytes() == content.tobytes(), name
 
 
 OWN_TRAINERS = ("ppo", "values", "state_values", "turn_policy")  # modules of risk_training
-TARGETS = {name: trainer(f"risk_training.{name}", own_config(name), own_policy(name)) for name in OWN_TRAINERS}
+TARGETS = {
+    name: trainer(f"risk_training.{name}", own_config(name), own_policy(name)) for name in OWN_TRAINERS
+}
 TARGETS["sb3"] = trainer("risk_training.sb3_trainer", sb3_config, sb3_policy)
 
 
@@ -181,7 +201,9 @@ def kill(name: str, runs: int, seed: int, progress: Callable[[], None]) -> tuple
 def main() -> int:
     """Run the command and return status 1 if a run was lost."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill", description="Kill runs at random moments.")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []], help=", ".join(TARGETS))
+    parser.add_argument(
+        "targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []], help=", ".join(TARGETS)
+    )
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="of each target (default: 20)")
     parser.add_argument("--seed", type=int, default=0, metavar="K", help="decides the moments (default: 0)")
     arguments = parser.parse_args()
@@ -194,7 +216,9 @@ def main() -> int:
         for name in arguments.targets or TARGETS:
             task = bar.add_task(name, total=arguments.runs)
             kills, problems = kill(name, arguments.runs, arguments.seed, lambda task=task: bar.advance(task))  # type: ignore[misc]
-            bar.console.print(f"{name}: {arguments.runs} runs, {kills} kills, {len(problems)} lost", highlight=False)
+            bar.console.print(
+                f"{name}: {arguments.runs} runs, {kills} kills, {len(problems)} lost", highlight=False
+            )
             bar.console.print(*problems[:10], sep="\n", markup=False)
             lost += len(problems)
     return 1 if lost else 0

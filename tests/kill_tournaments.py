@@ -110,7 +110,9 @@ def check(out: Path, before: dict[int, tuple]) -> dict[int, tuple]:
 
 def moment(rng: random.Random) -> tuple[float, bool]:
     """Return when to kill: at any time, including the start, or soon after the first written game."""
-    return rng.choice(((rng.uniform(0, LONGEST), False), (rng.uniform(0, 2), True), (rng.uniform(0, 0.2), True)))
+    return rng.choice(
+        ((rng.uniform(0, LONGEST), False), (rng.uniform(0, 2), True), (rng.uniform(0, 0.2), True))
+    )
 
 
 def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], object] = print) -> int:
@@ -140,8 +142,12 @@ def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill_tournaments", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, metavar="N", help="kills (default: 20)")
-    parser.add_argument("--games", type=int, default=5_000, metavar="N", help="of a tournament (default: 5,000)")
-    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="processes of a tournament (default: 2)")
+    parser.add_argument(
+        "--games", type=int, default=5_000, metavar="N", help="of a tournament (default: 5,000)"
+    )
+    parser.add_argument(
+        "--jobs", type=int, default=2, metavar="N", help="processes of a tournament (default: 2)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="decides the moments (default: 0)")
     given = parser.parse_args()
     played = kill_runs(given.runs, given.games, given.jobs, given.seed)

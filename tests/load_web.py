@@ -65,7 +65,9 @@ class Watcher:
 
     async def watch(self, begun: asyncio.Barrier, seconds: float) -> None:
         """Watch for some seconds, beginning when the games of all watchers have begun."""
-        async with connect(self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE) as link:
+        async with connect(
+            self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE
+        ) as link:
             await link.send(json.dumps({"token": "", "have": 0}))
             async with asyncio.timeout(LIMIT):
                 while len(self.times) < FIRST and not self.is_over:
@@ -118,13 +120,21 @@ def main(argv: Sequence[str] | None = None) -> int:
             began = time.perf_counter()
             after = watched(address, games, len(before), 1.0)
             restored = time.perf_counter() - began
-    lost = [old for old, new in zip(before, after, strict=True) if new.frames[: len(old.frames)] != old.frames]
+    lost = [
+        old for old, new in zip(before, after, strict=True) if new.frames[: len(old.frames)] != old.frames
+    ]
     late, delays = lateness(before)
     messages = sum(len(watcher.times) for watcher in before)
-    print(f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: {messages} messages with frames")
+    print(
+        f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: {messages} messages with frames"
+    )
     print(f"late by {1000 * late:.0f} ms at most; a ping is answered within {1000 * delays:.0f} ms (99 %)")
-    print(f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, {len(did)} blitzes")
-    print(f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; {len(lost)} watchers lost frames")
+    print(
+        f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, {len(did)} blitzes"
+    )
+    print(
+        f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; {len(lost)} watchers lost frames"
+    )
     return int(bool(lost) or late > arguments.late or memory > arguments.memory)
 
 
@@ -149,10 +159,28 @@ def _parser() -> argparse.ArgumentParser:
     add("--games", type=int, default=100, metavar="N", help="games that are played at a time (default: 100)")
     add("--watchers", type=int, default=100, metavar="N", help="connections (default: 100)")
     add("--seconds", type=float, default=60.0, metavar="S", help="how long they watch (default: 60)")
-    add("--late", type=float, default=0.25, metavar="S", help="seconds that a frame may be late (default: 0.25)")
-    add("--memory", type=float, default=500.0, metavar="MB", help="memory that the server may take (default: 500)")
+    add(
+        "--late",
+        type=float,
+        default=0.25,
+        metavar="S",
+        help="seconds that a frame may be late (default: 0.25)",
+    )
+    add(
+        "--memory",
+        type=float,
+        default=500.0,
+        metavar="MB",
+        help="memory that the server may take (default: 500)",
+    )
     add("--unread", type=int, default=30, metavar="N", help="connections that do not read (default: 30)")
-    add("--half-open", type=int, default=1000, metavar="N", help="connections that send nothing (default: 1000)")
+    add(
+        "--half-open",
+        type=int,
+        default=1000,
+        metavar="N",
+        help="connections that send nothing (default: 1000)",
+    )
     add("--blitzes", type=int, default=20, metavar="N", help="blitzes of the largest armies (default: 20)")
     return parser
 
@@ -164,7 +192,9 @@ def hostile(address: str, games: Sequence[str], arguments: argparse.Namespace) -
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(8192, open_files[1]), open_files[1]))
     with contextlib.ExitStack() as stack:
         for number in range(arguments.half_open):
-            stack.enter_context(contextlib.closing(connected(address, number % 2 * "GET / HTTP/1.1\r\nHost: ")))
+            stack.enter_context(
+                contextlib.closing(connected(address, number % 2 * "GET / HTTP/1.1\r\nHost: "))
+            )
         for number in range(arguments.unread):
             stack.enter_context(contextlib.closing(unread(address, games[number % len(games)])))
         did: list[int] = []
@@ -205,11 +235,18 @@ def blitz(address: str, count: int, did: list[int]) -> None:
     for number in range(count):
         with contextlib.suppress(OSError):
             if number % 2:
-                wish = {"preset": "classic", "map": "tiny", "players": ["attacker", "attacker"], "position": BLITZ}
+                wish = {
+                    "preset": "classic",
+                    "map": "tiny",
+                    "players": ["attacker", "attacker"],
+                    "position": BLITZ,
+                }
                 asked(address, "games", wish)
             else:
                 board = asked(address, "analysis/node", {"position": BLITZ})
-                action = next(choice["action"] for choice in board["question"]["legal"] if choice["kind"] == "attack")
+                action = next(
+                    choice["action"] for choice in board["question"]["legal"] if choice["kind"] == "attack"
+                )
                 asked(address, "analysis/node", {"position": BLITZ, "action": action})
                 asked(address, "analysis/chances", {"position": BLITZ})  # the analyst's memory counts
             did.append(number)

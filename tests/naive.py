@@ -89,7 +89,9 @@ def set_value(set_values: str, traded_before: int) -> int:
 def fixed_value(symbols: Iterable[str]) -> int:
     """Return the highest value of three cards, where a wild card stands for any symbol (RULES 5.2)."""
     readings = product(*(FIXED_SETS if symbol == "wild" else [symbol] for symbol in symbols))
-    return max(ONE_OF_EACH if len(set(cards)) == 3 else FIXED_SETS[cards[0]] for cards in readings if is_set(cards))
+    return max(
+        ONE_OF_EACH if len(set(cards)) == 3 else FIXED_SETS[cards[0]] for cards in readings if is_set(cards)
+    )
 
 
 def without_lowest(dice: list[int], extra: int) -> list[int]:
@@ -217,7 +219,9 @@ class Naive:
     def step(self, action: int) -> None:
         """Play one action."""
         if action not in self.legal():
-            raise ValueError(f"action {action} is not legal in {self.phase}; legal are {sorted(self.legal())}")
+            raise ValueError(
+                f"action {action} is not legal in {self.phase}; legal are {sorted(self.legal())}"
+            )
         _, value = self.meaning[action]
         getattr(self, "do_" + self.phase.lower())(value)
 
@@ -425,9 +429,14 @@ class Naive:
         if self.rules.victory != "mission":
             return
         self.missions = numbers(self.next_chance("missions"))
-        plausible(len(self.missions) == len(self.seats), f"{len(self.seats)} missions are due, not {self.missions}")
+        plausible(
+            len(self.missions) == len(self.seats), f"{len(self.seats)} missions are due, not {self.missions}"
+        )
         plausible(len(set(self.missions)) == len(self.missions), f"missions {self.missions} repeat")
-        plausible(set(self.missions) <= set(self.missions_in_deck()), f"missions {self.missions}: not all in the deck")
+        plausible(
+            set(self.missions) <= set(self.missions_in_deck()),
+            f"missions {self.missions}: not all in the deck",
+        )
 
     def missions_in_deck(self) -> list[int]:
         return [number for number, mission in enumerate(self.board.missions) if self.mission_in_deck(mission)]
@@ -444,7 +453,10 @@ class Naive:
         elif self.rules.cities == "random":
             drawn = numbers(self.next_chance("cities"))
             due = getattr(self.board, "random_cities", 15)
-            plausible(drawn == sorted(set(drawn)) and len(drawn) == due, f"{due} ascending cities are due, not {drawn}")
+            plausible(
+                drawn == sorted(set(drawn)) and len(drawn) == due,
+                f"{due} ascending cities are due, not {drawn}",
+            )
             plausible(set(drawn) <= set(self.territories), f"cities {drawn} are not all territories")
             self.cities = set(drawn)
 
@@ -460,7 +472,9 @@ class Naive:
         drawn = self.objectives_drawn() if self.rules.objectives == "random" or self.rules.rewards else {}
         fixed = {o: NOBODY for o, objective in enumerate(self.board.objectives) if objective.basic_training}
         if self.rules.objectives == "fixed":
-            plausible(not drawn or set(drawn) == set(fixed), f"objectives {sorted(drawn)} are not the fixed ones")
+            plausible(
+                not drawn or set(drawn) == set(fixed), f"objectives {sorted(drawn)} are not the fixed ones"
+            )
         for o, reward in (drawn or fixed).items():
             self.objective_holder[o] = FACE_UP
             self.objective_reward[o] = reward
@@ -473,12 +487,19 @@ class Naive:
         pairs = [numbers(word.split("=")) for word in self.next_chance("objectives")]
         plausible(all(len(pair) == 2 for pair in pairs), "objectives are written objective=reward")
         drawn = {pair[0]: pair[1] for pair in pairs}
-        plausible(list(drawn) == [o for o, _ in pairs] == sorted(drawn), "objectives ascend and do not repeat")
-        plausible(set(drawn) <= set(range(len(self.board.objectives))), f"objectives {list(drawn)}: not all on the map")
+        plausible(
+            list(drawn) == [o for o, _ in pairs] == sorted(drawn), "objectives ascend and do not repeat"
+        )
+        plausible(
+            set(drawn) <= set(range(len(self.board.objectives))),
+            f"objectives {list(drawn)}: not all on the map",
+        )
         for major, rewards in ((False, MINOR_REWARDS), (True, MAJOR_REWARDS)):
             got = sorted(reward for o, reward in drawn.items() if self.board.objectives[o].major == major)
             due = rewards if self.rules.rewards else [NOBODY] * 4
-            plausible(got == due, f"rewards {due} are due on the {'major' if major else 'minor'} ones, not {got}")
+            plausible(
+                got == due, f"rewards {due} are due on the {'major' if major else 'minor'} ones, not {got}"
+            )
         return drawn
 
     def armies_in_order(self) -> list[int]:
@@ -491,7 +512,9 @@ class Naive:
         armies = self.armies_in_order()
         for place, army in enumerate(armies):
             due = len(range(place, self.num_territories, len(armies)))
-            plausible(owner.count(army) == due, f"army {army} is due {due} territories, not {owner.count(army)}")
+            plausible(
+                owner.count(army) == due, f"army {army} is due {due} territories, not {owner.count(army)}"
+            )
 
     def deal_territories(self) -> None:
         """Deal the territories, with one troop on each (RULES 4.3, 6.1)."""
@@ -748,7 +771,9 @@ class Naive:
         return sum(self.board.stars[card] for card in cards)
 
     def sets_in(self, cards: list[int]) -> list[tuple[int, ...]]:
-        return [three for three in combinations(sorted(cards), 3) if is_set(self.symbol(card) for card in three)]
+        return [
+            three for three in combinations(sorted(cards), 3) if is_set(self.symbol(card) for card in three)
+        ]
 
     def ask_trade(self) -> None:
         """Let a seat that holds a set, or two stars, trade before it places troops (RULES 5.3, 9.4)."""
@@ -1253,7 +1278,9 @@ class Naive:
 
     def wins_by_objectives(self) -> bool:
         """Return True if the seat has at least three Objectives and its own capital (RULES 9.7)."""
-        return self.objective_holder.count(self.turn) >= 3 and self.capital_of(self.turn) in self.own(self.turn)
+        return self.objective_holder.count(self.turn) >= 3 and self.capital_of(self.turn) in self.own(
+            self.turn
+        )
 
     def pass_turn(self) -> None:
         """Pass the turn to the next living seat (RULES 11.2).
@@ -1283,7 +1310,11 @@ class Naive:
 
         The seat wins with all territories, as the last living seat, or with enough headquarters.
         """
-        if self.alive.count(True) == 1 or len(self.own(self.turn)) == self.num_territories or self.holds_headquarters():
+        if (
+            self.alive.count(True) == 1
+            or len(self.own(self.turn)) == self.num_territories
+            or self.holds_headquarters()
+        ):
             self.win(self.turn)
         return self.phase == "OVER"
 

@@ -83,7 +83,11 @@ def _named(place: str, board: Board) -> list[str]:
     if place not in board.continents:
         return [board.territories[board.territory(place)]]
     number = board.continents.index(place)
-    return [name for name, continent in zip(board.territories, board.continent_of, strict=True) if continent == number]
+    return [
+        name
+        for name, continent in zip(board.territories, board.continent_of, strict=True)
+        if continent == number
+    ]
 
 
 def star_position(
@@ -229,7 +233,9 @@ def futures(game: Game, number: int) -> Iterable[Game]:
     return (with_generator(game, state) for state in range(1, number + 1))
 
 
-def made_to_order(game: Game, texts: Iterable[str], wanted: Callable[[Game], bool], tries: int = 5000) -> Game:
+def made_to_order(
+    game: Game, texts: Iterable[str], wanted: Callable[[Game], bool], tries: int = 5000
+) -> Game:
     """Return the game after some actions, with random numbers that make the result as wanted."""
     for other in futures(game, tries):
         if wanted(play(other, *texts)):
@@ -239,7 +245,9 @@ def made_to_order(game: Game, texts: Iterable[str], wanted: Callable[[Game], boo
 
 def rolled(game: Game) -> tuple[list[int], list[int]]:
     """Return the rolled dice of both sides, from the highest down. This is faster than `battle`."""
-    attack, defence = (sorted((int(face) for face in dice if face), reverse=True) for dice in game.record.rolled)
+    attack, defence = (
+        sorted((int(face) for face in dice if face), reverse=True) for dice in game.record.rolled
+    )
     return attack, defence
 
 

@@ -122,7 +122,9 @@ def load() -> dict[str, str]:
 
 def main() -> int:
     """Compare the record, or write it."""
-    parser = argparse.ArgumentParser(prog="python -m tests.record", description="Digests of play: compare or write.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.record", description="Digests of play: compare or write."
+    )
     parser.add_argument("--write", action="store_true", help="write tests/golden/record.json")
     parser.add_argument("--only", default="", metavar="NAME", help="parts whose names begin so")
     arguments = parser.parse_args()

@@ -52,7 +52,9 @@ def in_draft(rules: str = BLITZ, **lines: object) -> Game:
 
 def test_a_whole_turn_is_one_answer() -> None:
     game = in_draft()
-    answer(game, "draft Siam 2; draft Ural all; attack Ural > Ukraine; occupy 3; fortify Ural > Ukraine 1; end")
+    answer(
+        game, "draft Siam 2; draft Ural all; attack Ural > Ukraine; occupy 3; fortify Ural > Ukraine 1; end"
+    )
     assert game.seat == 1 and game.round == 1
     assert (owner(game, "Ukraine"), troops(game, "Siam")) == (0, 4)
 
@@ -264,7 +266,9 @@ def random_step(game: Game, rng: random.Random) -> object:
     forms = (f"{word} {here} {amount}", f"{word} {here} > {there} {amount}", f"{word} {amount}", word)
     step = rng.choice((game.action_text(legal), game.action_text(legal), *forms))
     prefix = rng.choice(("", "", "", "", "", "try ", "always "))
-    return rng.choice((legal, rng.randrange(-3, game.num_actions + 3))) if rng.random() < 0.1 else prefix + step
+    return (
+        rng.choice((legal, rng.randrange(-3, game.num_actions + 3))) if rng.random() < 0.1 else prefix + step
+    )
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -310,11 +314,18 @@ def test_what_others_take_back_was_taken_all_the_same() -> None:
 @pytest.mark.parametrize("as_number", [int, str])
 def test_a_number_in_a_plan_is_played_as_its_text_is(as_number: type) -> None:
     space = in_draft().tables.space
-    numbers = [space.encode("draft", "Ural"), space.encode("troops", "all"), space.encode("attack", "Ural", "Ukraine")]
+    numbers = [
+        space.encode("draft", "Ural"),
+        space.encode("troops", "all"),
+        space.encode("attack", "Ural", "Ukraine"),
+    ]
     numbers += [space.encode("dice", 3), space.encode("occupy", 3), space.done]
     texts = ["draft Ural", "troops all", "attack Ural > Ukraine", "dice 3", "occupy 3", "done"]
     by_text, by_number = in_draft(), in_draft()  # with a blitz no dice are asked for: the step is passed over
-    told = answer(by_text, texts).report(), answer(by_number, [as_number(number) for number in numbers]).report()
+    told = (
+        answer(by_text, texts).report(),
+        answer(by_number, [as_number(number) for number in numbers]).report(),
+    )
     assert by_text.to_text() == by_number.to_text()
     assert told[0] == told[1]
 
@@ -323,7 +334,11 @@ def test_a_number_in_a_plan_is_played_as_its_text_is(as_number: type) -> None:
 def test_random_plans_of_numbers_are_played_as_their_texts_are(setup: int) -> None:
     chance = random.Random(setup)
     for _ in range(100):
-        game = new_game(chance.choice(list(GAMES)), chance.randrange(1000), setup > 1) if setup else in_draft(CHOICE)
+        game = (
+            new_game(chance.choice(list(GAMES)), chance.randrange(1000), setup > 1)
+            if setup
+            else in_draft(CHOICE)
+        )
         for _ in range(chance.randrange(60)):
             if not game.is_over:
                 game.step(int(chance.choice(game.legal_actions())))

@@ -47,7 +47,11 @@ def test_the_kernels_number_actions_alike(preset):
     space, record = ActionSpace(rules, CLASSIC), table.rules[0]
     for block in ("border", "dice", "amount", "card", "die", "objective"):
         assert record[f"{block}_0"] == space.blocks[block].start
-    assert (int(record.done), int(record.num_actions)) == (space.done, space.n) == (table.space.done, table.num_actions)
+    assert (
+        (int(record.done), int(record.num_actions))
+        == (space.done, space.n)
+        == (table.space.done, table.num_actions)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,7 @@
-"""Actors: the same run as that of one process, wherever they play; staleness; resuming; where networks learn."""
+"""Actors: the same run as that of one process, wherever they play.
+
+Staleness; resuming; where networks learn.
+"""
 
 from __future__ import annotations
 
@@ -50,7 +53,9 @@ class Distant(ppo.Trainer):
 def learned(trainer: Any) -> Any:
     """What a run has learned, and its log, without times."""
     trainer.train()
-    rows = [{name: value for name, value in row.items() if name != "actors/staleness"} for row in trainer.rows]
+    rows = [
+        {name: value for name, value in row.items() if name != "actors/staleness"} for row in trainer.rows
+    ]
     return untimed(rows), untimed(trainer.network.state_dict()), untimed(trainer.optimizer.state_dict())
 
 
@@ -61,7 +66,10 @@ def test_one_actor_without_staleness_is_the_run_in_this_process(tmp_path: Path) 
 
 
 def test_the_run_does_not_depend_on_where_actors_play(tmp_path: Path) -> None:
-    runs = [ppo.Trainer(TWO, tmp_path / name, executor) for name, executor in (("here", None), ("there", Threads()))]
+    runs = [
+        ppo.Trainer(TWO, tmp_path / name, executor)
+        for name, executor in (("here", None), ("there", Threads()))
+    ]
     assert learned(runs[0]) == learned(runs[1])
     assert [row["actors/staleness"] for row in runs[0].rows] == [0, 1]
     assert [row["time/steps"] for row in runs[0].rows] == [256, 512]
@@ -120,7 +128,9 @@ def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: 
         found.append(learned(state_value.Trainer(config, folder / "here")))
         assert learned(state_value.Trainer(config, folder / "there", Threads())) == found[-1]
     by_itself, by_file = (rows for rows, *_ in found)
-    assert by_itself[0] == by_file[0] and by_itself[1] != by_file[1]  # it begins as that file, and goes on otherwise
+    assert (
+        by_itself[0] == by_file[0] and by_itself[1] != by_file[1]
+    )  # it begins as that file, and goes on otherwise
 
 
 @pytest.mark.parametrize("staleness", [0, 1])
@@ -165,7 +175,7 @@ def test_workers_without_actors_are_refused(capsys: pytest.CaptureFixture[str], 
             dataclasses.replace(PPO, **wrong)
 
 
-# ------------------------------------------------------------------------------------------------------- devices
+# ---------------------------------------------------------------------------------------------------- devices
 
 
 def test_devices_are_found_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,7 +207,10 @@ def test_a_run_goes_on_on_another_device(tmp_path: Path) -> None:
 def test_precision() -> None:
     cpu = torch.device("cpu")
     assert find_precision(FLOAT32, cpu) == FLOAT32 and find_precision(BFLOAT16, cpu) == BFLOAT16
-    assert find_precision(AUTO, cpu) in (FLOAT32, BFLOAT16) and find_precision(AUTO, torch.device("mps")) == FLOAT32
+    assert (
+        find_precision(AUTO, cpu) in (FLOAT32, BFLOAT16)
+        and find_precision(AUTO, torch.device("mps")) == FLOAT32
+    )
     ones = torch.ones(2, 2)
     with mixed(BFLOAT16, cpu):
         assert (ones @ ones).dtype == torch.bfloat16
@@ -205,7 +218,9 @@ def test_precision() -> None:
         assert (ones @ ones).dtype == torch.float32
 
 
-@pytest.mark.parametrize(("module", "config"), [(ppo, PPO), (beam_value, VALUES), (state_value, TABLE_VALUES)])
+@pytest.mark.parametrize(
+    ("module", "config"), [(ppo, PPO), (beam_value, VALUES), (state_value, TABLE_VALUES)]
+)
 def test_learning_in_bfloat16(module: Any, config: Any, tmp_path: Path) -> None:
     rows = []
     for precision in (FLOAT32, BFLOAT16):

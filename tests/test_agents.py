@@ -1,4 +1,6 @@
-"""The ladder: every bot finishes legal games of every preset, blind to what is hidden, the same from the same seed."""
+"""The ladder: every bot finishes legal games of every preset, blind to what is hidden, the same from the same
+seed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,12 @@ def plays_everything(bot: Any) -> bool:
 LADDER = {name: bots.find(name) for name in bots.names() if plays_everything(bots.find(name))}
 
 VARIANTS = [
-    *[(preset, players, {}) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5)],
+    *[
+        (preset, players, {})
+        for preset in PRESETS
+        for players in PRESETS[preset].players
+        if players in (2, 3, 5)
+    ],
     ("classic", 6, {"attack": "blitz", "defender_dice": "max"}),
     ("classic", 4, {"expert": True}),
     ("secret_mission", 4, {"expert": True, "missions": "extended"}),
@@ -114,7 +121,9 @@ def test_no_memory_leads_a_bot_outside(name: str) -> None:
         batch.step(table.actions)  # which refuses illegal actions
 
 
-def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> Iterator[tuple[Game, list[Agent]]]:
+def positions(
+    rules: Rules, bots: list[CompiledBot], seed: int, every: int
+) -> Iterator[tuple[Game, list[Agent]]]:
     """Decisions at regular intervals of a game between compiled bots, with the bots as they were when asked."""
     game = Game(rules, classic(), seed)
     players = [CompiledAgent(bot) for bot in bots]
@@ -127,7 +136,10 @@ def positions(rules: Rules, bots: list[CompiledBot], seed: int, every: int) -> I
 
 
 def answer(agent: Any, game: Game) -> int:
-    """The agent's action on the very record, without a view that hides anything; the agent's state stays as it is."""
+    """The agent's action on the very record, without a view that hides anything.
+
+    The agent's state stays as it is.
+    """
     randoms, memory, actions = agent.seated.randoms.copy(), agent.seated.memory.copy(), np.zeros(1, np.int64)
     T = game.tables
     agent.bot.choose(game._games, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
@@ -260,7 +272,10 @@ def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
     assert registry.make(f"{file}:First").name == "first"
     assert registry.make(grower.BOT).name == "grower"
     game = registry.play_game(
-        Rules.preset("classic", 2, **{**FAST, "max_rounds": 4}), classic(), [f"{file}:First", grower.BOT], seed=1
+        Rules.preset("classic", 2, **{**FAST, "max_rounds": 4}),
+        classic(),
+        [f"{file}:First", grower.BOT],
+        seed=1,
     )
     assert game.is_over
     with pytest.raises(ValueError, match="Second"):

@@ -1,4 +1,7 @@
-"""The analysis board: what may be asked of the server, and the page; every question there is, answered by hand."""
+"""The analysis board: what may be asked of the server, and the page.
+
+Every question there is, answered by hand.
+"""
 
 import random
 from collections.abc import Iterator
@@ -34,13 +37,17 @@ Flint: 2, 3
 DRAFT = TEXT.replace("attack\n", "draft_amount\ndraft left: 40\ntarget: Ash\n")
 
 
-# ------------------------------------------------------------------------------------------------ what is answered
+# ------------------------------------------------------------------------------------------- what is answered
 
 
 def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         node = posted(found, NODE, {"position": DRAFT, "troops": 37})
-        assert (node["state"]["troops"][0], node["state"]["draft_left"], node["words"]) == (46, 3, "troops 37")
+        assert (node["state"]["troops"][0], node["state"]["draft_left"], node["words"]) == (
+            46,
+            3,
+            "troops 37",
+        )
 
 
 def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> None:
@@ -50,7 +57,9 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
         attack = next(choice for choice in root["question"]["legal"] if choice["kind"] == "attack")
 
         def after(chance: int) -> dict[str, Any]:
-            return posted(found, NODE, {"position": root["position"], "action": attack["action"], "chance": chance})
+            return posted(
+                found, NODE, {"position": root["position"], "action": attack["action"], "chance": chance}
+            )
 
         assert after(0) == after(0) and "map" not in after(0) and after(0)["words"] == attack["text"]
         assert len({after(chance)["position"] for chance in range(5)}) > 1
@@ -87,7 +96,9 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
     with client(tmp_path) as found:
         chances = posted(found, CHANCES, {"position": TEXT})
         assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis_board.GAMES
-        assert "agent='cmd:true' must be one of" in refused(found, PLANS, {"position": TEXT, "agent": "cmd:true"})
+        assert "agent='cmd:true' must be one of" in refused(
+            found, PLANS, {"position": TEXT, "agent": "cmd:true"}
+        )
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)
         assert "no answer within" in refused(found, CHANCES, {"position": TEXT})
         monkeypatch.setattr(analyst, "LIMIT", 300.0)
@@ -125,7 +136,10 @@ def no_estimates(monkeypatch: Any) -> None:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
-    with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis", size, scheme) as page:
+    with (
+        served(tmp_path) as (address, _lobby),
+        opened_page(browser, f"{address}/analysis", size, scheme) as page,
+    ):
         page.wait_for_selector("body[data-ready]")
         page.fill("#position", TEXT)
         page.click("#paste button")
@@ -163,7 +177,7 @@ def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path)
         page.close()
 
 
-# ------------------------------------------------------------------------------------------------ every question
+# --------------------------------------------------------------------------------------------- every question
 
 
 @cache
@@ -192,9 +206,14 @@ def test_random_play_asks_every_question() -> None:
 @pytest.mark.usefixtures("no_estimates")
 @pytest.mark.parametrize(
     "preset",
-    [p if p in ("secret_mission", "command_room") else pytest.param(p, marks=pytest.mark.long) for p in presets()],
+    [
+        p if p in ("secret_mission", "command_room") else pytest.param(p, marks=pytest.mark.long)
+        for p in presets()
+    ],
 )
-def test_every_question_is_answered_by_mouse_and_by_keyboard(browser: Any, tmp_path: Path, preset: str) -> None:
+def test_every_question_is_answered_by_mouse_and_by_keyboard(
+    browser: Any, tmp_path: Path, preset: str
+) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")
         for phase, text in questions(preset).items():

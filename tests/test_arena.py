@@ -18,7 +18,9 @@ from risk_env.compiler import JIT_DISABLED, entry_point
 from risk_env.compiler.calls import HAS_ADDRESSES, NO_ADDRESS, address_of
 from risk_env.core.types import NOBODY
 
-RULES = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
+RULES = Rules.preset(
+    "classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6
+)
 BOARD = load_map("tiny")
 GROWER = dataclasses.replace(grower.BOT, name="wrapped grower", choose=lambda *given: grower.choose(*given))
 
@@ -97,7 +99,10 @@ def test_entry_points_have_addresses_and_others_have_none() -> None:
 
 def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
     players = ["grower", "random", "hunter"]
-    tables = [begun(players, 20, keeps_actions=True, **options) for options in ({}, {"on_answers": lambda lanes: None})]
+    tables = [
+        begun(players, 20, keeps_actions=True, **options)
+        for options in ({}, {"on_answers": lambda lanes: None})
+    ]
     for table in tables:
         table.play_on(np.arange(20))
         assert (table.tally.seconds[:, :3].sum(axis=0) > 0).all()
@@ -119,7 +124,9 @@ def test_a_log_grows_with_its_game() -> None:
     table.seat_players(lane)
     table.play_on(lane)
     assert len(table.tally.actions(0)) == batch.records["decisions"][0] > 600
-    assert tuple(table.tally.actions(0)) == play_game(batch.rules, batch.board, ["random"] * 3, seed=1).actions
+    assert (
+        tuple(table.tally.actions(0)) == play_game(batch.rules, batch.board, ["random"] * 3, seed=1).actions
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,11 +187,17 @@ def test_agents_play_the_games_that_they_play_by_themselves() -> None:
 def test_line_ups_and_deals_say_who_sits_where_in_which_game() -> None:
     line_ups = np.array([[0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 0]])
     deals = np.array([2, 2, 0, 5])
-    results = arena.play(RULES, BOARD, ["grower", "random"], 4, seed=8, lanes=3, line_ups=line_ups, deals=deals)
+    results = arena.play(
+        RULES, BOARD, ["grower", "random"], 4, seed=8, lanes=3, line_ups=line_ups, deals=deals
+    )
     for line_up, deal, result in zip(line_ups, deals, results, strict=True):
         names = [("grower", "random")[number] for number in line_up]
         game = play_game(RULES, BOARD, names, seed=8, lane=int(deal))
-        assert (result["winner"], result["rounds"], result["decisions"]) == (game.winner, game.round, len(game.actions))
+        assert (result["winner"], result["rounds"], result["decisions"]) == (
+            game.winner,
+            game.round,
+            len(game.actions),
+        )
     with pytest.raises(ValueError, match=r"line_ups must be whole numbers of shape \(4, 3\)"):
         arena.play(RULES, BOARD, ["grower"], 4, line_ups=line_ups[:, :2])
     with pytest.raises(ValueError, match=r"players are 0 ... 0"):

@@ -65,7 +65,9 @@ def python(code: str, **options: object) -> Program:
 
 
 def test_the_end_of_standard_error_is_kept_and_no_more() -> None:
-    program = python("import sys\nfor k in range(200000): print('line', k, file=sys.stderr)\nsys.exit('the end')")
+    program = python(
+        "import sys\nfor k in range(200000): print('line', k, file=sys.stderr)\nsys.exit('the end')"
+    )
     with pytest.raises(ProgramFault, match=r"status 1: .*line 199999 the end"):
         program.request({}, 20)
     assert len(program._errors) <= KEPT_ERRORS
@@ -86,8 +88,12 @@ def test_what_a_host_answers_is_checked() -> None:
     assert "no class 'Nobody'" in str(fault.value)
 
 
-def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "START_LIMIT", 0.5)  # less than it takes to import risk_env and to load its kernels
+def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        host, "START_LIMIT", 0.5
+    )  # less than it takes to import risk_env and to load its kernels
     found = Host(f"{ROOT / 'tests' / 'players.py'}:Good", RULES, "classic", 5.0)
     found.close()
     assert found.name == "good"
@@ -150,7 +156,9 @@ def test_an_agent_without_prepare_rehearses_every_phase_of_the_game(preparing: P
     assert {Phase.CLAIM, Phase.DEPLOY, Phase.TRADE, Phase.DRAFT, Phase.ATTACK, Phase.OCCUPY} <= seen
 
 
-def test_a_rehearsal_leaves_the_agents_that_play_and_the_global_generators_as_they_were(preparing: Path) -> None:
+def test_a_rehearsal_leaves_the_agents_that_play_and_the_global_generators_as_they_were(
+    preparing: Path,
+) -> None:
     actions = []
     for seconds in (0.0, 1000.0):
         random.seed(7)
@@ -172,7 +180,9 @@ def test_every_process_of_an_agent_prepares_before_its_first_game(preparing: Pat
     jobs.close_pools()
     assert not any(result.forfeit_kind for result in results)
     told = Path(f"{preparing}.log").read_text().splitlines()
-    assert told == ["prepared 2 Tiny"] * (1 + len(results))  # when it was tried, and in a new process for each game
+    assert told == ["prepared 2 Tiny"] * (
+        1 + len(results)
+    )  # when it was tried, and in a new process for each game
 
 
 @pytest.mark.long
@@ -264,7 +274,10 @@ def test_limits_hold_in_a_sandbox_and_keys_stay_outside(monkeypatch: pytest.Monk
     limit = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
     code = f"{{'memory': resource.getrlimit(resource.{limit}), 'key': os.environ.get('SECRET_KEY')}}"
     assert told_in("yes", code) == {"memory": [sandboxes.MEMORY] * 2, "key": None}
-    assert told_in(None, code) == {"memory": list(resource.getrlimit(getattr(resource, limit))), "key": "1234"}
+    assert told_in(None, code) == {
+        "memory": list(resource.getrlimit(getattr(resource, limit))),
+        "key": "1234",
+    }
     with pytest.raises(ProgramFault, match="MemoryError"):
         told_in("yes", f"len(bytes({sandboxes.MEMORY + 1}))")
 
@@ -288,7 +301,7 @@ def test_strict_is_refused_where_it_cannot_be_had(monkeypatch: pytest.MonkeyPatc
     sandbox.cache_clear()
 
 
-# ------------------------------------------------------------------------------------------------ programs in files
+# ------------------------------------------------------------------------------------------ programs in files
 
 
 def test_a_strangers_tournament_starts_no_program_unasked(tmp_path: Path) -> None:

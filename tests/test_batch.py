@@ -19,7 +19,9 @@ from risk_env.engine.prefetch import NEAR_ROWS
 from risk_env.engine.work_stealing import CHECKED, NEXT, SECOND, Sharing, call_all, new_signals
 from risk_env.engine.work_stealing import FIRST as CHECK
 
-TINY = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
+TINY = Rules.preset(
+    "classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6
+)
 
 
 @entry_point
@@ -109,7 +111,9 @@ def test_a_lane_is_a_game(preset: str) -> None:
 
 
 def play_out(batch: GameBatch, steps: int = 4000) -> list[tuple[np.ndarray, ...]]:
-    """Rewards, terminated and truncated of every seat, added up game by game, with (winner, truncated) of each game."""
+    """Rewards, terminated and truncated of every seat, added up game by game, with (winner, truncated) of
+    each game.
+    """
     _, mask, _ = batch.reset()
     P = batch.num_players
     total = np.zeros((batch.num_games, P))
@@ -203,7 +207,11 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
         plain.step_lanes(lanes, actions)
         plain.ask(lanes)
         spread = np.repeat(actions, 2)[::2], np.repeat(lanes, 3)[::3]
-        forms = (spread, (actions.astype(np.int16), lanes.astype(np.uint8)), (actions.tolist(), lanes.tolist()))
+        forms = (
+            spread,
+            (actions.astype(np.int16), lanes.astype(np.uint8)),
+            (actions.tolist(), lanes.tolist()),
+        )
         taken, of = forms[step % 3]
         other.step_lanes(of, taken)
         other.ask(of)
@@ -260,7 +268,8 @@ def test_a_helper_that_is_slow_to_check_is_not_waited_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"num_games": 0}, {"threads": 0}, {"mask": "bool"}, {"observation": "pixels"}, {"reward": "score"}]
+    "wrong",
+    [{"num_games": 0}, {"threads": 0}, {"mask": "bool"}, {"observation": "pixels"}, {"reward": "score"}],
 )
 def test_a_wrong_argument_is_named(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
@@ -315,7 +324,10 @@ def assert_written_again(batch: GameBatch) -> None:
 
 
 def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> None:
-    """Other games in the lanes, all at once: earlier ones, those of other lanes; and other seats that look."""
+    """Other games in the lanes, all at once: earlier ones, those of other lanes.
+
+    And other seats that look.
+    """
     chance = np.random.default_rng(step)
     records[:] = np.concatenate([records, earlier])[chance.integers(2 * len(records), size=len(records))]
     looks = (records["seat"] >= 0) & (chance.random(len(records)) < 0.5)
@@ -356,8 +368,12 @@ def test_an_observation_is_read_only() -> None:
 
 @pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda batch: pickle.loads(pickle.dumps(batch))])
 @pytest.mark.parametrize(("threads", "autoreset"), [(1, True), (2, False)])
-def test_copies_are_independent(duplicate: Callable[[GameBatch], GameBatch], threads: int, autoreset: bool) -> None:
-    batch = GameBatch(TINY, "tiny", 128, seed=3, threads=threads, autoreset=autoreset, observation="structured")
+def test_copies_are_independent(
+    duplicate: Callable[[GameBatch], GameBatch], threads: int, autoreset: bool
+) -> None:
+    batch = GameBatch(
+        TINY, "tiny", 128, seed=3, threads=threads, autoreset=autoreset, observation="structured"
+    )
     never_begun = duplicate(batch)
     _, mask, _ = batch.reset()
     assert np.array_equal(never_begun.reset()[1], mask)
@@ -406,7 +422,9 @@ def test_a_number_of_games_is_checked(games):
 
 
 def test_a_second_thread_is_refused(monkeypatch):
-    """While a thread is in a step, `step` and `reset` of another raise, and the first one's step is not disturbed."""
+    """While a thread is in a step, `step` and `reset` of another raise, and the first one's step is not
+    disturbed.
+    """
     batch, reference = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
     (_, mask, _), _ = batch.reset(seed=3), reference.reset(seed=3)
     actions = mask.argmax(1)

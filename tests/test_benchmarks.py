@@ -168,7 +168,9 @@ def test_bench_takes_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert "secret_mission, 6 players" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments", [["--games", "0"], ["--repeats", "0"], ["--seconds", "0"], ["--games", "many"]])
+@pytest.mark.parametrize(
+    "arguments", [["--games", "0"], ["--repeats", "0"], ["--seconds", "0"], ["--games", "many"]]
+)
 def test_bench_refuses_a_wrong_number(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         cli.main(["bench", *arguments])
@@ -187,7 +189,9 @@ def test_first_use_plays_a_game_and_compiles_nothing_for_the_second() -> None:
 
 
 def test_nothing_heavy_is_imported_before_the_clock_of_the_first_use_runs() -> None:
-    script = "import benchmarks.first_use, sys; print(*sorted({'numba', 'numpy', 'risk_env'} & set(sys.modules)))"
+    script = (
+        "import benchmarks.first_use, sys; print(*sorted({'numba', 'numpy', 'risk_env'} & set(sys.modules)))"
+    )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=first_use.ROOT, capture_output=True, text=True, check=True
     )
@@ -236,7 +240,9 @@ def test_a_run_shows_what_is_missing(tmp_path: Path, capsys: pytest.CaptureFixtu
     if find_spec("pufferlib"):
         pytest.skip("nothing is missing here")
     only = "pettingzoo-connect-four,puffer-go"
-    peers.main(["--only", only, "--seconds", "0.01", "--repeats", "1", "--rounds", "2", "--record", str(tmp_path)])
+    peers.main(
+        ["--only", only, "--seconds", "0.01", "--repeats", "1", "--rounds", "2", "--record", str(tmp_path)]
+    )
     shown = capsys.readouterr().out
     (path,) = tmp_path.glob("peers-*.json")
     record = json.loads(path.read_text())
@@ -253,7 +259,10 @@ def test_a_measure_that_breaks_is_reported() -> None:
 
 def test_of_several_rounds_each_row_is_the_best_one() -> None:
     rates, others = ([{"steps_per_second": rate} for rate in found] for found in ((3, 1), (2, 4)))
-    assert peers.better_rows({"rows": rates}, {"rows": others})["rows"] == [{"steps_per_second": 3}, others[1]]
+    assert peers.better_rows({"rows": rates}, {"rows": others})["rows"] == [
+        {"steps_per_second": 3},
+        others[1],
+    ]
     slow, fast = ({"ns": {"rules": rules, "ends": 30}} for rules in (120, 90))
     assert peers.better(slow, fast) is peers.better(fast, slow) is fast
     both = peers.better({"one": 4, "two": 5, "ratios": [1.25]}, {"one": 2, "two": 6, "ratios": [3, 2]})
@@ -331,7 +340,9 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
     bots.main(["--bots", "random,grower", "--seconds", "0.001"])
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split("|") for line in lines if line.startswith(("| random", "| grower"))]
-    assert [(row[1].strip(), int(row[2])) for row in rows] == [(b, n) for b in ("random", "grower") for n in (2, 3, 6)]
+    assert [(row[1].strip(), int(row[2])) for row in rows] == [
+        (b, n) for b in ("random", "grower") for n in (2, 3, 6)
+    ]
     assert all(float(row[3].replace(",", "")) > 0 and float(row[4]) > 1 for row in rows)
     assert sum(line.startswith("* grower") for line in lines) == 2
 
@@ -342,7 +353,9 @@ def test_bots_play_whole_games_and_the_report_has_them_all(capsys: pytest.Captur
 def test_every_form_of_the_line_protocol_is_measured(capsys: pytest.CaptureFixture[str]) -> None:
     protocol.main(["--games", "1", "--max-rounds", "2"])
     rows = [
-        line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| numbers", "| with"))
+        line.split("|")
+        for line in capsys.readouterr().out.splitlines()
+        if line.startswith(("| numbers", "| with"))
     ]
     assert [row[1].strip() for row in rows] == list(protocol.FORMS)
     assert len({row[2] for row in rows}) == 1 and all(float(row[3]) > 0 for row in rows)
@@ -366,7 +379,11 @@ def test_many_games_of_a_model_are_played_at_once_without_a_fault(
 def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest.CaptureFixture[str]) -> None:
     strength.main(["grower", "--players", "3", "--field", "random", "--games", "7"])
     told = capsys.readouterr().out
-    assert told.startswith("grower: ") and " of 9 games won, an even share is 33; " in told and "ms a turn" in told
+    assert (
+        told.startswith("grower: ")
+        and " of 9 games won, an even share is 33; " in told
+        and "ms a turn" in told
+    )
     others = strength.drawn(5, 5, np.random.default_rng(0))
     assert sorted(others) == [1, 2, 3, 4, 5]
     assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}

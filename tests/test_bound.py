@@ -14,7 +14,23 @@ def test_types_are_those_that_numba_finds():
     games = lanes.records
     frozen = games.view()
     frozen.flags.writeable = False
-    arguments = [games, games[::2], games[0:0], games.reshape(2, 2).T, frozen, lanes.games, games["troops"], games[0]]
-    arguments += [lanes.tables.rules, lanes.tables.board, lanes._records, lanes._views, (), (games, (1, 2.5, True))]
+    arguments = [
+        games,
+        games[::2],
+        games[0:0],
+        games.reshape(2, 2).T,
+        frozen,
+        lanes.games,
+        games["troops"],
+        games[0],
+    ]
+    arguments += [
+        lanes.tables.rules,
+        lanes.tables.board,
+        lanes._records,
+        lanes._views,
+        (),
+        (games, (1, 2.5, True)),
+    ]
     for argument in arguments:
         assert type_of(argument) == numba.typeof(argument)

@@ -76,7 +76,8 @@ OTHER_ARCHIVES = {
 }
 
 
-# Named, for an archive contains the time it was made at: workers that collect at other times would see other tests.
+# Named, for an archive contains the time it was made at: workers that collect at other times would see other
+# tests.
 @pytest.mark.parametrize("content", OTHER_ARCHIVES.values(), ids=OTHER_ARCHIVES)
 def test_other_archives_are_a_value_error(content):
     with pytest.raises(ValueError, match="zip"):

@@ -143,7 +143,9 @@ def total(numbers):
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch, caplog):
-    """A folder for compiled code, and a function that imports kernels anew, calls one and returns what was reported."""
+    """A folder for compiled code, and a function that imports kernels anew, calls one and returns what was
+    reported.
+    """
     monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(notice, "_reported", set())
     cache._cache_root.cache_clear()
@@ -243,7 +245,9 @@ def test_processes_that_write_at_the_same_time_keep_their_own_code(kernels):
     """Numba numbers the files of an entry point: two processes with other types gave both the number 1."""
     folder, call = kernels
     call()
-    program = "import numpy as np, sys; from kernels import total; print(total(np.arange(3, dtype=sys.argv[1])))"
+    program = (
+        "import numpy as np, sys; from kernels import total; print(total(np.arange(3, dtype=sys.argv[1])))"
+    )
     path = os.pathsep.join([str(folder.parent / "kernels"), str(Path(__file__).parents[1])])
     for left in files(folder):
         left.unlink()

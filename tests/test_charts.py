@@ -101,7 +101,9 @@ def test_nobody_meets_an_objective_at_the_start(board, chart):
     for seat in seats(chart):
         own = set(of_seat(chart, seat))
         continents = [
-            c for c in range(len(board.continents)) if held(board, chart, seat, c)[0] == held(board, chart, seat, c)[1]
+            c
+            for c in range(len(board.continents))
+            if held(board, chart, seat, c)[0] == held(board, chart, seat, c)[1]
         ]
         reached = {
             "continent": 0,
@@ -149,7 +151,9 @@ def test_cities_are_the_books():
     board = load_map("classic")
     names = """Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe,
     Western Europe, Southern Europe, Ukraine, Egypt, South Africa, India, China, Japan, Eastern Australia"""
-    assert {board.territories[t] for t in board.basic_training_cities} == {n.strip() for n in names.split(",")}
+    assert {board.territories[t] for t in board.basic_training_cities} == {
+        n.strip() for n in names.split(",")
+    }
 
 
 def test_other_maps_and_numbers_of_players_have_none():

@@ -22,7 +22,7 @@ def reasons(name, games):
     return check(games[0], table, rules, board)
 
 
-# ------------------------------------------------------------------------------------------------ what play reaches
+# ------------------------------------------------------------------------------------------ what play reaches
 
 
 def test_the_corpus_is_in_order():
@@ -47,10 +47,12 @@ def test_every_position_of_a_random_game_is_in_order(preset, players):
         if games[0].phase == Phase.OVER:
             return
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
+            entry.apply_action(
+                games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng)
+            )
 
 
-# ------------------------------------------------------------------------------------------------ planted faults
+# --------------------------------------------------------------------------------------------- planted faults
 
 
 def put(field, value, *place):
@@ -132,7 +134,12 @@ def another_reward(game):
 
 
 ANY = None  # any game
-WORLD, TWO, CAPITAL, SECRET = "tiny/world_domination", "tiny/two_player", "tiny/capital", "tiny/secret_mission"
+WORLD, TWO, CAPITAL, SECRET = (
+    "tiny/world_domination",
+    "tiny/two_player",
+    "tiny/capital",
+    "tiny/secret_mission",
+)
 EXPERT, ROOM, CONQUEST, RANDOM = "tiny/expert", "tiny/command_room", "tiny/world_conquest", "tiny/random"
 FAULTS = [
     # ranges
@@ -203,9 +210,19 @@ FAULTS = [
     (WORLD, Phase.ATTACK, both(give(0, 0), flip("hand", 0, 1)), "cards in two places.*Ash"),
     (WORLD, Phase.ATTACK, both(give(0, 0), flip("hand", 0, 0)), "deck: wrong at Ash"),
     (WORLD, Phase.ATTACK, put("deck_wilds", 0), "deck_wilds is 0, must be [12]"),
-    (CAPITAL, Phase.ATTACK, lambda game: flip("deck", int(game.headquarters[0]))(game), "deck: wrong at [A-Z]"),
+    (
+        CAPITAL,
+        Phase.ATTACK,
+        lambda game: flip("deck", int(game.headquarters[0]))(game),
+        "deck: wrong at [A-Z]",
+    ),
     (WORLD, Phase.ATTACK, both(give(0, 0), give(0, 1), flip("picked", 0)), "picked Ash in phase ATTACK"),
-    (ANY, Phase.TRADE, both(give(5, 0), give(5, 1), give(5, 2), flip("picked", 5)), "picked .* is not legal in TRADE"),
+    (
+        ANY,
+        Phase.TRADE,
+        both(give(5, 0), give(5, 1), give(5, 2), flip("picked", 5)),
+        "picked .* is not legal in TRADE",
+    ),
     (WORLD, Phase.ATTACK, flip("shown", 0), "shown Ash without card_reroll=True"),
     (WORLD, Phase.ATTACK, put("trade", 1), "trade is 1, must be 0"),
     (ANY, Phase.TRADE, both(put("hand", 0), put("wilds", 0)), "no set|no action is legal"),
@@ -220,7 +237,12 @@ FAULTS = [
     (WORLD, Phase.DRAFT_AMOUNT, put("target", -1), "target -1: phase DRAFT_AMOUNT needs one"),
     (WORLD, Phase.ATTACK_DICE, another_target, "phase ATTACK_DICE: .* is not legal in ATTACK"),
     (WORLD, Phase.ATTACK_DICE, lambda game: put("target", int(game.source))(game), "is not legal in ATTACK"),
-    (ANY, Phase.FORTIFY_AMOUNT, lambda game: put("target", int(game.source))(game), "is not legal in FORTIFY_TO"),
+    (
+        ANY,
+        Phase.FORTIFY_AMOUNT,
+        lambda game: put("target", int(game.source))(game),
+        "is not legal in FORTIFY_TO",
+    ),
     (WORLD, Phase.ATTACK, put("blitz", True), "blitz 1 in phase ATTACK"),
     (WORLD, Phase.OCCUPY, put("captured", False), "phase OCCUPY: .* was not captured"),
     (WORLD, Phase.OCCUPY, put("battles", 0), "battles 0: there was a roll"),
@@ -275,9 +297,13 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "phase", "plant", "said"), FAULTS, ids=[f"{f[1].name}-{f[3]}" for f in FAULTS])
+@pytest.mark.parametrize(
+    ("name", "phase", "plant", "said"), FAULTS, ids=[f"{f[1].name}-{f[3]}" for f in FAULTS]
+)
 def test_a_planted_fault_is_found(name, phase, plant, said):
-    standing = [(found, games) for found, games in corpus() if found == (name or found) and games[0].phase == phase]
+    standing = [
+        (found, games) for found, games in corpus() if found == (name or found) and games[0].phase == phase
+    ]
     assert standing, f"{name} never reaches {phase.name}"
     found = []
     for game, games in standing:
@@ -298,7 +324,10 @@ def test_a_misplaced_airfield_is_found():
 
 def test_flags_and_spare_bytes_are_whole():
     name, games = next(pair for pair in corpus() if pair[1][0].phase == Phase.ATTACK)
-    for field, said in (("blitz", "blitz is 2, must be 0 ... 1"), ("spare", r"spare(\[0\])? is 2, must be 0 ... 0")):
+    for field, said in (
+        ("blitz", "blitz is 2, must be 0 ... 1"),
+        ("spare", r"spare(\[0\])? is 2, must be 0 ... 0"),
+    ):
         faulty = games.copy()
         faulty.view(np.uint8)[games.dtype.fields[field][1]] = 2
         assert any(re.search(said, reason) for reason in reasons(name, faulty))
@@ -326,7 +355,10 @@ def test_random_bytes_are_impossible_and_never_raise(data, seed):
     assert reasons(name, noise.view(games.dtype).view(np.recarray))
 
 
-@given(st.data(), st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4))
+@given(
+    st.data(),
+    st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=4),
+)
 def test_a_few_wrong_bytes_never_raise(data, changes):
     name, games = data.draw(st.sampled_from(corpus()))
     faulty = games.copy()

@@ -34,9 +34,7 @@ NAMES = (
     "risk_env",
 )
 COMMAND = "import sys\nfrom risk_env.cli import main\nif __name__ == '__main__':\n    sys.exit(main())"
-BOTS = (
-    f"{ROOT / 'examples' / 'bot.py'}:Borderer,cmd:{shlex.quote(sys.executable)} {ROOT / 'examples' / 'bot_stdlib.py'}"
-)
+BOTS = f"{ROOT / 'examples' / 'bot.py'}:Borderer,cmd:{shlex.quote(sys.executable)} {ROOT / 'examples' / 'bot_stdlib.py'}"
 
 
 @pytest.fixture
@@ -45,7 +43,9 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "work"
     folder.mkdir()
     for name in NAMES:
-        (folder / f"{name}.py").write_text("raise SystemExit(f'imported from the working folder: {__file__}')")
+        (folder / f"{name}.py").write_text(
+            "raise SystemExit(f'imported from the working folder: {__file__}')"
+        )
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "path", ["", *(path for path in sys.path if path)])
     return folder
@@ -56,12 +56,18 @@ def called(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     script.write_text(COMMAND)
     search = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": search}
-    return subprocess.run([sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, str(script), *arguments], env=environment, capture_output=True, text=True
+    )
 
 
 @pytest.mark.parametrize(
     "more",
-    [pytest.param((), marks=pytest.mark.long), pytest.param(("--jobs", "2"), marks=pytest.mark.long), ("--sandbox",)],
+    [
+        pytest.param((), marks=pytest.mark.long),
+        pytest.param(("--jobs", "2"), marks=pytest.mark.long),
+        ("--sandbox",),
+    ],
     ids=["here", "jobs", "sandbox"],
 )
 def test_a_tournament_plays_in_a_hostile_folder(hostile: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
@@ -82,13 +88,18 @@ def test_workers_start_in_a_hostile_folder(hostile: Path) -> None:
 def test_the_analysis_answers_in_a_hostile_folder(hostile: Path) -> None:
     position, analyst = Game(Rules.preset("classic", 2, setup="deal"), "tiny", seed=1).to_text(), Analyst()
     try:
-        assert len(analyst.request({"type": "chances", "position": position, "bot": "random", "games": 2})) == 2
+        assert (
+            len(analyst.request({"type": "chances", "position": position, "bot": "random", "games": 2})) == 2
+        )
     finally:
         analyst.close()
 
 
 def test_processes_that_compile_start_in_a_hostile_folder(hostile: Path) -> None:
-    assert {part for part, _ in compiling.compile_parts([["random", "attacker"]], jobs=2)} == {"random", "attacker"}
+    assert {part for part, _ in compiling.compile_parts([["random", "attacker"]], jobs=2)} == {
+        "random",
+        "attacker",
+    }
 
 
 def test_a_safe_start_is_not_handed_on_to_programs(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +116,9 @@ def test_a_safe_start_is_not_handed_on_to_programs(monkeypatch: pytest.MonkeyPat
 # ------------------------------------------------------------------------------------------------ words
 
 
-@pytest.mark.parametrize("variable", ["LC_ALL=C", "PYTHONIOENCODING=ascii", "LC_ALL=en_US.ISO-8859-1", "PYTHONUTF8=0"])
+@pytest.mark.parametrize(
+    "variable", ["LC_ALL=C", "PYTHONIOENCODING=ascii", "LC_ALL=en_US.ISO-8859-1", "PYTHONUTF8=0"]
+)
 def test_a_program_in_python_may_print_any_letter(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(*variable.split("="))
     program = Program([sys.executable, "-c", 'print(\'{"name": "ü"}\', flush=True)'], "it")

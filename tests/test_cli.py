@@ -145,7 +145,9 @@ def test_a_wrong_argument_is_status_2(arguments: list[str]) -> None:
         (ZeroDivisionError("a mistake of ours"), 1),
     ],
 )
-def test_errors_are_one_line(failing, error: Exception, status: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_one_line(
+    failing, error: Exception, status: int, capsys: pytest.CaptureFixture[str]
+) -> None:
     failing(error)
     assert cli.main(["fail"]) == status
     printed = capsys.readouterr().err

@@ -1,4 +1,7 @@
-"""The scripts of `tests/clients` run; `make clients` runs those whose libraries need an environment of their own."""
+"""The scripts of `tests/clients` run.
+
+`make clients` runs those whose libraries need an environment of their own.
+"""
 
 import os
 import subprocess
@@ -15,7 +18,9 @@ CLIENTS = ROOT / "tests" / "clients"
 
 
 def test_every_client_is_run() -> None:
-    assert sorted(path.stem.removeprefix("with_") for path in CLIENTS.glob("with_*.py")) == sorted([*HERE, *APART])
+    assert sorted(path.stem.removeprefix("with_") for path in CLIENTS.glob("with_*.py")) == sorted(
+        [*HERE, *APART]
+    )
 
 
 @pytest.mark.parametrize("client", HERE)

@@ -1,4 +1,7 @@
-"""Recorded decisions: whole games in order, legal, the same whatever the lanes; files that are read back or refused."""
+"""Recorded decisions: whole games in order, legal, the same whatever the lanes.
+
+Files that are read back or refused.
+"""
 
 import contextlib
 import io
@@ -90,7 +93,9 @@ def test_another_file_is_a_value_error_with_its_name(recorded: Path, tmp_path: P
     facts = table.schema.metadata[b"risk_env"]
     changed = {
         "facts": lambda: table.replace_schema_metadata({}),
-        "format": lambda: table.replace_schema_metadata({"risk_env": facts.replace(b'"format": 1', b'"format": 2')}),
+        "format": lambda: table.replace_schema_metadata(
+            {"risk_env": facts.replace(b'"format": 1', b'"format": 2')}
+        ),
         "columns": lambda: table.drop(["reward"]),
         "action": lambda: _with_actions(table, pa.array([999] * len(table), pa.int32())),
         "null": lambda: _with_actions(table, pa.array([None] * len(table), pa.int32())),
@@ -119,7 +124,9 @@ def test_an_impossible_value_is_refused(recorded: Path, tmp_path: Path, column: 
     table, path = pq.read_table(recorded), tmp_path / "other.parquet"
     place = table.schema.get_field_index(column)
     values = [*table[column].to_pylist()[:-1], value]
-    table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+    table = table.set_column(
+        place, table.schema.field(place), pa.array(values, table.schema.field(place).type)
+    )
     pq.write_table(table, path, use_dictionary=False)
     with pytest.raises(ValueError, match=rf"other\.parquet.*{column}"):
         read_decisions(path)
@@ -131,7 +138,9 @@ def test_bytes_that_are_no_codes_or_no_actions_are_refused(recorded: Path, tmp_p
     place = table.schema.get_field_index(column)
     values = table[column].to_pylist()
     values[0] = b"\xff" * len(values[0])
-    table = table.set_column(place, table.schema.field(place), pa.array(values, table.schema.field(place).type))
+    table = table.set_column(
+        place, table.schema.field(place), pa.array(values, table.schema.field(place).type)
+    )
     pq.write_table(table, path, use_dictionary=False)
     with pytest.raises(ValueError, match=rf"other\.parquet.*{column}"):
         read_decisions(path)
@@ -159,8 +168,12 @@ def test_impossible_facts_are_refused(recorded: Path, tmp_path: Path, change: di
         read_decisions(path)
 
 
-@pytest.mark.parametrize("options", [{"compression": "zstd"}, {"compression": "none", "use_dictionary": True}])
-def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(recorded: Path, tmp_path: Path, options: dict):
+@pytest.mark.parametrize(
+    "options", [{"compression": "zstd"}, {"compression": "none", "use_dictionary": True}]
+)
+def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
+    recorded: Path, tmp_path: Path, options: dict
+):
     """Equal rows are compressed to a thousandth, or named once in a dictionary: an honest footer of a bomb."""
     table, path = pq.read_table(recorded).slice(0, 1), tmp_path / "bomb.parquet"
     rows = table.take(pa.array(np.zeros(100_000, np.int64)))
@@ -220,7 +233,9 @@ def test_the_command_writes_a_file_whole_or_not_at_all(tmp_path: Path, capsys: p
     assert out.read_bytes() == before and [file.name for file in tmp_path.iterdir()] == ["games.parquet"]
 
 
-def test_a_minari_dataset_has_an_episode_for_each_seat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+def test_a_minari_dataset_has_an_episode_for_each_seat(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys
+):
     minari = pytest.importorskip("minari")
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(tmp_path))
     who = ["--agents", "grower", "--map", "tiny", "--players", "2"]

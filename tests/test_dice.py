@@ -84,7 +84,9 @@ def lanes_at_attack(attackers: int, defenders: int, lanes: int) -> tuple[GameBat
         game.step(int(game.legal_actions()[0]))
     border = int(game.legal_actions()[0])
     source, target = game.board.borders[border - game.board.num_territories]
-    batch = GameBatch(rules, "tiny", lanes, seed=attackers * 1000 + defenders, autoreset=False, observation=None)
+    batch = GameBatch(
+        rules, "tiny", lanes, seed=attackers * 1000 + defenders, autoreset=False, observation=None
+    )
     batch.reset()
     chance = batch.games.random.copy()
     batch.games[:] = game.record

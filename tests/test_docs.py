@@ -84,7 +84,9 @@ def test_the_page_of_public_facts_has_every_word_of_the_actions() -> None:
 def test_every_section_that_is_cited_is_there() -> None:
     there = set(re.findall(r"^#+ ([0-9.]+) ", page("rules"), re.MULTILINE))
     there |= set(re.findall(r"\*\*([0-9.]+)\*\*", page("rules")))
-    sources = [path for folder in ("risk_env", "agents", "training", "docs") for path in (ROOT / folder).rglob("*.*")]
+    sources = [
+        path for folder in ("risk_env", "agents", "training", "docs") for path in (ROOT / folder).rglob("*.*")
+    ]
     texts = [path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".md", ".toml")]
     cited = {number for text in texts for number in re.findall(r"RULES ([0-9]+(?:\.[0-9]+)*)", text)}
     assert len(cited) > 60
@@ -117,8 +119,14 @@ def cited_files(text: str) -> set[str]:
 
 def test_every_file_that_is_cited_is_there() -> None:
     folders = ("risk_env", "agents", "training", "benchmarks", "research", "tests", "docs", "examples")
-    sources = [path for folder in folders for kind in ("py", "md") for path in (ROOT / folder).rglob(f"*.{kind}")]
-    cited = {name for path in [*sources, *ROOT.glob("*.md")] for name in cited_files(path.read_text(encoding="utf-8"))}
+    sources = [
+        path for folder in folders for kind in ("py", "md") for path in (ROOT / folder).rglob(f"*.{kind}")
+    ]
+    cited = {
+        name
+        for path in [*sources, *ROOT.glob("*.md")]
+        for name in cited_files(path.read_text(encoding="utf-8"))
+    }
     assert "docs/rules.md" in cited and len(cited) > 20
     assert [name for name in sorted(cited) if not (ROOT / name).is_file()] == []
 
@@ -129,7 +137,9 @@ def test_a_page_is_as_generated(name: str) -> None:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    assert set(re.findall(r"^::: risk_env\.(\w+)$", page("api/risk_env"), re.MULTILINE)) == set(risk_env.__all__)
+    assert set(re.findall(r"^::: risk_env\.(\w+)$", page("api/risk_env"), re.MULTILINE)) == set(
+        risk_env.__all__
+    )
 
 
 def without_code(path: Path) -> str:
@@ -155,7 +165,9 @@ def test_every_link_of_a_page_leads_to_a_file_of_the_site_and_to_a_heading(path:
 
 
 class Site(HTMLParser):
-    """What a browser loads for a page (scripts, pictures, styles, frames), the page's links, and what can be linked."""
+    """What a browser loads for a page (scripts, pictures, styles, frames), the page's links, and what can be
+    linked.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -202,16 +214,22 @@ def dead_links(pages: dict[Path, Site]) -> list[str]:
 def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_from_outside() -> None:
     pytest.importorskip("zensical")
     pytest.importorskip("mkdocstrings")
-    built = subprocess.run([sys.executable, "docs/site.py"], cwd=ROOT, capture_output=True, text=True, timeout=240)
+    built = subprocess.run(
+        [sys.executable, "docs/site.py"], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
     assert built.returncode == 0, built.stdout + built.stderr
     site = ROOT / "build" / "site"
     pages = pages_of(site)
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
     addresses = [address for page in pages.values() for address in page.addresses]
-    addresses += [found for style in styles for found in re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", style)]
+    addresses += [
+        found for style in styles for found in re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", style)
+    ]
     assert len(addresses) > 100
     assert [address for address in addresses if re.match(r"(?:[a-z]+:)?//", address)] == []
     assert dead_links(pages) == []
-    assert (site / "docs" / "replay.html").is_file() and "docs/replay.html" in pages[site / "index.html"].addresses
+    assert (site / "docs" / "replay.html").is_file() and "docs/replay.html" in pages[
+        site / "index.html"
+    ].addresses
     reference = (site / "docs" / "api" / "risk_env" / "index.html").read_text(encoding="utf-8")
     assert "A game in progress." in reference  # the docstring of Game

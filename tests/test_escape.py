@@ -49,7 +49,9 @@ def test_a_label_has_an_end(name: str) -> None:
         labelled(f"{name}=grower")
 
 
-def test_a_tournament_of_odd_names_comes_to_its_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_tournament_of_odd_names_comes_to_its_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = make_config([f"bot{k}=random" for k in range(len(NAMES))], RULES)
     entrants = tuple(replace(old, label=name) for old, name in zip(config.entrants, NAMES, strict=True))
     out = tmp_path / "games.sqlite"
@@ -67,7 +69,9 @@ def test_a_tournament_of_odd_names_comes_to_its_report(tmp_path: Path, capsys: p
     tournament(["--resume", str(out), "--quiet", "--report", str(tmp_path / "report.png")])
 
 
-def test_reasons_of_an_altered_file_are_spelled_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_reasons_of_an_altered_file_are_spelled_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "games.sqlite"
     tournament(["--agents", "random,grower", "--players", "2", "--games", "2", "--out", str(out), "--quiet"])
     with sqlite3.connect(out) as database:

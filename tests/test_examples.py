@@ -11,7 +11,9 @@ from risk_env import GameBatch, Rules, load_map
 from tests.examples import example
 
 
-def test_an_own_script_trains_evaluates_and_its_model_plays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_own_script_trains_evaluates_and_its_model_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     script = example("sb3_own_script")
     monkeypatch.setattr(script, "GAME", {**script.GAME, "board": "tiny", "max_rounds": 5})
     model = script.train(0.0, "random")
@@ -41,7 +43,9 @@ def test_selfplay_learns_from_every_stream(monkeypatch: pytest.MonkeyPatch) -> N
     assert 0 <= won <= 1 and 0 <= truncated <= 1
 
 
-def test_a_stream_s_last_decision_gets_its_end_when_another_seat_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stream_s_last_decision_gets_its_end_when_another_seat_decides(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """One lane: seats 0, 1, 0, 1; seat 0 loses in the last step, in which seat 1 wins."""
     script = example("selfplay_torch")
     monkeypatch.setattr(script, "GAMMA", 1.0)

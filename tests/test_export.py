@@ -50,7 +50,10 @@ def exported(source: str | Path, folder: Path) -> Any:
 
 def compare(policy: PolicyFile, model: Any, batch: GameBatch) -> None:
     """The model's answers are those of the compiled network, ties within rounding apart."""
-    observation, mask = batch.observation.astype(np.float32) / np.float32(127), np.ascontiguousarray(batch.action_mask)
+    observation, mask = (
+        batch.observation.astype(np.float32) / np.float32(127),
+        np.ascontiguousarray(batch.action_mask),
+    )
     logits, actions = model.run(None, {"observation": observation, "action_mask": mask})
     expected = policy.logits(batch.observation, mask)
     assert np.array_equal(np.isfinite(logits), mask == 1)
@@ -65,15 +68,23 @@ def compare(policy: PolicyFile, model: Any, batch: GameBatch) -> None:
 
 
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
-def test_a_policy_answers_as_compiled(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
+def test_a_policy_answers_as_compiled(
+    preset: str, players: int, options: dict[str, Any], tmp_path: Path
+) -> None:
     trained = Rules.preset(preset, players, **options, profile="fast")
     weights = {name: values.astype(np.float16) for name, values in network(trained).arrays().items()}
     policy = PolicyFile(weights, schema_of(trained, load_map("classic")), {"name": "novice", "version": "7"})
     policy.save(tmp_path / "policy.npz")
     model, loaded = exported(tmp_path / "policy.npz", tmp_path), PolicyFile.load(tmp_path / "policy.npz")
-    asking = trained.replace(attack="choice", defender_dice="choice")  # questions that never came up in training
+    asking = trained.replace(
+        attack="choice", defender_dice="choice"
+    )  # questions that never came up in training
     phases = set()
-    positions(asking, "classic", lambda batch: (compare(loaded, model, batch), phases.update(batch.records["phase"])))
+    positions(
+        asking,
+        "classic",
+        lambda batch: (compare(loaded, model, batch), phases.update(batch.records["phase"])),
+    )
     assert {Phase.ATTACK, Phase.ATTACK_DICE, Phase.DEFEND, Phase.OCCUPY} <= phases
 
 
@@ -95,10 +106,14 @@ def test_a_value_answers_as_in_the_network_that_was_trained(tmp_path: Path) -> N
         lanes = np.flatnonzero(np.isin(batch.records["phase"], (Phase.ATTACK, Phase.FORTIFY_FROM)))
         features = np.zeros((len(lanes), len(weights["first"])), np.float32)
         T, moved, seats = batch.tables, np.zeros(len(lanes), np.bool_), batch.seat[lanes]
-        encode_positions(batch.records, T.board, T.rules, lanes, seats, moved, WEIGHTS.astype(np.float32), features)
+        encode_positions(
+            batch.records, T.board, T.rules, lanes, seats, moved, WEIGHTS.astype(np.float32), features
+        )
         hidden = (features @ weights["first"] + weights["first_bias"]).clip(0)
         hidden = (hidden @ weights["second"] + weights["second_bias"]).clip(0)
-        odds = weights["trust"] * features[:, -1] + (hidden @ weights["output"] + weights["output_bias"])[:, 0]
+        odds = (
+            weights["trust"] * features[:, -1] + (hidden @ weights["output"] + weights["output_bias"])[:, 0]
+        )
         (found,) = model.run(None, {"features": features})
         np.testing.assert_allclose(found, 1 / (1 + np.exp(-odds)), atol=1e-5)
 

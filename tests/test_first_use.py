@@ -36,7 +36,8 @@ FILES = {
 }
 
 compiled_only = pytest.mark.skipif(
-    any(os.environ.get(name) for name in ("NUMBA_DISABLE_JIT", "RISK_ENV_PLAIN_NUMBA")), reason="no entry points"
+    any(os.environ.get(name) for name in ("NUMBA_DISABLE_JIT", "RISK_ENV_PLAIN_NUMBA")),
+    reason="no entry points",
 )
 
 

@@ -15,7 +15,11 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("risk_env", "agents", "training", "benchmarks")
-PACKED = {"risk_env": "risk_env", "risk_agents": "agents/risk_agents", "risk_training": "training/risk_training"}
+PACKED = {
+    "risk_env": "risk_env",
+    "risk_agents": "agents/risk_agents",
+    "risk_training": "training/risk_training",
+}
 LONGEST_FUNCTION = 40  # lines, decorators and docstring included
 MOST_PARAMETERS, MOST_OF_A_KERNEL = 10, 12  # `self` and `*args` included; `**options` are not counted
 
@@ -30,7 +34,13 @@ MAY_IMPORT = {
 }
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame"),
-    *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),  # Numba loads a bare scipy
+    *(
+        "scipy.linalg",
+        "scipy.optimize",
+        "scipy.sparse",
+        "scipy.special",
+        "scipy.stats",
+    ),  # Numba loads a bare scipy
     *("risk_agents", "risk_training", "benchmarks", "hypothesis", "pytest"),
 }
 
@@ -42,7 +52,9 @@ def sources(place: str) -> list[Path]:
 
 
 def imports(source: str, package: str) -> Iterator[tuple[str, ...]]:
-    """Each import of a source, lazy ones too, as the names that it may stand for: `from a import b` is a and a.b."""
+    """Each import of a source, lazy ones too, as the names that it may stand for: `from a import b` is a and
+    a.b.
+    """
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from ((alias.name,) for alias in node.names)
@@ -66,7 +78,9 @@ def is_in(name: str, packages: tuple[str, ...]) -> bool:
 def too_high(source: str, package: str, allowed: tuple[str, ...]) -> list[str]:
     """The imports of a source that are neither the standard library's nor allowed."""
     allowed += tuple(sys.stdlib_module_names)
-    return [names[-1] for names in imports(source, package) if not any(is_in(name, allowed) for name in names)]
+    return [
+        names[-1] for names in imports(source, package) if not any(is_in(name, allowed) for name in names)
+    ]
 
 
 def package_of(path: Path) -> str:
@@ -76,7 +90,9 @@ def package_of(path: Path) -> str:
 
 @pytest.mark.parametrize("place", MAY_IMPORT)
 def test_a_floor_imports_only_what_is_below_it(place: str) -> None:
-    wrong = {path.name: too_high(path.read_text(), package_of(path), MAY_IMPORT[place]) for path in sources(place)}
+    wrong = {
+        path.name: too_high(path.read_text(), package_of(path), MAY_IMPORT[place]) for path in sources(place)
+    }
     assert wrong, f"no Python file in {place}"
     assert not {name: found for name, found in wrong.items() if found}
 
@@ -85,7 +101,9 @@ def modules() -> dict[str, Path]:
     """The files of all modules by their full names; a package's is its `__init__.py`."""
     places = {**PACKED, "benchmarks": "benchmarks"}
     return {
-        ".".join([package, *path.relative_to(ROOT / place).with_suffix("").parts]).removesuffix(".__init__"): path
+        ".".join([package, *path.relative_to(ROOT / place).with_suffix("").parts]).removesuffix(
+            ".__init__"
+        ): path
         for package, place in places.items()
         for path in (ROOT / place).rglob("*.py")
     }
@@ -101,17 +119,23 @@ def test_no_import_circle() -> None:
     TopologicalSorter(graph).prepare()  # CycleError names a circle
 
 
-@pytest.mark.parametrize("start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"])
+@pytest.mark.parametrize(
+    "start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"]
+)
 def test_importing_risk_env_loads_nothing_heavy(start: str) -> None:
     script = f"{start}\nimport sys\nprint(*sorted(set(sys.modules) & {HEAVY!r}))"
-    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert done.stdout.split() == []
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_no_function_is_long(folder: str) -> None:
     assert [
-        f"{place}: {length(node)} lines" for place, node in functions(folder) if length(node) > LONGEST_FUNCTION
+        f"{place}: {length(node)} lines"
+        for place, node in functions(folder)
+        if length(node) > LONGEST_FUNCTION
     ] == []
 
 
@@ -146,7 +170,9 @@ def parameters(function: Function) -> int:
 
 
 def test_kernels_of_the_core_make_no_arrays() -> None:
-    """They are compiled without reference counts (`compiler.pipeline`): memory of an array made there would leak."""
+    """They are compiled without reference counts (`compiler.pipeline`): memory of an array made there would
+    leak.
+    """
     makers = {"zeros", "empty", "ones", "full", "array", "arange", "copy", "astype", "concatenate"}
     found = [
         f"{path.name}: {function.name} calls {ast.unparse(call.func)}"
@@ -162,7 +188,8 @@ def test_kernels_of_the_core_make_no_arrays() -> None:
 def is_kernel(function: Function) -> bool:
     """Whether a function is compiled."""
     return any(
-        ast.unparse(decorator).endswith(("kernel", "inlined", "entry_point")) for decorator in function.decorator_list
+        ast.unparse(decorator).endswith(("kernel", "inlined", "entry_point"))
+        for decorator in function.decorator_list
     )
 
 

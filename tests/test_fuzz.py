@@ -1,4 +1,7 @@
-"""A little fuzzing of every target, and all inputs that once broke something; `python -m tests.fuzz` does more."""
+"""A little fuzzing of every target, and all inputs that once broke something.
+
+`python -m tests.fuzz` does more.
+"""
 
 import random
 import subprocess
@@ -13,7 +16,20 @@ from tests.fuzz.targets import Target, named
 
 ROOT = Path(__file__).parents[1]
 QUICK = (
-    *("map", "position", "save", "action", "protocol", "plan", "model", "wish", "message", "replay", "kept", "specs"),
+    *(
+        "map",
+        "position",
+        "save",
+        "action",
+        "protocol",
+        "plan",
+        "model",
+        "wish",
+        "message",
+        "replay",
+        "kept",
+        "specs",
+    ),
     *("config", "value", "zip", "positions", "endpoint", "kernel"),
 )
 

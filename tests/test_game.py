@@ -1,4 +1,6 @@
-"""One game for people and scripts: errors that change nothing, copies, saves, the log, and what a seat may see."""
+"""One game for people and scripts: errors that change nothing, copies, saves, the log, and what a seat may
+see.
+"""
 
 import copy
 import hashlib
@@ -36,7 +38,9 @@ def new_game(preset, seed=1, ask_forced=False, **options):
     return Game(rules_of(preset, **options), board_of(preset), seed=seed, ask_forced=ask_forced)
 
 
-GAMES = {preset: (preset, {}) for preset in presets()} | {"expert": ("classic", {"expert": True, "initial_troops": 12})}
+GAMES = {preset: (preset, {}) for preset in presets()} | {
+    "expert": ("classic", {"expert": True, "initial_troops": 12})
+}
 
 
 @cache
@@ -70,7 +74,7 @@ def test_the_corpus_has_every_phase():
     assert {game.phase for game in corpus()} == set(Phase) - {Phase.ROLL, Phase.DRAW}
 
 
-# ------------------------------------------------------------------------------------------------ illegal actions
+# -------------------------------------------------------------------------------------------- illegal actions
 
 
 WRONG = [
@@ -113,7 +117,9 @@ def test_a_wrong_action_raises_and_changes_nothing(ask_forced):
 
 def test_a_number_is_legal_where_the_mask_says_so():
     for game in some_of_each_phase():
-        assert [game.is_legal(action) for action in range(game.num_actions)] == game.action_mask().astype(bool).tolist()
+        assert [game.is_legal(action) for action in range(game.num_actions)] == game.action_mask().astype(
+            bool
+        ).tolist()
         assert not any(map(game.is_legal, (-1, game.num_actions, 10**9)))
 
 
@@ -153,7 +159,7 @@ def test_a_wrong_view_is_named():
         new_game("classic").observe(0, "dict")
 
 
-# ------------------------------------------------------------------------------------------------ what is legal
+# ---------------------------------------------------------------------------------------------- what is legal
 
 
 def test_legal_actions_mask_and_texts_say_the_same():
@@ -191,7 +197,7 @@ def test_arrays_are_read_only_copies():
         game.step("claim Alaska")
 
 
-# ------------------------------------------------------------------------------------------------ seeds and the log
+# ------------------------------------------------------------------------------------------ seeds and the log
 
 
 def test_the_same_seed_is_the_same_game():
@@ -202,7 +208,11 @@ def test_the_same_seed_is_the_same_game():
 
 
 def test_lane_and_episode_are_other_games():
-    games = [Game("classic", seed=5, lane=lane, episode=episode).to_bytes() for lane in (0, 1) for episode in (0, 1)]
+    games = [
+        Game("classic", seed=5, lane=lane, episode=episode).to_bytes()
+        for lane in (0, 1)
+        for episode in (0, 1)
+    ]
     assert len(set(games)) == 4
 
 
@@ -225,7 +235,9 @@ def test_replaying_the_asked_actions_gives_the_same_log(preset, ask_forced):
 
 @pytest.mark.parametrize("preset", presets())
 def test_ask_forced_asks_what_is_forced(preset):
-    """The same game asked in full: an action that the other game plays as forced is a single legal action here."""
+    """The same game asked in full: an action that the other game plays as forced is a single legal action
+    here.
+    """
     short, full, rng = new_game(preset, 4), new_game(preset, 4, ask_forced=True), random.Random(preset)
     forced = 0
     for _ in range(150):
@@ -272,21 +284,26 @@ def test_last_battle_is_the_last_roll_of_the_log():
 
 
 def test_returns():
-    """1 for the winner, -1 / (P - 1) for the dead and for all others once somebody has won; 0 for the rest."""
+    """1 for the winner, -1 / (P - 1) for the dead and for all others once somebody has won.
+
+    0 for the rest.
+    """
     seen = set()
     for game in corpus():
         values, players = game.returns(), game.num_players
         seen.add((game.is_over, game.truncated))
         lost = -1 / (players - 1)
         if game.winner >= 0:
-            assert values.tolist() == pytest.approx([1.0 if seat == game.winner else lost for seat in range(players)])
+            assert values.tolist() == pytest.approx(
+                [1.0 if seat == game.winner else lost for seat in range(players)]
+            )
         else:
             assert values.tolist() == pytest.approx([0.0 if alive else lost for alive in game.alive])
         assert values.dtype == np.float64 and values.shape == (players,)
     assert {(False, False), (True, True)} <= seen
 
 
-# ------------------------------------------------------------------------------------------------ copies and saves
+# ------------------------------------------------------------------------------------------- copies and saves
 
 
 WAYS = {
@@ -306,7 +323,9 @@ WITHOUT_SEED = ("record", "text")
 def test_a_copy_in_the_middle_plays_on_like_the_original(way):
     for number, original in enumerate(some_of_each_phase()):
         game, other = original.copy(), WAYS[way](original)
-        if way not in WITH_HISTORY and game.phase == Phase.REROLL:  # the log holds the roll back until it is decided
+        if (
+            way not in WITH_HISTORY and game.phase == Phase.REROLL
+        ):  # the log holds the roll back until it is decided
             continue
         assert other.to_record() == game.to_record()
         assert (other.rules, other.board) == (game.rules, game.board)
@@ -374,7 +393,7 @@ def test_ask_forced_is_kept():
         assert len(other.legal_actions()) == 1  # the last free territory
 
 
-# ------------------------------------------------------------------------------------------------ damaged saves
+# ---------------------------------------------------------------------------------------------- damaged saves
 
 
 def sealed(body):
@@ -461,7 +480,7 @@ def test_a_record_of_the_wrong_length_is_refused():
         Game.from_record(game.rules, game.board, game.to_record()[:-1])
 
 
-# ------------------------------------------------------------------------------------------------ what a seat may see
+# ---------------------------------------------------------------------------------------- what a seat may see
 
 
 def all_cards(game):
@@ -498,13 +517,17 @@ def test_determinizing_keeps_what_is_public():
         if game.seat != seat and game.phase in VEILED_PHASES:
             continue
         assert str(other) == str(game)
-        phases = [each.public(seat).phase for each in (other, game)]  # of another seat: what this one may know
+        phases = [
+            each.public(seat).phase for each in (other, game)
+        ]  # of another seat: what this one may know
         assert phases[0] == phases[1]
         assert (other.seat, other.turn, other.round) == (game.seat, game.turn, game.round)
         assert other.owner.tolist() == game.owner.tolist() and other.troops.tolist() == game.troops.tolist()
         sizes = [len(game.hand(seat)) for seat in range(game.num_players)]
         assert [len(other.hand(seat)) for seat in range(game.num_players)] == sizes
-        assert all_cards(other) == all_cards(game) == sorted(game.board.territories) + ["wild"] * wilds_of(game)
+        assert (
+            all_cards(other) == all_cards(game) == sorted(game.board.territories) + ["wild"] * wilds_of(game)
+        )
         assert other.to_text()  # a possible position
 
 

@@ -1,13 +1,14 @@
-"""Golden games: one readable file a preset; a change of play shows as a difference to review (`make golden`)."""
+"""Golden games: one readable file a preset.
+
+A change of play shows as a difference to review (`make golden`).
+"""
 
 import pytest
 
 from risk_env import presets
 from tests import golden
 
-HOW = (
-    "play differs after the lines shown: compare `python -m tests.golden {preset}` before and after; then: make golden"
-)
+HOW = "play differs after the lines shown: compare `python -m tests.golden {preset}` before and after; then: make golden"
 
 
 @pytest.mark.parametrize("preset", presets())

@@ -1,4 +1,6 @@
-"""The Gymnasium environments: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes behind them."""
+"""The Gymnasium environments: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes
+behind them.
+"""
 
 import copy
 import itertools
@@ -142,7 +144,14 @@ def test_what_a_caller_does_with_returned_values_changes_nothing(observation: st
             step = (*kept.reset(), False)
             spoil(spoiled.reset())
         action = np.flatnonzero(step[1]["action_mask"])[-1]
-        spoil([spoiled.action_masks(), spoiled.metadata, spoiled.game.legal_actions(), spoiled.game.action_mask()])
+        spoil(
+            [
+                spoiled.action_masks(),
+                spoiled.metadata,
+                spoiled.game.legal_actions(),
+                spoiled.game.action_mask(),
+            ]
+        )
         one, other = kept.step(action), spoiled.step(action)
         assert data_equivalence(one, other, exact=True)
         spoil(other)
@@ -169,7 +178,9 @@ def test_what_a_caller_does_with_returned_vectors_changes_nothing(mode: Autorese
 
 def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
     """Two games that look the same to the learner give the same samples, whatever is to come."""
-    position = Game(Rules.preset("classic", 3, max_rounds=15, setup="random", profile="fast"), "tiny", seed=5).to_text()
+    position = Game(
+        Rules.preset("classic", 3, max_rounds=15, setup="random", profile="fast"), "tiny", seed=5
+    ).to_text()
     first = make(opponents="random", seat=0, num_players=3)
     second = make(opponents="random", seat=0, num_players=3)
     first.reset(seed=1, options={"position": position})
@@ -187,7 +198,11 @@ def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
 
 def test_the_code_about_honest_search_runs() -> None:
     text = (Path(__file__).parent.parent / "docs" / "gymnasium.md").read_text(encoding="utf-8")
-    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "unwrapped.sample(seed)" in code)
+    (code,) = (
+        code
+        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+        if "unwrapped.sample(seed)" in code
+    )
     exec(code, {"gymnasium": gymnasium, "np": np})
 
 
@@ -206,7 +221,9 @@ def test_episode_statistics() -> None:
 
 
 def reset_ended(env: Any, told: Any) -> Any:
-    """Observation and info to go on from: with autoreset disabled, after a reset of the lanes that have ended."""
+    """Observation and info to go on from: with autoreset disabled, after a reset of the lanes that have
+    ended.
+    """
     observation, _, terminated, truncated, info = told
     ended = terminated | truncated
     if env.metadata["autoreset_mode"] is AutoresetMode.DISABLED and ended.any():
@@ -234,28 +251,40 @@ def test_a_lane_is_gymnasiums_vector_of_one_environment(mode: AutoresetMode) -> 
         final, other_final = (told[-1].pop("final_info", {}) for told in (mine, other))
         assert data_equivalence(mine[:-1], other[:-1], exact=True)
         assert set(mine[-1]) == set(other[-1]) and set(final) == set(other_final)
-        assert all(np.array_equal(mine[-1][name], other[-1][name]) for name in mine[-1] if name != "final_obs")
+        assert all(
+            np.array_equal(mine[-1][name], other[-1][name]) for name in mine[-1] if name != "final_obs"
+        )
         assert all(np.array_equal(final[name], other_final[name]) for name in final)
         ends += "_winner" in {**mine[-1], **final}
     assert ends > 1
 
 
 def transitions(mode: AutoresetMode, observation: str) -> list[list[Any]]:
-    """The steps of each of 5 lanes, without those that only reset: reward, end, what was seen, the final info."""
+    """The steps of each of 5 lanes, without those that only reset: reward, end, what was seen, the final
+    info.
+    """
     env = make_vec(5, autoreset_mode=mode, observation=observation, illegal_action="random")
     steps: list[list[Any]] = [[] for _ in range(5)]
     over = np.zeros(5, np.bool_)
     told = env.reset(seed=0)
-    chance = np.random.default_rng(0).integers(env.lanes.num_actions, size=(5, 500))  # of each lane's decisions
+    chance = np.random.default_rng(0).integers(
+        env.lanes.num_actions, size=(5, 500)
+    )  # of each lane's decisions
     for _ in range(500):
         told = env.step(np.array([chance[lane, len(steps[lane])] for lane in range(5)]))
         ended = told[2] | told[3]
         info = told[4]
         for lane in np.flatnonzero(~over):
             final = info.get("final_info", info) if ended[lane] else {}
-            seen = info["final_obs"][lane] if ended[lane] and "final_obs" in info else gym_env._rows(told[0])[lane]
+            seen = (
+                info["final_obs"][lane]
+                if ended[lane] and "final_obs" in info
+                else gym_env._rows(told[0])[lane]
+            )
             names = ("winner", "placement", "rounds", "seed") if ended[lane] else ()
-            steps[lane].append([told[1][lane], told[2][lane], told[3][lane], seen, *(final[k][lane] for k in names)])
+            steps[lane].append(
+                [told[1][lane], told[2][lane], told[3][lane], seen, *(final[k][lane] for k in names)]
+            )
         over = ended if mode is AutoresetMode.NEXT_STEP else over
         reset_ended(env, told)
     return steps
@@ -315,7 +344,9 @@ def test_with_autoreset_disabled_an_ended_lane_needs_a_reset() -> None:
 
 
 def test_a_wrong_mode_is_refused() -> None:
-    with pytest.raises(ValueError, match="autoreset_mode='same' must be one of 'NextStep', 'SameStep', 'Disabled'"):
+    with pytest.raises(
+        ValueError, match="autoreset_mode='same' must be one of 'NextStep', 'SameStep', 'Disabled'"
+    ):
         make_vec(2, autoreset_mode="same")
 
 
@@ -424,7 +455,9 @@ def test_what_the_learner_is_paid_at_the_end(reward: str) -> None:
         assert not rewards[~ended].any()
         assert np.array_equal(info.get("_final_info", np.zeros(16, bool)), ended)
         for lane in np.flatnonzero(ended):
-            final = {name: info["final_info"][name][lane] for name in ("winner", "placement", "rounds", "seat")}
+            final = {
+                name: info["final_info"][name][lane] for name in ("winner", "placement", "rounds", "seat")
+            }
             won = final["winner"] == final["seat"]
             seen["won" if won else "truncated" if truncated[lane] else "died"] += 1
             assert won == (final["placement"] == 1) or truncated[lane]
@@ -445,7 +478,9 @@ def test_a_learner_that_died_is_done_though_the_game_goes_on() -> None:
 
 
 def test_games_in_which_the_learner_decides_nothing_are_passed_over() -> None:
-    lanes = SingleSeatVector(Rules.preset("classic", setup="random", max_rounds=1, profile="fast"), "tiny", 64, COIN)
+    lanes = SingleSeatVector(
+        Rules.preset("classic", setup="random", max_rounds=1, profile="fast"), "tiny", 64, COIN
+    )
     lanes.reset(seed=0)
     for _ in range(30):
         lanes.step(lanes.masks().argmax(axis=1))
@@ -555,7 +590,11 @@ def test_a_fixed_seat_is_kept() -> None:
 def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> Any:
     """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
     table = SingleSeatVector(
-        Rules.preset("classic", num_players=players, profile="fast"), "classic", lanes, opponents, opponent_order=order
+        Rules.preset("classic", num_players=players, profile="fast"),
+        "classic",
+        lanes,
+        opponents,
+        opponent_order=order,
     )
     table.reset(seed=1)
     numbers = table.arena.numbers[:, :players]
@@ -644,7 +683,9 @@ def test_a_reset_to_a_position() -> None:
         observation, info = env.reset(seed=3, options={"position": game.to_text()})
         np.testing.assert_array_equal(observation, game.observe(1))
         np.testing.assert_array_equal(info["action_mask"], game.action_mask())
-        assert env.game.record.random == Game(game.rules, game.board, 3, position=game.to_text()).record.random
+        assert (
+            env.game.record.random == Game(game.rules, game.board, 3, position=game.to_text()).record.random
+        )
     with pytest.raises(ValueError, match="instead of"):
         env.reset(options={"position": Game("capital", "tiny", seed=1).to_text()})
     with pytest.raises(ValueError, match="'seed'"):
@@ -746,7 +787,9 @@ def test_nothing_is_played_on_after_an_error() -> None:
         env.reset(options={"position": "nonsense"})
     with pytest.raises(ResetNeeded):
         env.step(0)
-    lanes = SingleSeatVector(Rules.preset("classic", 2, setup="random", profile="fast"), "tiny", 4, Wrong(), seat=0)
+    lanes = SingleSeatVector(
+        Rules.preset("classic", 2, setup="random", profile="fast"), "tiny", 4, Wrong(), seat=0
+    )
     with pytest.raises(ValueError, match="not legal"):
         lanes.reset(seed=0)
         for _ in range(1000):

@@ -24,7 +24,9 @@ def test_others_receive_the_same_whatever_is_hidden(name: str) -> None:
 
 def trading(hand: str, **lines: str) -> Game:
     """Seat 0 at the start of a draft with this hand."""
-    return position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand, **lines)
+    return position(
+        "classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand, **lines
+    )
 
 
 def test_a_trade_that_may_be_declined_is_seen_as_a_draft() -> None:
@@ -73,7 +75,9 @@ def test_an_only_territory_to_draft_to_does_not_tell_of_a_trade() -> None:
         game.step("done")
         game.step("done")
         assert game.seat == 0
-        told.append([public_facts(game.records, game.tables, 1), game.events(), game.replay().facts["frames"]])
+        told.append(
+            [public_facts(game.records, game.tables, 1), game.events(), game.replay().facts["frames"]]
+        )
         if game.phase == Phase.TRADE:
             game.step("done")
         assert game.phase == Phase.DRAFT_AMOUNT

@@ -27,9 +27,24 @@ from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore, NotKept
 from risk_agents.web.work import Refused
 from risk_env import Game
-from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
+from tests.web_server import (
+    HERE,
+    WISH,
+    begun,
+    client,
+    frames,
+    posted,
+    question,
+    refused,
+    seated,
+    served,
+    stopped,
+)
 
-BOTS = {"players": ["random", "random"], "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"}}
+BOTS = {
+    "players": ["random", "random"],
+    "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"},
+}
 
 
 # ------------------------------------------------------------------------------------------------ host names
@@ -99,7 +114,7 @@ def test_the_address_of_a_page_is_written_as_browsers_read_it() -> None:
     assert hosts.url("127.0.0.1", 8642) == "http://127.0.0.1:8642/"
 
 
-# ------------------------------------------------------------------------------------------------ rates, connections
+# ----------------------------------------------------------------------------------------- rates, connections
 
 
 def test_requests_of_an_address_are_limited(tmp_path: Path, monkeypatch: Any) -> None:
@@ -227,16 +242,17 @@ def test_frames_come_in_pieces() -> None:
         pieces.append(browser_table.next_frames(many, sent))
         sent += len(pieces[-1])
     assert sent == len(many) and all(sum(map(len, piece)) <= browser_table.PIECE for piece in pieces)
-    assert browser_table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6] and browser_table.next_frames([], 0) == []
+    assert (
+        browser_table.next_frames(["y" * 10**6, "z"], 0) == ["y" * 10**6]
+        and browser_table.next_frames([], 0) == []
+    )
 
 
 # ------------------------------------------------------------------------------------------------ games
 
 
 def test_armies_that_are_absurd_are_refused(tmp_path: Path) -> None:
-    attack = (
-        "risk_env game 1\nrules: preset=classic, num_players=2, attack=blitz\nmap: tiny\nphase: attack\n[territories]\n"
-    )
+    attack = "risk_env game 1\nrules: preset=classic, num_players=2, attack=blitz\nmap: tiny\nphase: attack\n[territories]\n"
     attack += "Ash: 0, 200000\nBirch: 0\nCedar: 1, 200000\nDune: 1\nEmber: 1\nFlint: 1\n"
     with client(tmp_path) as found:
         large = BOTS | {"options": {"setup": "random", "initial_troops": 30_000}}
@@ -273,7 +289,9 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
             assert set(found.lobby.tables) == {first, second}
             listed = found.get("/api/games").json()
             assert "2 other games that are watched" in refused(found, "/api/games", WISH)
-            assert [entry["game"] for entry in found.get("/api/games").json()] == [entry["game"] for entry in listed]
+            assert [entry["game"] for entry in found.get("/api/games").json()] == [
+                entry["game"] for entry in listed
+            ]
             assert set(found.lobby.tables) == {first, second}
 
 
@@ -320,14 +338,16 @@ def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, mon
 
     with client(tmp_path) as found:
         monkeypatch.setattr(found.lobby, "_restored", slow)
-        opening = [found.portal.start_task_soon(found.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)]
+        opening = [
+            found.portal.start_task_soon(found.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)
+        ]
         assert begun(found)["game"] in found.lobby.tables
         assert not any(one.done() for one in opening)
         released.set()
         assert [str(one.exception()) for one in opening] == [f"kept {k}" for k in range(len(opening))]
 
 
-# ------------------------------------------------------------------------------------------------ games that are kept
+# ---------------------------------------------------------------------------------------- games that are kept
 
 
 def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkeypatch: Any) -> None:
@@ -408,7 +428,11 @@ def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
 def test_a_damaged_file_of_games_harms_no_lobby(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         games = [begun(found, **BOTS)["game"] for _ in range(3)]
-    content, rng, path = (tmp_path / "games.sqlite").read_bytes(), random.Random(0), tmp_path / "x" / "games.sqlite"
+    content, rng, path = (
+        (tmp_path / "games.sqlite").read_bytes(),
+        random.Random(0),
+        tmp_path / "x" / "games.sqlite",
+    )
     path.parent.mkdir()
     opened = 0
     for _ in range(60):
@@ -499,13 +523,26 @@ def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
 
 
 ODD = (
-    *(b"", b"[]", b"null", b"{", b"\xff\xfe", b"NaN", b'{"a":' * 3000, b"[" * 100_000, b"1" * 5000, b'"\\ud800"'),
+    *(
+        b"",
+        b"[]",
+        b"null",
+        b"{",
+        b"\xff\xfe",
+        b"NaN",
+        b'{"a":' * 3000,
+        b"[" * 100_000,
+        b"1" * 5000,
+        b'"\\ud800"',
+    ),
     *(b'{"position":"\\ud800"}', b'{"position":"","action":1e400}', b'{"attackers":1e999,"defenders":1}'),
     b'{"attackers":' + b"9" * 4000 + b',"defenders":1}',
     b'{"game":"\\ud800","frame":' + b"9" * 400 + b',"token":"\\ud800"}',
     b'{"preset":"\\ud800","map":"\\ud800","players":["human"]}',
     b'{"preset":"classic","map":"tiny","players":["human","human"],"names":["\\ud800","\\u202e"]}',
-    b'{"preset":"classic","map":"tiny","players":["human","human"],"options":{"initial_troops":' + b"9" * 400 + b"}}",
+    b'{"preset":"classic","map":"tiny","players":["human","human"],"options":{"initial_troops":'
+    + b"9" * 400
+    + b"}}",
 )
 
 
@@ -537,7 +574,12 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
 @pytest.mark.parametrize(
     "message",
     [
-        *({"bytes": b"x"}, {"text": "\ud800"}, {"text": '{"token": ["x"]}'}, {"text": '{"token": "\\ud800"}'}),
+        *(
+            {"bytes": b"x"},
+            {"text": "\ud800"},
+            {"text": '{"token": ["x"]}'},
+            {"text": '{"token": "\\ud800"}'},
+        ),
         *({"text": '{"have": 1e999}'}, {"text": "NaN"}, {"text": "[" * 4000}, {"text": "9" * 4090}),
         *({"text": '{"have": -5}'}, {"text": f'{{"have": {"9" * 400}}}'}, {"text": ""}),
     ],
@@ -557,7 +599,12 @@ def test_no_first_message_is_an_error_of_the_server(tmp_path: Path, message: dic
 @pytest.mark.parametrize(
     "text",
     [
-        *('{"action": 1.5, "decision": 0}', '{"action": "1", "decision": 0}', '{"action": null}', '{"action": true}'),
+        *(
+            '{"action": 1.5, "decision": 0}',
+            '{"action": "1", "decision": 0}',
+            '{"action": null}',
+            '{"action": true}',
+        ),
         *('{"pace": "x"}', '{"pace": null}', '{"pace": []}', f'{{"pace": {"9" * 400}}}'),
         f'{{"action": {"9" * 400}, "decision": 0}}',
     ],

@@ -1,4 +1,6 @@
-"""Thousands of random games, every invariant checked after every single action and chance result (in compiled code)."""
+"""Thousands of random games, every invariant checked after every single action and chance result (in compiled
+code).
+"""
 
 import random
 
@@ -126,7 +128,9 @@ def explains(game, rules, phase, draft_left, change):
         return 0 < change <= draft_left if lost else change > 0
     if phase == Phase.ROLL or phase == Phase.REROLL or phase == Phase.COMMANDER:
         lost = int(game.losses[0]) + int(game.losses[1])
-        return change == -lost or (change == 0 and (game.phase == Phase.REROLL or game.phase == Phase.COMMANDER))
+        return change == -lost or (
+            change == 0 and (game.phase == Phase.REROLL or game.phase == Phase.COMMANDER)
+        )
     return change == 0
 
 
@@ -142,7 +146,10 @@ def fault_of(game, board, rules):
 
 @entry_point
 def play_checked(games, boards, rule_records, seed, count, most):
-    """Play `count` random games of at most `most` actions; (fault, game, actions played, games that ended)."""
+    """Play `count` random games of at most `most` actions.
+
+    (fault, game, actions played, games that ended).
+    """
     game, board, rules = games[0], boards[0], rule_records[0]
     player = games[1]  # its generator chooses the actions
     player.random = seed
@@ -175,7 +182,9 @@ COUNTS = {"tiny": (150, 600), "classic": (8, 600)}  # games for each, most actio
 OTHER_COUNT = (2, 400)
 
 
-@pytest.mark.parametrize(("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)])
+@pytest.mark.parametrize(
+    ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
+)
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
     board = load_map(map_name)
     rng = random.Random(f"{preset} {map_name}")

@@ -1,4 +1,7 @@
-"""A few kills of a trainer at random moments; `python -m tests.kill` does more. Kills at every write: `test_run`."""
+"""A few kills of a trainer at random moments; `python -m tests.kill` does more.
+
+Kills at every write: `test_run`.
+"""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
 """Bots on the smallest and the largest possible maps with six players: every workspace is large enough.
 
-Each size class compiles all bots, which takes minutes: with RISK_ENV_LARGE_MAPS=1 the large maps are played too. With
-NUMBA_BOUNDSCHECK=1 as well, an index outside an array raises IndexError. Sizes are compared always.
+Each size class compiles all bots, which takes minutes: with RISK_ENV_LARGE_MAPS=1 the large maps are played
+too. With NUMBA_BOUNDSCHECK=1 as well, an index outside an array raises IndexError. Sizes are compared always.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Phase
 from risk_env.game_vector import GameVector
 
 LARGEST = SIZE_CLASSES[-1]
-# Territories and continents: the smallest map for six, the edges of words and of size classes, the largest map
+# Territories and continents: the smallest map for six, the edges of words and of size classes, the largest
+# map
 SMALL, LARGE = [(6, 1), (12, 6), (64, 2), (64, 16)], [(65, 17), (128, 32), (192, 64), (256, 64)]
 WITH_LARGE = bool(os.environ.get("RISK_ENV_LARGE_MAPS"))
 
@@ -43,11 +44,16 @@ FAST = {"setup": "random", "attack": "blitz", "defender_dice": "max"}
 
 @cache
 def ring(territories: int, continents: int) -> Board:
-    """A map in which each territory has borders with the next ones of a circle; every continent has some of it."""
+    """A map in which each territory has borders with the next ones of a circle.
+
+    Every continent has some of it.
+    """
     lines = ['name = "Ring"', "wilds = 2", "random_cities = 2"]
     for c in range(continents):
         lines += ["[[continent]]", f'name = "C{c}"', "bonus = 2"]
-    steps = [1] if territories == 64 else [step for step in (1, 2) if 2 * step < territories]  # 64: the first class
+    steps = (
+        [1] if territories == 64 else [step for step in (1, 2) if 2 * step < territories]
+    )  # 64: the first class
     for t in range(territories):
         near = sorted({(t + sign * step) % territories for step in steps for sign in (1, -1)})
         lines += ["[[territory]]", f'name = "T{t}"', f'continent = "C{t * continents // territories}"']
@@ -99,7 +105,9 @@ def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
 
 @pytest.mark.parametrize(("territories", "continents"), played([(6, 1)], [(192, 64), (256, 64)]))
 def test_learned_values_fit_every_map(territories: int, continents: int) -> None:
-    """Six players who hold a part of each of 64 continents: 897 features and more, in a work space for all of them."""
+    """Six players who hold a part of each of 64 continents: 897 features and more, in a work space for all of
+    them.
+    """
     board = ring(territories, continents)
     rules = rules_for(6, board)
     columns, inputs = beam_value_features.num_columns(rules, board), len(input_columns(board))

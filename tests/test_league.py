@@ -1,4 +1,6 @@
-"""`risk_training.league`: who is kept, who is drawn how often, and that a saved league goes on as if never stopped."""
+"""`risk_training.league`: who is kept, who is drawn how often, and that a saved league goes on as if never
+stopped.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,8 @@ def test_who_still_beats_the_learner_comes_more_often() -> None:
 
 
 @pytest.mark.parametrize(
-    ("priority", "expected"), [("hard", [0.01, 0.25, 0.81]), ("close", [0.0081, 0.0625, 0.0081]), ("even", [1, 1, 1])]
+    ("priority", "expected"),
+    [("hard", [0.01, 0.25, 0.81]), ("close", [0.0081, 0.0625, 0.0081]), ("even", [1, 1, 1])],
 )
 def test_priorities(priority: str, expected: list[float]) -> None:
     pool = league(bots=("a", "b", "c"), priority=priority, power=2, floor=0.1, horizon=1e9, smoothing=2.0)

@@ -1,4 +1,6 @@
-"""The list of legal actions and the heads that compute with it: the same as with a row of all actions a decision."""
+"""The list of legal actions and the heads that compute with it: the same as with a row of all actions a
+decision.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ def test_some_decisions_are_selected_in_any_order() -> None:
     found = whole.select(some)
     assert (found.decisions == some).all()
     assert all(
-        (getattr(found, name) == getattr(selected, name)).all() for name in ("actions", "rows", "starts", "ends")
+        (getattr(found, name) == getattr(selected, name)).all()
+        for name in ("actions", "rows", "starts", "ends")
     )
 
 
@@ -71,7 +74,9 @@ def test_actions_are_drawn_by_their_probabilities_among_the_legal_ones() -> None
     ("preset", "players", "options"),
     [("classic", 2, {}), ("capital", 3, {}), ("classic", 6, {"card_reroll": True, "commander": True})],
 )
-def test_kernels_and_torch_agree_about_logits_and_gradients(preset: str, players: int, options: dict[str, Any]) -> None:
+def test_kernels_and_torch_agree_about_logits_and_gradients(
+    preset: str, players: int, options: dict[str, Any]
+) -> None:
     rules = Rules.preset(preset, players, **options, profile="fast")
     batch = GameBatch(rules, BOARD, 32, seed=1)
     batch.reset()
@@ -96,4 +101,6 @@ def test_kernels_and_torch_agree_about_logits_and_gradients(preset: str, players
     found = [answer(heads, legal, features, Inputs(*inputs)) for answer in (action_logits, logits_in_torch)]
     assert torch.allclose(found[0], found[1], atol=1e-4)
     gradients = [torch.autograd.grad((logits * weights).sum(), inputs) for logits in found]
-    assert all(torch.allclose(*pair, atol=1e-3) and pair[0].abs().sum() > 0 for pair in zip(*gradients, strict=True))
+    assert all(
+        torch.allclose(*pair, atol=1e-3) and pair[0].abs().sum() > 0 for pair in zip(*gradients, strict=True)
+    )

@@ -90,12 +90,18 @@ def test_marks_without_a_letter_and_other_signs_are_refused(name: str) -> None:
 def test_other_encodings_are_refused_with_the_reason(encoding: str, tmp_path: Path) -> None:
     mark = codecs.BOM_UTF16_LE if encoding == "utf-16-le" else b""
     (tmp_path / "map.toml").write_bytes(mark + TINY.replace("Flint", "Flïnt").encode(encoding))
-    why = "codec can't decode" if encoding == "latin-1" else f"is encoded as {encoding[:6].upper()}: save it as UTF-8"
+    why = (
+        "codec can't decode"
+        if encoding == "latin-1"
+        else f"is encoded as {encoding[:6].upper()}: save it as UTF-8"
+    )
     with pytest.raises(MapError, match=why):
         load_map(tmp_path / "map.toml")
 
 
-@pytest.mark.parametrize("marks", ["\u0315" * 60_000 + "\u0300" * 60_000, "\u0315\u0300" * 60_000, "\u0301" * 31])
+@pytest.mark.parametrize(
+    "marks", ["\u0315" * 60_000 + "\u0300" * 60_000, "\u0315\u0300" * 60_000, "\u0301" * 31]
+)
 def test_rows_of_marks_are_refused_at_once(marks: str, tmp_path: Path) -> None:
     begun = time.process_time()
     with pytest.raises(ValueError, match="more than 30 combining marks in a row"):

@@ -1,4 +1,6 @@
-"""Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key leaks."""
+"""Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key
+leaks.
+"""
 
 import json
 import random
@@ -34,7 +36,9 @@ from risk_env.core.types import Phase
 from tests.fake_endpoint import ENCODINGS, FakeEndpoint
 
 KEY = "sk-secret-0123456789"
-RULES = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=5, setup="random", initial_troops=8)
+RULES = Rules.preset(
+    "classic", 2, attack="blitz", defender_dice="max", max_rounds=5, setup="random", initial_troops=8
+)
 FAULTS = {  # habit: what is counted
     "garbage": "illegal",
     "illegal": "illegal",
@@ -70,11 +74,17 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def settings(endpoint: FakeEndpoint, folder: Path, **others: object) -> Settings:
-    usual = {"backoff": 0.0, "retries": 1, "timeout": 0.2 if FAULTS.get(endpoint.habit) == "timeout" else 10.0}
+    usual = {
+        "backoff": 0.0,
+        "retries": 1,
+        "timeout": 0.2 if FAULTS.get(endpoint.habit) == "timeout" else 10.0,
+    }
     return Settings(**{"base_url": endpoint.url, "transcripts": str(folder), **usual, **others})  # type: ignore[arg-type]
 
 
-def play(habit: str, folder: Path, max_rounds: int = 5, **others: object) -> tuple[Game, ModelAgent, FakeEndpoint]:
+def play(
+    habit: str, folder: Path, max_rounds: int = 5, **others: object
+) -> tuple[Game, ModelAgent, FakeEndpoint]:
     with FakeEndpoint(habit).running() as endpoint:
         model = ModelAgent("llm:fake", settings(endpoint, folder, **others))
         game = play_game(RULES.replace(max_rounds=max_rounds), load_map("tiny"), [model, "random"], seed=3)
@@ -91,7 +101,9 @@ def check_secret(words: str) -> None:
     lowered = words.lower()
     for form in ENCODINGS:
         known = form(KEY).lower().strip('"')
-        readable = [known[at : at + 16] for at in range(3, len(known) - 18)]  # beside it base64 mixes in other letters
+        readable = [
+            known[at : at + 16] for at in range(3, len(known) - 18)
+        ]  # beside it base64 mixes in other letters
         assert not any(part in lowered for part in readable), (known, lowered)
     assert not any(KEY[at : at + 8] in words for at in range(len(KEY) - 7))
 
@@ -150,7 +162,9 @@ def test_a_placeholder_is_no_key_and_masks_nothing() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["sk-secret 0123", "sk-secret\n0123", "sk-sécret-0123"])
-def test_a_key_that_no_header_can_hold_is_refused_without_it(wrong: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_that_no_header_can_hold_is_refused_without_it(
+    wrong: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", wrong)
     with pytest.raises(ValueError, match="the key in OPENAI_API_KEY must be") as caught:
         Settings()
@@ -178,7 +192,10 @@ def test_retries_end_after_the_patience_in_all(tmp_path: Path) -> None:
     "usage",
     [
         *(None, [], 3, "many", {}, {"prompt_tokens": None, "completion_tokens": []}, {"prompt_tokens": True}),
-        *({"prompt_tokens": number, "completion_tokens": number} for number in (-5, 0, 1e300, 10**4000, "7", 2**62)),
+        *(
+            {"prompt_tokens": number, "completion_tokens": number}
+            for number in (-5, 0, 1e300, 10**4000, "7", 2**62)
+        ),
     ],
 )
 def test_tokens_that_cannot_be_are_counted_by_length(usage: object, tmp_path: Path) -> None:
@@ -188,7 +205,9 @@ def test_tokens_that_cannot_be_are_counted_by_length(usage: object, tmp_path: Pa
     assert 0 < model.counts.tokens_out < 1000 and are_notes(model.notes())
 
 
-def test_a_transcript_that_cannot_be_written_decides_no_game(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_transcript_that_cannot_be_written_decides_no_game(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     (tmp_path / "file").write_text("")
     with FakeEndpoint("good").running() as endpoint:
         model = ModelAgent("llm:fake", settings(endpoint, tmp_path / "file"))
@@ -210,7 +229,9 @@ def test_what_passes_is_tried_again(status: str, tmp_path: Path) -> None:
     assert sum(model.counts.failures.values()) == model.counts.exchanges
 
 
-def test_the_endpoint_is_left_alone_as_long_as_it_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_endpoint_is_left_alone_as_long_as_it_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waited: list[float] = []
     monkeypatch.setattr(endpoints.time, "sleep", waited.append)
     with FakeEndpoint("429").running() as fake:
@@ -282,7 +303,16 @@ def test_a_tournament_shows_and_keeps_what_models_did(
     monkeypatch.setenv("RISK_ENV_LLM", "llm.toml")
     with FakeEndpoint("good").running() as endpoint:
         monkeypatch.setenv("OPENAI_BASE_URL", endpoint.url)
-        rules = ["--map", "tiny", "--max-rounds", "3", "--option", "initial_troops=8", "--option", "setup=random"]
+        rules = [
+            "--map",
+            "tiny",
+            "--max-rounds",
+            "3",
+            "--option",
+            "initial_troops=8",
+            "--option",
+            "setup=random",
+        ]
         main(["--agents", "llm:fake,random", "--games", "4", "--jobs", "4", "--quiet", *rules]
              + ["--out", "t.sqlite", "--record", "games.jsonl", "--report", "report.html"])  # fmt: skip
         main(["--resume", "t.sqlite", "--quiet", "--games", "6", "--allow-programs"])
@@ -332,7 +362,9 @@ def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
         ("= 3", "llm.toml"),
     ],
 )
-def test_wrong_settings_are_named(text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_settings_are_named(
+    text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "llm.toml").write_text(text)
     monkeypatch.setenv("RISK_ENV_LLM", str(tmp_path / "llm.toml"))
     with pytest.raises(ValueError, match=problem):
@@ -354,5 +386,8 @@ def test_notes_that_were_altered_are_refused_with_the_file_named(tmp_path: Path)
     with closing(sqlite3.connect(tmp_path / "t.sqlite")) as database, database:
         database.execute("CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)")
         database.execute("INSERT INTO notes VALUES (0, '[{\"failures\": 3}, null]')")
-    with closing(Store.open(tmp_path / "t.sqlite")) as store, pytest.raises(ValueError, match=r"t\.sqlite.*notes="):
+    with (
+        closing(Store.open(tmp_path / "t.sqlite")) as store,
+        pytest.raises(ValueError, match=r"t\.sqlite.*notes="),
+    ):
         list(store.results())

@@ -1,4 +1,6 @@
-"""docs/maps.md: its example is a whole map on which everything works, and it names every key and the real errors."""
+"""docs/maps.md: its example is a whole map on which everything works, and it names every key and the real
+errors.
+"""
 
 import re
 from pathlib import Path
@@ -43,7 +45,13 @@ def test_bots_play_on_it(isles: Board) -> None:
 
 def test_its_areas_touch_as_the_page_says(isles: Board) -> None:
     pairs = {(isles.territories[t], isles.territories[u]) for t, u in geometry_of(isles).touching if t < u}
-    assert {("Ash", "Birch"), ("Ash", "Cedar"), ("Birch", "Cedar"), ("Dale", "Fern"), ("Glen", "Heath")} <= pairs
+    assert {
+        ("Ash", "Birch"),
+        ("Ash", "Cedar"),
+        ("Birch", "Cedar"),
+        ("Dale", "Fern"),
+        ("Glen", "Heath"),
+    } <= pairs
     assert len(geometry_of(isles).sea) == 4 + 1  # one of them in two pieces, over the edges
 
 

@@ -110,7 +110,7 @@ def changed(*replacements: tuple[str, str]) -> str:
     return text
 
 
-# ------------------------------------------------------------------------------------------------ shipped maps
+# ----------------------------------------------------------------------------------------------- shipped maps
 
 
 def test_names_of_shipped_maps():
@@ -175,7 +175,14 @@ def test_classic_cities():
     """The cities of RULES 9.1."""
     board = load_map("classic")
     assert [board.territories[t] for t in board.basic_training_cities] == [
-        *("Ontario", "Western United States", "Eastern United States", "Brazil", "Great Britain", "Northern Europe"),
+        *(
+            "Ontario",
+            "Western United States",
+            "Eastern United States",
+            "Brazil",
+            "Great Britain",
+            "Northern Europe",
+        ),
         *("Western Europe", "Southern Europe", "Ukraine", "Egypt", "South Africa", "Japan", "China", "India"),
         "Eastern Australia",
     ]
@@ -296,7 +303,15 @@ def test_board_is_a_value():
         changed(('name = "Mini"', 'name = "Maxi"'), ('"Inca Land"', '"Andes"')),
         changed(("Brazil = 3", "Brazil = 4")),
     ],
-    ids=["format", "order of borders", "drawing", "colour", "no drawing", "map's name and alias", "start chart"],
+    ids=[
+        "format",
+        "order of borders",
+        "drawing",
+        "colour",
+        "no drawing",
+        "map's name and alias",
+        "start chart",
+    ],
 )
 def test_digest_ignores_what_does_not_matter_to_play(text):
     assert read_map(text).digest == read_map(MINI, "elsewhere").digest
@@ -337,39 +352,84 @@ def test_chart_of_a_map():
     assert chart == read_map(MINI).chart(3) == Chart(owner=(1, 2, 0), troops=(3, 3, 3), capitals=(2, 0, 1))
 
 
-# ------------------------------------------------------------------------------------------------ what is refused
+# -------------------------------------------------------------------------------------------- what is refused
 
 LAST = 'symbol = "artillery"\nstars = 1\nborders = ["Peru"]'
 WRONG = {
     "not TOML": (("[[continent]]", "[[continent"), "not TOML: .*line"),
     "same key twice": (("bonus = 2", "bonus = 2\nbonus = 2"), "not TOML"),
-    "unknown key": (('name = "Mini"', 'name = "Mini"\nrandom_city = 2'), "unknown key 'random_city'.*'random_cities'"),
-    "unknown key of a territory": (("stars = 2", "stars = 2\nstar = 2"), "territory 'Chile': unknown key 'star'"),
-    "unknown key of a continent": (("bonus = 2", "bonus = 2\nbonos = 2"), "continent 'North': unknown key 'bonos'"),
-    "unknown key of a mission": (("any_third = true", "territories = 2"), "mission 1: unknown key 'territories'"),
-    "unknown key of an objective": (("count = 2", "count = 2\nx = 1"), "objective '2 cities': unknown key 'x'"),
+    "unknown key": (
+        ('name = "Mini"', 'name = "Mini"\nrandom_city = 2'),
+        "unknown key 'random_city'.*'random_cities'",
+    ),
+    "unknown key of a territory": (
+        ("stars = 2", "stars = 2\nstar = 2"),
+        "territory 'Chile': unknown key 'star'",
+    ),
+    "unknown key of a continent": (
+        ("bonus = 2", "bonus = 2\nbonos = 2"),
+        "continent 'North': unknown key 'bonos'",
+    ),
+    "unknown key of a mission": (
+        ("any_third = true", "territories = 2"),
+        "mission 1: unknown key 'territories'",
+    ),
+    "unknown key of an objective": (
+        ("count = 2", "count = 2\nx = 1"),
+        "objective '2 cities': unknown key 'x'",
+    ),
     "no name": (('name = "Mini"', ""), "the key 'name' .* is missing"),
     "no bonus": (("bonus = 1", ""), "continent 'South': the key 'bonus' .* is missing"),
-    "no borders": (('borders = ["Chile", "Brazil"]', ""), "territory 'Peru': the key 'borders' .* is missing"),
-    "no continent": (('continent = "South"\nsymbol', "symbol"), "territory 'Brazil': the key 'continent' .* missing"),
-    "bonus of a wrong type": (("bonus = 1", 'bonus = "1"'), "continent 'South', bonus: '1' is not a whole number"),
+    "no borders": (
+        ('borders = ["Chile", "Brazil"]', ""),
+        "territory 'Peru': the key 'borders' .* is missing",
+    ),
+    "no continent": (
+        ('continent = "South"\nsymbol', "symbol"),
+        "territory 'Brazil': the key 'continent' .* missing",
+    ),
+    "bonus of a wrong type": (
+        ("bonus = 1", 'bonus = "1"'),
+        "continent 'South', bonus: '1' is not a whole number",
+    ),
     "bonus true": (("bonus = 1", "bonus = true"), "bonus: True is not a whole number"),
     "bonus below 0": (("bonus = 1", "bonus = -1"), "bonus: -1 is not between 0 and"),
-    "borders of a wrong type": (('["Chile", "Brazil"]', '"Chile"'), "borders: 'Chile' is not a list of texts"),
+    "borders of a wrong type": (
+        ('["Chile", "Brazil"]', '"Chile"'),
+        "borders: 'Chile' is not a list of texts",
+    ),
     "a border of a wrong type": (('["Chile", "Brazil"]', "[1]"), "borders 1: 1 is not a text"),
     "city of a wrong type": (("city = true", "city = 1"), "city: 1 is not true or false"),
-    "unknown border": (('["Chile", "Brazil"]', '["Chile", "Brasil"]'), "'Peru', border 2: no .*'Brasil'.*'Brazil'"),
-    "one-sided border": (('borders = ["Peru"]', 'borders = ["Peru", "Brazil"]'), "'Chile', border 2: .*'Brazil' does"),
-    "forgotten border": (('["Chile", "Brazil"]', '["Brazil"]'), "'Chile', border 1: territory 'Peru' does not list"),
-    "border with itself": (('["Chile", "Brazil"]', '["Chile", "Brazil", "Peru"]'), "'Peru', border 3: .* itself"),
-    "border twice": (('["Chile", "Brazil"]', '["Chile", "Brazil", "Chile"]'), "'Peru', border 3: 'Chile' .* twice"),
+    "unknown border": (
+        ('["Chile", "Brazil"]', '["Chile", "Brasil"]'),
+        "'Peru', border 2: no .*'Brasil'.*'Brazil'",
+    ),
+    "one-sided border": (
+        ('borders = ["Peru"]', 'borders = ["Peru", "Brazil"]'),
+        "'Chile', border 2: .*'Brazil' does",
+    ),
+    "forgotten border": (
+        ('["Chile", "Brazil"]', '["Brazil"]'),
+        "'Chile', border 1: territory 'Peru' does not list",
+    ),
+    "border with itself": (
+        ('["Chile", "Brazil"]', '["Chile", "Brazil", "Peru"]'),
+        "'Peru', border 3: .* itself",
+    ),
+    "border twice": (
+        ('["Chile", "Brazil"]', '["Chile", "Brazil", "Chile"]'),
+        "'Peru', border 3: 'Chile' .* twice",
+    ),
     "in two pieces": (
         ('["Chile", "Brazil"]', '["Chile"]', LAST, LAST.replace('["Peru"]', "[]")),
         "territory 'Brazil', borders: no chain",
     ),
     "empty continent": (('continent = "South"', 'continent = "North"'), "continent 'South': no territory"),
     "unknown continent": (('continent = "South"', 'continent = "Sauth"'), "no continent 'Sauth'.*'South'"),
-    "name twice": (('name = "Brazil"', 'name = "PERU"'), "territory 'PERU', name: .* already that of territory 'Peru'"),
+    "name twice": (
+        ('name = "Brazil"', 'name = "PERU"'),
+        "territory 'PERU', name: .* already that of territory 'Peru'",
+    ),
     "alias twice": (("Inca Land", "BRAZIL"), "'Peru', aliases 1: .* already that of territory 'Brazil'"),
     "continent twice": (('name = "South"', 'name = "north"'), "already that of continent 'North'"),
     "objective twice": (('name = "2 cities"', 'name = "north"'), "already that of objective 'North'"),
@@ -379,48 +439,95 @@ WRONG = {
     "unknown symbol": (('"cavalry"', '"camel"'), "'Chile', symbol: 'camel' is not one of infantry, cavalry"),
     "three stars": (("stars = 2", "stars = 3"), "'Chile', stars: 3 is not between 1 and 2"),
     "no star": (("stars = 2", "stars = 0"), "'Chile', stars: 0 is not"),
-    "symbols for some": (('symbol = "cavalry"', ""), "'Chile': the key 'symbol' is missing; territory 'Peru' has it"),
+    "symbols for some": (
+        ('symbol = "cavalry"', ""),
+        "'Chile': the key 'symbol' is missing; territory 'Peru' has it",
+    ),
     "stars for some": (("stars = 2", ""), "'Chile': the key 'stars' is missing"),
-    "too many random cities": (("random_cities = 2", "random_cities = 4"), "random_cities: 4 is not between 0 and 3"),
+    "too many random cities": (
+        ("random_cities = 2", "random_cities = 4"),
+        "random_cities: 4 is not between 0 and 3",
+    ),
     "too many wild cards": (("random_cities = 2", "wilds = 3"), "wilds: 3 is not between 0 and 2"),
-    "mission's continent": (('continents = ["North"]', 'continents = ["Nord"]'), "mission 1, continents 1: .*'Nord'"),
+    "mission's continent": (
+        ('continents = ["North"]', 'continents = ["Nord"]'),
+        "mission 1, continents 1: .*'Nord'",
+    ),
     "mission without continents": (('continents = ["North"]', "continents = []"), "mission 1, continents"),
-    "no third continent": (('continents = ["North"]', 'continents = ["North", "South"]'), "any_third: .* no further"),
+    "no third continent": (
+        ('continents = ["North"]', 'continents = ["North", "South"]'),
+        "any_third: .* no further",
+    ),
     "unknown mission": (('kind = "destroy"', 'kind = "destory"'), "mission 2, kind: 'destory' is not one of"),
     "too many colours": (("colours = 3", "colours = 7"), "mission 2, colours: 7 is not between 1 and 6"),
-    "fallback too large": (("fallback_territories = 2", "fallback_territories = 4"), "fallback_territories: 4 is not"),
+    "fallback too large": (
+        ("fallback_territories = 2", "fallback_territories = 4"),
+        "fallback_territories: 4 is not",
+    ),
     "objective's continent": (
         ('continent = "North"\n\n[[obj', 'continent = "Nort"\n\n[[obj'),
         "objective 'North', cont",
     ),
-    "unknown objective": (('kind = "cities"', 'kind = "city"'), "objective '2 cities', kind: 'city' is not one of"),
-    "objective too large": (("count = 2", "count = 4"), "objective '2 cities', count: 4 is not between 1 and 3"),
+    "unknown objective": (
+        ('kind = "cities"', 'kind = "city"'),
+        "objective '2 cities', kind: 'city' is not one of",
+    ),
+    "objective too large": (
+        ("count = 2", "count = 4"),
+        "objective '2 cities', count: 4 is not between 1 and 3",
+    ),
     "objective without count": (("count = 2", ""), "objective '2 cities': the key 'count'"),
     "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; there are 3, 4, 5"),
     "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
-    "chart with too few seats": (('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""), "chart, 3: 2 of"),
-    "chart with too many seats": (("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"), r"4 of \[\[chart.3\]\]; at most 3"),
+    "chart with too few seats": (
+        ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
+        "chart, 3: 2 of",
+    ),
+    "chart with too many seats": (
+        ("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"),
+        r"4 of \[\[chart.3\]\]; at most 3",
+    ),
     "unknown key of a seat": (("[[chart.3]]", "[[chart.3]]\ncards = 1"), "chart.3 1: unknown key 'cards'"),
     "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: nobody has 'Peru'"),
-    "territory of two": (("{ Peru = 3 }", "{ Brazil = 3 }"), "chart.3 2.troops, Brazil: seat 0 has it already"),
+    "territory of two": (
+        ("{ Peru = 3 }", "{ Brazil = 3 }"),
+        "chart.3 2.troops, Brazil: seat 0 has it already",
+    ),
     "unknown territory": (("{ Peru = 3 }", "{ Piru = 3 }"), "chart.3 2.troops: no territory 'Piru'.*'Peru'"),
     "no troops": (("{ Peru = 3 }", "{ Peru = 0 }"), "chart.3 2.troops, Peru: 0 is not between 1 and 1000"),
-    "capital of another": (('capital = "Peru"', 'capital = "Chile"'), "'Chile' belongs to seat 2, not to seat 1"),
+    "capital of another": (
+        ('capital = "Peru"', 'capital = "Chile"'),
+        "'Chile' belongs to seat 2, not to seat 1",
+    ),
     "no capital": (('capital = "Peru"', ""), "chart.3 2: the key 'capital'"),
     "unknown capital": (('capital = "Peru"', 'capital = "Lima"'), "chart.3 2, capital: no territory 'Lima'"),
     "minor after major": (
-        ('name = "North"\nkind', 'name = "North"\nmajor = true\nkind', "major = true\n\n[[chart", "\n[[chart"),
+        (
+            'name = "North"\nkind',
+            'name = "North"\nmajor = true\nkind',
+            "major = true\n\n[[chart",
+            "\n[[chart",
+        ),
         "min",
     ),
     "colour": (("bonus = 1", 'bonus = 1\ncolour = "red"'), "continent 'South', colour: 'red'"),
     "centre missing": (('"Peru" = [10, 10]', ""), "drawing.centres: the key 'Peru'"),
-    "centre outside": (('"Peru" = [10, 10]', '"Peru" = [10, 51]'), "drawing.centres, Peru: 51 is not .* 0 and 50"),
+    "centre outside": (
+        ('"Peru" = [10, 10]', '"Peru" = [10, 51]'),
+        "drawing.centres, Peru: 51 is not .* 0 and 50",
+    ),
     "centre not finite": (('"Peru" = [10, 10]', '"Peru" = [10, nan]'), "drawing.centres, Peru: nan"),
     "centre of three": (('"Peru" = [10, 10]', '"Peru" = [1, 1, 1, 1]'), "drawing.centres, Peru: 4 numbers"),
-    "outline of two points": (("[[5, 5, 15, 5, 15, 15]]", "[[5, 5, 15, 5]]"), "outlines, Peru, ring 1: 2 points"),
+    "outline of two points": (
+        ("[[5, 5, 15, 5, 15, 15]]", "[[5, 5, 15, 5]]"),
+        "outlines, Peru, ring 1: 2 points",
+    ),
     "outline without ring": (("[[5, 5, 15, 5, 15, 15]]", "[]"), "drawing.outlines, Peru: no ring"),
     "outline of nobody": (('"Peru" = [[5', '"Piru" = [[5'), "drawing.outlines: no territory 'Piru'.*'Peru'"),
-    "wrapped with nobody": (("height = 50", 'height = 50\nwrapped = [["Peru", "X"]]'), "drawing, wrapped 1: no terr"),
+    "wrapped with nobody": (
+        ("height = 50", 'height = 50\nwrapped = [["Peru", "X"]]'),
+        "drawing, wrapped 1: no terr",
+    ),
     "wrapped with one": (("height = 50", 'height = 50\nwrapped = [["Peru"]]'), "wrapped 1: .* not a pair"),
     "route of one point": (
         ("height = 50", 'height = 50\n[[drawing.route]]\nbetween = ["Peru", "Chile"]\npoints = [1, 1]'),
@@ -441,12 +548,12 @@ def test_refused(case):
 
 def line_of(territories: int, continents: int = 1) -> str:
     """A map whose territories form a line."""
-    text = 'name = "Line"\n' + "".join(f'[[continent]]\nname = "C{c}"\nbonus = 1\n' for c in range(continents))
+    text = 'name = "Line"\n' + "".join(
+        f'[[continent]]\nname = "C{c}"\nbonus = 1\n' for c in range(continents)
+    )
     for t in range(territories):
         near = [f'"T{u}"' for u in (t - 1, t + 1) if 0 <= u < territories]
-        text += (
-            f'[[territory]]\nname = "T{t}"\ncontinent = "C{t % max(continents, 1)}"\nborders = [{", ".join(near)}]\n'
-        )
+        text += f'[[territory]]\nname = "T{t}"\ncontinent = "C{t % max(continents, 1)}"\nborders = [{", ".join(near)}]\n'
     return text
 
 
@@ -463,7 +570,13 @@ def test_sizes():
     assert read_map(line_of(256, 64)).num_territories == 256
     assert len(read_map(crowd(32)).borders) == 992
     small = read_map(line_of(2))
-    assert (small.symbols, small.stars, small.missions, small.objectives, small.drawing) == (None, None, (), (), None)
+    assert (small.symbols, small.stars, small.missions, small.objectives, small.drawing) == (
+        None,
+        None,
+        (),
+        (),
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -474,8 +587,14 @@ def test_sizes():
         (line_of(100, 65), "65 of .*continent.*; at most 64"),
         (line_of(3, 0), "no .*continent"),
         (crowd(33), "1056 borders.*at most 1024"),
-        (line_of(2) + 13 * '[[objective]]\nname = "a"\nkind = "cities"\ncount = 1\n', "13 of .*objective.* most 12"),
-        (line_of(2) + 11 * '[[mission]]\nkind = "destroy"\ncolours = 6\nfallback_territories = 1\n', "66 missions"),
+        (
+            line_of(2) + 13 * '[[objective]]\nname = "a"\nkind = "cities"\ncount = 1\n',
+            "13 of .*objective.* most 12",
+        ),
+        (
+            line_of(2) + 11 * '[[mission]]\nkind = "destroy"\ncolours = 6\nfallback_territories = 1\n',
+            "66 missions",
+        ),
         ("x = " + "[" * 5000, "not TOML"),
         ('name = "Mini"\ncontinent = "x"', "continent: 'x' is not a list of tables"),
         ('name = "Mini"\ncontinent = [1]', "continent 1: 1 is not a table"),
@@ -486,7 +605,7 @@ def test_refused_sizes(text, words):
         read_map(text)
 
 
-# ------------------------------------------------------------------------------------------------ names and files
+# -------------------------------------------------------------------------------------------- names and files
 
 
 def test_load_by_path(tmp_path):

@@ -1,4 +1,6 @@
-"""The MCP server with the official client: whole games of every preset, two clients at one table, what is refused."""
+"""The MCP server with the official client: whole games of every preset, two clients at one table, what is
+refused.
+"""
 
 import asyncio
 import json
@@ -53,7 +55,10 @@ async def begin(client: Client, **arguments: Any) -> tuple[dict[str, Any], str]:
 
 
 async def play_on(client: Client, token: str, report: str) -> str:
-    """Play to the end as the scripted reader does; `end` or any legal action where it has no better answer."""
+    """Play to the end as the scripted reader does.
+
+    `end` or any legal action where it has no better answer.
+    """
     for _ in range(2000):
         if "OVER" in report:
             return report
@@ -129,10 +134,16 @@ def test_odds_rules_history_and_resources_are_there() -> None:
     async def use(client: Client) -> None:
         game, _ = await begin(client, opponents=["grower", "grower"], seed=1)
         assert await call(client, "odds", attackers=4, defenders=2) == "65.6 %"
-        assert json.loads((await call(client, "rules", preset="capital")).splitlines()[0])["victory"] == "headquarters"
+        assert (
+            json.loads((await call(client, "rules", preset="capital")).splitlines()[0])["victory"]
+            == "headquarters"
+        )
         first = await call(client, "history", token=game["token"])
         following = int(first.rpartition("next: ")[2])
-        assert following and await call(client, "history", token=game["token"], since=following) == f"next: {following}"
+        assert (
+            following
+            and await call(client, "history", token=game["token"], since=following) == f"next: {following}"
+        )
         board = json.loads((await client.read_resource("risk://map/classic")).contents[0].text)
         assert len(board["territories"]) == 42 and len(board["borders"]) == 166
         choices = json.loads((await client.read_resource("risk://choices")).contents[0].text)

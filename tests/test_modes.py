@@ -70,7 +70,9 @@ def test_plain_mode_compiles_with_numbas_own_pipeline(kernel_mode: str) -> None:
     if kernel_mode == "interpreted":
         pytest.skip("nothing is compiled")
     pipelines = {function._compiler.pipeline_class.__module__ for function in (element, core_element)}
-    assert pipelines == ({"numba.core.compiler"} if kernel_mode == "plain" else {"risk_env.compiler.pipeline"})
+    assert pipelines == (
+        {"numba.core.compiler"} if kernel_mode == "plain" else {"risk_env.compiler.pipeline"}
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,7 +110,11 @@ print(*[str(warning.message) for warning in caught if "9.99.0" in str(warning.me
 
 
 def test_another_numba_is_reported_once_and_its_private_parts_are_not_touched() -> None:
-    compiled = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "RISK_ENV_"))}
+    compiled = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "RISK_ENV_"))
+    }
     script = OTHER_NUMBA.format(private=PRIVATE)
-    done = subprocess.run([sys.executable, "-c", script], env=compiled, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=compiled, capture_output=True, text=True, check=True
+    )
     assert done.stdout.count("Numba 9.99.0 is not among the versions this was tested with") == 1

@@ -47,7 +47,9 @@ def mission(kind, **facts):
 
 
 def objective(kind, count=0, continent=-1, major=False, basic_training=False):
-    return SimpleNamespace(kind=kind, count=count, continent=continent, major=major, basic_training=basic_training)
+    return SimpleNamespace(
+        kind=kind, count=count, continent=continent, major=major, basic_training=basic_training
+    )
 
 
 MISSIONS = (
@@ -107,7 +109,10 @@ class Position(Naive):
 
 
 def position(owner, troops, hands=(), turn=0, **options):
-    """Seat `turn` begins its turn here; `options` are rules, or fields of the game where it has such a field."""
+    """Seat `turn` begins its turn here.
+
+    `options` are rules, or fields of the game where it has such a field.
+    """
     chosen = {name: value for name, value in options.items() if name in DEFAULTS and name != "missions"}
     game = Position(rules(**chosen), BOARD, deque())
     game.owner, game.troops = list(owner), list(troops)
@@ -194,7 +199,12 @@ def test_blocks_of_variants_are_there_only_where_used():
 
 @pytest.mark.parametrize(
     ("available", "words"),
-    [(1, ["all"]), (2, [1, "all"]), (7, [1, 2, 3, 4, 5, 6, "all"]), (14, [1, 2, 3, 4, 5, 6, 8, 10, 12, "half", "all"])],
+    [
+        (1, ["all"]),
+        (2, [1, "all"]),
+        (7, [1, 2, 3, 4, 5, 6, "all"]),
+        (14, [1, 2, 3, 4, 5, 6, 8, 10, 12, "half", "all"]),
+    ],
 )
 def test_amounts(available, words):
     assert naive.amounts(available) == {amount(word) for word in words}
@@ -328,8 +338,14 @@ def test_fixed_objectives_with_rewards_are_drawn_too():
         ({}, []),
         (RANDOM, ["starter 0", "setup 0:2 0:2 1:2 1:1 2:2 2:2"]),
         ({**RANDOM, "max_troops": 2}, ["starter 0", "setup 0:3 0:1 1:2 1:2 2:2 2:2"]),
-        ({**RANDOM, "victory": "headquarters"}, ["starter 0", "setup 0:2 0:2 1:2 1:2 2:2 2:2", "headquarters 0 1 4"]),
-        ({**RANDOM, "victory": "headquarters"}, ["starter 0", "setup 0:2 0:2 1:2 1:2 2:2 2:2", "headquarters 0 2"]),
+        (
+            {**RANDOM, "victory": "headquarters"},
+            ["starter 0", "setup 0:2 0:2 1:2 1:2 2:2 2:2", "headquarters 0 1 4"],
+        ),
+        (
+            {**RANDOM, "victory": "headquarters"},
+            ["starter 0", "setup 0:2 0:2 1:2 1:2 2:2 2:2", "headquarters 0 2"],
+        ),
         ({}, ["starter 3"]),
         ({}, ["deal 0 1 2 0 1 2"]),
         ({"setup": "deal"}, ["starter 0", "deal 0 0 0 1 1 2"]),
@@ -416,7 +432,9 @@ def test_exactly_five_cards_force_a_set_and_four_do_not():
 
 @pytest.mark.parametrize(("hand", "phase"), [([0], "DRAFT"), ([3], "TRADE"), ([0, 1], "TRADE")])
 def test_two_stars_make_a_trade(hand, phase):
-    assert position([0, 1, 2, 0, 1, 2], [1] * 6, hands=[hand], **{**STAR, "capitals": [0, 1, 2]}).phase == phase
+    assert (
+        position([0, 1, 2, 0, 1, 2], [1] * 6, hands=[hand], **{**STAR, "capitals": [0, 1, 2]}).phase == phase
+    )
 
 
 def test_star_trade():
@@ -456,7 +474,9 @@ def test_attack_dice_and_defender_choice():
 
 
 def test_the_attackers_opponent_rolls_for_the_neutral_army():
-    game = attacking([0, 2, 1, 1, 0, 2], [4, 2, 1, 1, 1, 1], num_players=2, neutral=True, defender_dice="choice")
+    game = attacking(
+        [0, 2, 1, 1, 0, 2], [4, 2, 1, 1, 1, 1], num_players=2, neutral=True, defender_dice="choice"
+    )
     play(game, border(0, 1), ("dice", 1))
     assert game.state()["seat"] == 1
 
@@ -486,7 +506,8 @@ def test_three_troops_allow_a_blitz():
 
 
 @pytest.mark.parametrize(
-    ("line", "reason"), [("roll 6 5 | 5", "3 chosen"), ("roll 6 5 4 | 5 5", "1 chosen"), ("roll 6 5 7 | 1", "no die")]
+    ("line", "reason"),
+    [("roll 6 5 | 5", "3 chosen"), ("roll 6 5 4 | 5 5", "1 chosen"), ("roll 6 5 7 | 1", "no die")],
 )
 def test_impossible_rolls_are_refused(line, reason):
     game = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
@@ -620,7 +641,9 @@ def test_mission_of_the_own_colour_counts_territories():
 
 def test_any_third_continent():
     west = position([0, 0, 0, 1, 1, 2], [1] * 6, victory="mission", missions=[1, 0, 4])
-    assert position([0, 0, 0, 1, 1, 2], [1] * 6, victory="mission", missions=[0, 0, 4]).has_fulfilled_mission(0)
+    assert position([0, 0, 0, 1, 1, 2], [1] * 6, victory="mission", missions=[0, 0, 4]).has_fulfilled_mission(
+        0
+    )
     both = position([0] * 6, [1] * 6, victory="mission", missions=[1, 0, 4])
     assert (west.has_fulfilled_mission(0), both.has_fulfilled_mission(0)) == (False, True)
 
@@ -932,7 +955,10 @@ GAMES = {
     "two_player": ({"num_players": 2, "neutral": True, "setup": "deal", "defender_dice": "choice"}, [DEAL]),
     "capital": ({"victory": "headquarters", "attack": "blitz"}, []),
     "secret_mission": ({"victory": "mission", "setup": "deal"}, ["missions 2 4 5", DEAL]),
-    "basic_training": ({**STAR, "setup": "chart", "objectives": "fixed", "rewards": False, "cities": "fixed"}, []),
+    "basic_training": (
+        {**STAR, "setup": "chart", "objectives": "fixed", "rewards": False, "cities": "fixed"},
+        [],
+    ),
     "command_room": ({**STAR, "setup": "capitals", "cities": "random"}, ["cities 0 1 3 4", OBJECTIVES_LINE]),
     "world_conquest": ({**STAR, "setup": "capitals", "victory": "domination"}, [OBJECTIVES_LINE]),
 }

@@ -38,8 +38,16 @@ GAMES = {
     "tiny/capital": ("tiny", "capital", {"initial_troops": 8, "num_players": 4, "attack": "blitz"}),
     "tiny/secret_mission": ("tiny", "secret_mission", {"initial_troops": 8}),
     "tiny/command_room": ("tiny", "command_room", {"initial_troops": 8}),
-    "tiny/world_conquest": ("tiny", "world_conquest", {"initial_troops": 9, "fortify": "free", "attack": "max"}),
-    "tiny/random": ("tiny", "world_conquest", {"setup": "random", "defender_dice": "max", "max_battles_per_turn": 3}),
+    "tiny/world_conquest": (
+        "tiny",
+        "world_conquest",
+        {"initial_troops": 9, "fortify": "free", "attack": "max"},
+    ),
+    "tiny/random": (
+        "tiny",
+        "world_conquest",
+        {"setup": "random", "defender_dice": "max", "max_battles_per_turn": 3},
+    ),
     "tiny/truncated": ("tiny", "classic", {"initial_troops": 6, "max_rounds": 1}),
     **{f"classic/{name}": ("classic", name, {}) for name in presets()},
     "classic/six": ("classic", "world_domination", {"num_players": 6, "expert": True, "setup": "random"}),
@@ -72,7 +80,9 @@ def positions(name, seed):
         if phase == Phase.OVER:
             break
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
+            entry.apply_action(
+                games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng)
+            )
     return [record for records in kept.values() for record in records]
 
 
@@ -179,7 +189,9 @@ def test_an_objective_that_does_not_exist_is_refused_with_the_names():
 def test_the_message_lists_a_few_legal_actions():
     record, table, board = standing("classic/classic", Phase.CLAIM)
     message = str(illegal_action(record, table, board, 99))
-    assert re.fullmatch(r"99 is not legal in phase CLAIM; legal: (claim [\w ]+, ){6}\.\.\. \(\d+ in all\)", message)
+    assert re.fullmatch(
+        r"99 is not legal in phase CLAIM; legal: (claim [\w ]+, ){6}\.\.\. \(\d+ in all\)", message
+    )
 
 
 def test_over_and_chance_have_no_actions():
@@ -273,11 +285,17 @@ def test_usual_values_follow_from_what_is_given():
     trade = from_text(hand_written(phase="trade", hand_0="Ash, Birch, Cedar, Dune, wild"))[2][0]
     older = from_text(hand_written(phase="trade", trade="OWED", hand_0="Ash, Birch, Cedar, Dune, wild"))[2][0]
     assert older == trade
-    assert trade.trade == 1 and trade.wilds[0] == 1 and trade.deck_wilds == 1 and members(trade.deck) == [4, 5]
+    assert (
+        trade.trade == 1 and trade.wilds[0] == 1 and trade.deck_wilds == 1 and members(trade.deck) == [4, 5]
+    )
     occupy = from_text(hand_written(phase="occupy", source="Ash", target="Birch", held_at_start="Ash"))[2][0]
     assert occupy.captured and occupy.battles == 1
     fortify = from_text(hand_written(phase="fortify to", source="Ash"))[2][0]
-    assert members(fortify.reach) == members(fortify.legal) == [1] and fortify.moves_left == 1 and fortify.attacks_over
+    assert (
+        members(fortify.reach) == members(fortify.legal) == [1]
+        and fortify.moves_left == 1
+        and fortify.attacks_over
+    )
     defend = from_text(hand_written(phase="defend", source="Ash", target="Cedar", chosen_dice="2, 0"))[2][0]
     assert (defend.seat, defend.turn) == (1, 0)
 
@@ -289,8 +307,14 @@ def test_usual_values_follow_from_what_is_given():
         ("risk_env game 2", "must be 'risk_env game 1'"),
         (hand_written(rules="preset=clasic"), "line .*, rules: .*clasic"),
         (hand_written(rules="colour=red"), "colour"),
-        (hand_written(draft_left="1073741824"), "draft left: '1073741824' is not a whole number 0 ... 262144"),
-        (hand_written(sets_traded="1073741825"), "sets traded: '1073741825' is not a whole number 0 ... 1073741824"),
+        (
+            hand_written(draft_left="1073741824"),
+            "draft left: '1073741824' is not a whole number 0 ... 262144",
+        ),
+        (
+            hand_written(sets_traded="1073741825"),
+            "sets traded: '1073741825' is not a whole number 0 ... 1073741824",
+        ),
         (hand_written(rules="num_players=9"), "num_players=9"),
         (hand_written(rules="fortify"), "option 'fortify' must be NAME=VALUE"),
         (hand_written(rules="num_players=2, num_players=3"), "given twice"),
@@ -324,7 +348,10 @@ def test_usual_values_follow_from_what_is_given():
         (BY_HAND + "nonsense", "line 15: 'nonsense' is not of the form"),
         (BY_HAND + "phase: attack\nphase: attack", "'phase'"),
         (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' a second time, after line 5"),
-        (BY_HAND.replace("[territories]", "[Woods]"), r"Dune stands in section \[Woods\]; allowed: \[Waste\]"),
+        (
+            BY_HAND.replace("[territories]", "[Woods]"),
+            r"Dune stands in section \[Woods\]; allowed: \[Waste\]",
+        ),
         (BY_HAND.replace("3 troops", "0 troops"), "0 troops: allowed are 1 ..."),
         (BY_HAND.replace("3 troops", "9999999999 troops"), "9999999999 troops"),
         (BY_HAND.replace("3 troops", "262145 troops"), "262145 troops: allowed are 1 ... 262144"),
@@ -343,7 +370,9 @@ def test_a_wrong_position_is_refused_in_words(wrong, said):
 
 def test_the_checksum_guards_every_line():
     rules, board, _ = game_of("tiny/two_player")
-    games = next(games for name, games in corpus() if name == "tiny/two_player" and games[0].phase == Phase.ATTACK)
+    games = next(
+        games for name, games in corpus() if name == "tiny/two_player" and games[0].phase == Phase.ATTACK
+    )
     text = to_text(games[0], rules, board)
     lines = text.splitlines()
     assert re.fullmatch("checksum: [0-9a-f]{8}", lines[-1])
@@ -419,12 +448,16 @@ def play_on(games, table):
         if games[0].phase == Phase.OVER:
             return
         if not entry.play_chance_once(games, 0, table.board, table.rules):
-            entry.apply_action(games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng))
+            entry.apply_action(
+                games, 0, table.board, table.rules, choose(members(games[0].legal), table, rng)
+            )
 
 
 def test_the_page_about_positions_names_every_line_and_its_example_is_one():
     page = (Path(__file__).parents[1] / "docs" / "positions.md").read_text(encoding="utf-8")
-    named = {key for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for key in re.findall("`(.*?)`", row)}
+    named = {
+        key for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for key in re.findall("`(.*?)`", row)
+    }
     for preset in presets():
         board = load_map("classic")
         for line in _entries(Rules.preset(preset), board):

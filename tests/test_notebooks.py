@@ -21,7 +21,9 @@ def test_a_notebook_runs_and_shows_its_game(
     for cell in notebook.cells:
         for text, less in SHORTER.items():
             cell.source = cell.source.replace(text, less)
-    monkeypatch.setenv("PYTHONPATH", ":".join(str(EXAMPLES.parent / folder) for folder in ("", "agents", "training")))
+    monkeypatch.setenv(
+        "PYTHONPATH", ":".join(str(EXAMPLES.parent / folder) for folder in ("", "agents", "training"))
+    )
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     shows = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]

@@ -39,9 +39,15 @@ def program(tmp_path: Path) -> Path:
 def errors_of(program: Path, code: str = "import kernels", **environment: str) -> list[str]:
     """The lines on stderr of a process that runs the program with an own cache."""
     settings = {"RISK_ENV_CACHE_DIR": str(program.parent / "cache"), "PYTHONPATH": f"{program.parent}:{ROOT}"}
-    usual = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "RISK_ENV_"))}
+    usual = {
+        name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "RISK_ENV_"))
+    }
     done = subprocess.run(
-        [sys.executable, "-c", code], env=usual | settings | environment, capture_output=True, text=True, check=True
+        [sys.executable, "-c", code],
+        env=usual | settings | environment,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "0 1\n"
     return done.stderr.splitlines()

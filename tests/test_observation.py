@@ -102,8 +102,12 @@ def test_every_seat_sees_who_started(seed: int) -> None:
 
 
 def test_with_the_star_deck_a_seat_sees_its_stars_and_no_symbols() -> None:
-    game = position("preset=basic_training", "rest", "Alaska", "Alberta", hand_0="Alaska, Brazil", hand_1="Peru")
-    stars = [sum(game.board.stars[game.board.territory(card)] for card in game.hand(seat)) for seat in range(3)]
+    game = position(
+        "preset=basic_training", "rest", "Alaska", "Alberta", hand_0="Alaska, Brazil", hand_1="Peru"
+    )
+    stars = [
+        sum(game.board.stars[game.board.territory(card)] for card in game.hand(seat)) for seat in range(3)
+    ]
     for seat in range(3):
         view = game.observe(seat, "structured")
         assert block(view, "own_stars") == stars[seat]

@@ -1,4 +1,6 @@
-"""Battle odds against slower and independent ways to the same numbers: enumeration, fractions, plain recursion."""
+"""Battle odds against slower and independent ways to the same numbers: enumeration, fractions, plain
+recursion.
+"""
 
 from fractions import Fraction
 from functools import cache
@@ -93,9 +95,19 @@ def test_the_smallest_battles_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("attacking_armies", "defenders", "known"),
-    [(1, 1, 0.417), (2, 2, 0.363), (3, 3, 0.470), (5, 5, 0.506), (10, 10, 0.568), (3, 1, 0.916), (5, 3, 0.769)],
+    [
+        (1, 1, 0.417),
+        (2, 2, 0.363),
+        (3, 3, 0.470),
+        (5, 5, 0.506),
+        (10, 10, 0.568),
+        (3, 1, 0.916),
+        (5, 3, 0.769),
+    ],
 )
-def test_the_well_known_table_in_attacking_armies(attacking_armies: int, defenders: int, known: float) -> None:
+def test_the_well_known_table_in_attacking_armies(
+    attacking_armies: int, defenders: int, known: float
+) -> None:
     assert odds.win_probability(attacking_armies + 1, defenders) == pytest.approx(known, abs=6e-4)
 
 
@@ -116,7 +128,9 @@ def test_the_table_agrees_with_a_plain_recursion() -> None:
             return float(defenders == 0)
         roll = chances[min(3, attackers - 1), min(2, defenders)]
         compared = min(3, attackers - 1, 2, defenders)
-        return sum(roll[lost] * win(attackers - compared + lost, defenders - lost) for lost in range(compared + 1))
+        return sum(
+            roll[lost] * win(attackers - compared + lost, defenders - lost) for lost in range(compared + 1)
+        )
 
     for battle in product(range(1, 41), range(1, 41)):
         assert table[(*battle, WIN)] == pytest.approx(win(*battle), abs=1e-12)
@@ -146,7 +160,15 @@ def test_large_armies_are_close(kernel_mode: str) -> None:
 
 @pytest.mark.parametrize(
     ("attackers", "defenders", "win"),
-    [(129, 1, 1), (2, 129, 0), (1, 500, 0), (500, 0, 1), (0, 3, 0), (10**6, 5 * 10**5, 1), (2**31 - 1, 2**31 - 1, 1)],
+    [
+        (129, 1, 1),
+        (2, 129, 0),
+        (1, 500, 0),
+        (500, 0, 1),
+        (0, 3, 0),
+        (10**6, 5 * 10**5, 1),
+        (2**31 - 1, 2**31 - 1, 1),
+    ],
 )
 def test_lopsided_armies_stay_in_bounds(attackers: int, defenders: int, win: float) -> None:
     chance, attacker_left, defender_left = odds.look_up(odds.odds_table(), attackers, defenders)

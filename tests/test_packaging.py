@@ -1,4 +1,6 @@
-"""What a stranger meets who installs the package: types, extras named in time, and a page that an index can show."""
+"""What a stranger meets who installs the package: types, extras named in time, and a page that an index can
+show.
+"""
 
 import os
 import re
@@ -13,7 +15,8 @@ ROOT = Path(__file__).parent.parent
 SEARCH = os.pathsep.join(str(ROOT / folder) for folder in (".", "agents", "training"))
 
 
-# Libraries behind the package, whose types no signature of it has: to read them takes four fifths of the time.
+# Libraries behind the package, whose types no signature of it has: to read them takes four fifths of the
+# time.
 UNREAD = "[mypy]\n[mypy-matplotlib.*,numba.*,rich.*,torch.*]\nfollow_imports = skip\n"
 
 
@@ -23,7 +26,9 @@ def errors_of(*programs: Path) -> list[str]:
     (folder / "mypy.ini").write_text(UNREAD, encoding="utf-8")
     strict = ["--strict", "--no-error-summary", "--config-file", "mypy.ini", "--cache-dir", "."]
     command = [sys.executable, "-m", "mypy", *strict, *map(str, programs)]
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, cwd=folder, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True
+    )
     return done.stdout.splitlines()
 
 
@@ -60,9 +65,13 @@ TOURNAMENT = "tournament --agents random,grower --players 2 --games 4 --report r
         ("matplotlib", "evaluate --run nowhere --plot curves.png", "tournament"),
     ],
 )
-def test_a_missing_extra_is_named_before_work_begins(module: str, command: str, extra: str, tmp_path: Path) -> None:
+def test_a_missing_extra_is_named_before_work_begins(
+    module: str, command: str, extra: str, tmp_path: Path
+) -> None:
     call = [sys.executable, "-c", WITHOUT, module, *command.split()]
-    done = subprocess.run(call, cwd=tmp_path, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True)
+    done = subprocess.run(
+        call, cwd=tmp_path, env={**os.environ, "PYTHONPATH": SEARCH}, capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert done.stderr.endswith(f"pip install 'risk-env[{extra}]'\n"), done.stderr
     assert done.stdout == "" and not [*tmp_path.iterdir()]

@@ -1,4 +1,6 @@
-"""The PettingZoo environment: its own tests on every preset and player count, and every way in which a part ends."""
+"""The PettingZoo environment: its own tests on every preset and player count, and every way in which a part
+ends.
+"""
 
 import copy
 import importlib
@@ -35,7 +37,8 @@ test_save_obs.__test__ = False  # PettingZoo's; called below
 CASES = [(preset, players) for preset in presets() for players in preset_players(preset)]
 every_game = pytest.mark.parametrize(("preset", "players"), CASES, ids=[f"{name}-{P}" for name, P in CASES])
 
-# What PettingZoo's tests say of every environment with masks that is not on their own lists, and of masks of the dead.
+# What PettingZoo's tests say of every environment with masks that is not on their own lists, and of masks of
+# the dead.
 NOT_OURS = (
     "Observation is not a NumPy array",
     "Observation space for each agent probably should be gymnasium.spaces.box",
@@ -121,7 +124,7 @@ def flat(value: Any) -> Any:
     return value.tobytes() if isinstance(value, np.ndarray) else value
 
 
-# ------------------------------------------------------------------------------------------ PettingZoo's own tests
+# ------------------------------------------------------------------------------------- PettingZoo's own tests
 
 
 @every_game
@@ -139,7 +142,10 @@ def test_api_of_structured_views(preset: str) -> None:
 @every_game
 def test_api_past_the_end_of_a_game(preset: str, players: int) -> None:
     with no_warning_of_ours():
-        api_test(risk_v0.raw_env(preset, players, max_rounds=1, attack="blitz", setup=quick(preset)), num_cycles=150)
+        api_test(
+            risk_v0.raw_env(preset, players, max_rounds=1, attack="blitz", setup=quick(preset)),
+            num_cycles=150,
+        )
 
 
 @every_game
@@ -312,7 +318,10 @@ def test_a_win_ends_the_game_for_all() -> None:
     assert env.terminations == {"player_0": True, "player_1": True}
     assert env.rewards == {"player_0": 1, "player_1": -0.5}
     ends = {agent: env.infos[agent] for agent in env.agents}
-    assert [(end["winner"], end["placement"], end["rounds"]) for end in ends.values()] == [(0, 1, 1), (0, 2, 1)]
+    assert [(end["winner"], end["placement"], end["rounds"]) for end in ends.values()] == [
+        (0, 1, 1),
+        (0, 2, 1),
+    ]
     for _ in range(2):
         env.step(None)
     assert not env.agents
@@ -470,7 +479,7 @@ def test_last_without_the_observation(make: Callable[..., Any]) -> None:
     assert env.last(False)[2]
 
 
-# ------------------------------------------------------------------------------------------ seeds and positions
+# ---------------------------------------------------------------------------------------- seeds and positions
 
 
 def test_episodes_of_a_seed() -> None:
@@ -662,7 +671,11 @@ def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
     assert numba.typeof(env.game.records) == numba.typeof(game.records)
     assert (env.last()[0]["observation"] == game.observe(game.seat)).all()
     assert (env.last()[0]["action_mask"] == game.action_mask()).all()
-    for reference in (env.game.copy(), pickle.loads(pickle.dumps(env.game)), Game.from_bytes(env.game.to_bytes())):
+    for reference in (
+        env.game.copy(),
+        pickle.loads(pickle.dumps(env.game)),
+        Game.from_bytes(env.game.to_bytes()),
+    ):
         assert reference == env.game == game
         reference.step(int(reference.legal_actions()[0]))
         assert env.game == game
@@ -710,7 +723,12 @@ def test_importing_risk_env_compiles_nothing() -> None:
 @pytest.mark.parametrize("observation", ["flat", "structured"])
 def test_what_a_caller_does_with_returned_values_changes_nothing(observation: str) -> None:
     """The agents of one environment see everything twice; all that the other one returns is overwritten."""
-    options: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 30, "observation": observation}
+    options: dict[str, Any] = {
+        "board": "tiny",
+        "setup": "random",
+        "max_rounds": 30,
+        "observation": observation,
+    }
     kept, spoiled = (risk_v0.env(render_mode="ansi", **options) for _ in range(2))
     names = kept.possible_agents
     for episode in range(2):
@@ -769,5 +787,7 @@ def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
 
 def test_the_code_about_honest_search_runs() -> None:
     text = (Path(__file__).parent.parent / "docs" / "pettingzoo.md").read_text(encoding="utf-8")
-    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code)
+    (code,) = (
+        code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code
+    )
     exec(code, {})

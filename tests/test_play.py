@@ -78,7 +78,9 @@ def table_of(
     return table, screen, typist
 
 
-GAMES = [(preset, players) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5, 6)]
+GAMES = [
+    (preset, players) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5, 6)
+]
 
 
 @pytest.mark.parametrize(("preset", "players"), GAMES)
@@ -124,7 +126,12 @@ def test_answers_are_understood_in_many_forms() -> None:
     assert meant("india", view) == "claim India"
     with pytest.raises(ValueError, match="India or Indonesia"):
         meant("ind", view)
-    for wrong, said in [("0", "from 1 to 42"), ("43", "from 1 to 42"), ("atlantis", "atlantis"), ("done", "no answer")]:
+    for wrong, said in [
+        ("0", "from 1 to 42"),
+        ("43", "from 1 to 42"),
+        ("atlantis", "atlantis"),
+        ("done", "no answer"),
+    ]:
         with pytest.raises(ValueError, match=said):
             meant(wrong, view)
     with pytest.raises(ValueError, match="not legal any more"):
@@ -161,7 +168,10 @@ def test_amounts_are_numbers_and_any_number_can_be_said() -> None:
     assert meant("10", view) == "troops 10"
     assert meant("half", view) == meant("troops 10", view)
     split = understand("14", view, [])
-    assert (view.texts[view.legal_actions.tolist().index(split.action)], split.then) == ("troops 12", (place, "2"))
+    assert (view.texts[view.legal_actions.tolist().index(split.action)], split.then) == (
+        "troops 12",
+        (place, "2"),
+    )
     for wrong in ("0", "21"):
         with pytest.raises(ValueError, match="20 is the most"):
             meant(wrong, view)
@@ -190,10 +200,18 @@ def screen_after(lines: list[str], rules: Rules | None = None, path: str = "") -
 
 
 def test_a_wrong_answer_says_what_is_allowed_and_asks_again() -> None:
-    shown, game = screen_after(["fly to the moon", "", "draft alsaka; 3", "?", "list", "board", "hand", "log 5"])
+    shown, game = screen_after(
+        ["fly to the moon", "", "draft alsaka; 3", "?", "list", "board", "hand", "log 5"]
+    )
     assert "fly to the moon" in shown and "draft " in shown and "An answer, or ? for help." in shown
     assert "alsaka" in shown and "not done any more: 3" in shown.replace("\n", " ")
-    for words in ("what is legal", "keep the game in a file", "Your cards: ", "North America +5", "-- Round 1 --"):
+    for words in (
+        "what is legal",
+        "keep the game in a file",
+        "Your cards: ",
+        "North America +5",
+        "-- Round 1 --",
+    ):
         assert words in shown
     own = [action for action in game.actions if action < 0]
     assert own == [] and game.phase.name == "DRAFT"
@@ -217,7 +235,7 @@ def test_numbers_keep_their_meaning_while_a_list_is_on_the_screen() -> None:
     assert "2 was 'claim Northwest Territory', which is not legal any more" in screen.getvalue()
 
 
-# ------------------------------------------------------------------------------------------------ what is hidden
+# --------------------------------------------------------------------------------------------- what is hidden
 
 HIDING = ["capital", "secret_mission", "command_room", "classic"]
 
@@ -373,7 +391,9 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
 def kept(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
     """A kept game, and what is in its file."""
     path = tmp_path / "kept.json"
-    table, _, _ = table_of(Rules.preset("classic", 3), ["human", "attacker", "random"], as_attacker(), 5, str(path))
+    table, _, _ = table_of(
+        Rules.preset("classic", 3), ["human", "attacker", "random"], as_attacker(), 5, str(path)
+    )
     assert cli.play(table) == 0
     return path, json.loads(path.read_text())
 
@@ -415,7 +435,9 @@ def test_a_game_that_cannot_be_kept_where_it_should_is_kept_elsewhere(
 ) -> None:
     monkeypatch.setattr(cli.tempfile, "gettempdir", lambda: str(tmp_path))
     nowhere = tmp_path / "no" / "such" / "folder.json"
-    table, screen, _ = table_of(Rules.preset("classic", 2), ["human", "random"], as_attacker(), 1, str(nowhere))
+    table, screen, _ = table_of(
+        Rules.preset("classic", 2), ["human", "random"], as_attacker(), 1, str(nowhere)
+    )
     assert cli.play(table) == 0
     (found,) = tmp_path.glob("risk-*.json")
     assert str(found) in screen.getvalue() and "no/such" in screen.getvalue()
@@ -434,7 +456,9 @@ def test_an_interrupt_keeps_the_game(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------ bots
 
 
-@pytest.mark.parametrize(("bot", "said"), [("Crashing", "what is a border"), ("Illegal", "-7"), ("Wordy", "TypeError")])
+@pytest.mark.parametrize(
+    ("bot", "said"), [("Crashing", "what is a border"), ("Illegal", "-7"), ("Wordy", "TypeError")]
+)
 def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_path: Path) -> None:
     path = tmp_path / "kept.json"
     spec = f"{ROOT}/tests/bad_bots/agents.py:{bot}"
@@ -484,7 +508,12 @@ def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
         table.play()
     shown, _, after = screen.getvalue().partition("No person is left in the game")
     assert "threw You out of the game" in shown and not table.game.alive[0]
-    assert table.game.is_over == (typed == "") == ("won in round" in after) == (f"Round {table.game.round}: " in after)
+    assert (
+        table.game.is_over
+        == (typed == "")
+        == ("won in round" in after)
+        == (f"Round {table.game.round}: " in after)
+    )
 
 
 # ------------------------------------------------------------------------------------------------ words
@@ -496,13 +525,15 @@ def test_the_game_is_told_as_it_is_played() -> None:
     table.play()
     events = table.game.events()
     lines = narrate(events, Words(table.names, table.game.board), 100)
-    assert any("took the Objective" in line for line in lines) == any(event.kind == "objective" for event in events)
+    assert any("took the Objective" in line for line in lines) == any(
+        event.kind == "objective" for event in events
+    )
     assert any("drew a card" in line for line in lines)
     rounds = [line for line in lines if line.startswith("-- Round")]
     assert rounds == [f"-- Round {number} --" for number in range(1, table.game.round + 1)]
 
 
-# ------------------------------------------------------------------------------------------------ command line
+# ----------------------------------------------------------------------------------------------- command line
 
 
 @pytest.mark.parametrize(
@@ -520,7 +551,9 @@ def test_the_game_is_told_as_it_is_played() -> None:
         (["--opponents", "cmd:no-such-program-here"], "no-such-program-here"),
     ],
 )
-def test_wrong_arguments_are_named(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_arguments_are_named(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["play", *arguments]) == 2
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == 1

@@ -19,7 +19,19 @@ from risk_agents.scripted import grower
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.runner import play_single
-from risk_env import Agent, CompiledBot, Game, GameBatch, Match, PlayerFault, Policy, Rules, View, arena, load_map
+from risk_env import (
+    Agent,
+    CompiledBot,
+    Game,
+    GameBatch,
+    Match,
+    PlayerFault,
+    Policy,
+    Rules,
+    View,
+    arena,
+    load_map,
+)
 from risk_env.arena import Arena
 from risk_env.bots import compiled
 from risk_env.envs.single_seat_vector import SingleSeatVector
@@ -80,7 +92,9 @@ class FirstOfMany(Policy):
 
 
 class Alternating(Policy):
-    """A policy that counts its decisions of a game in its state: first the first legal action, then the last one."""
+    """A policy that counts its decisions of a game in its state: first the first legal action, then the last
+    one.
+    """
 
     name = "alternating"
 
@@ -275,7 +289,11 @@ def test_a_policy_in_a_file_plays_a_tournament(file: str) -> None:
 
 
 def test_specs_that_are_refused(file: str) -> None:
-    for name, said in (("Both", "has both act and act_batch"), ("OBJECT", "name its class"), ("None", "has no class")):
+    for name, said in (
+        ("Both", "has both act and act_batch"),
+        ("OBJECT", "name its class"),
+        ("None", "has no class"),
+    ):
         with pytest.raises(ValueError, match=said):
             load(f"{file}:{name}")
     assert isinstance(load("cmd:./bot --fast"), AgentFactory)
@@ -316,10 +334,22 @@ def test_a_match_keeps_the_same_states() -> None:
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        (type("Wrong", (FirstOfMany,), {"initial_state": lambda self, count: np.zeros(7)}), r"not \(1, \.\.\.\)"),
-        (type("Wrong", (FirstOfMany,), {"initial_state": lambda self, count: np.zeros(count)}), r"\(actions, state\)"),
-        (type("Wrong", (FirstOfMany,), {"act_batch": lambda self, *seen: (0, None)}), "act_batch must return"),
-        (type("Wrong", (FirstOfMany,), {"act_batch": lambda self, *seen: [-1] * len(seen[2])}), "is not legal"),
+        (
+            type("Wrong", (FirstOfMany,), {"initial_state": lambda self, count: np.zeros(7)}),
+            r"not \(1, \.\.\.\)",
+        ),
+        (
+            type("Wrong", (FirstOfMany,), {"initial_state": lambda self, count: np.zeros(count)}),
+            r"\(actions, state\)",
+        ),
+        (
+            type("Wrong", (FirstOfMany,), {"act_batch": lambda self, *seen: (0, None)}),
+            "act_batch must return",
+        ),
+        (
+            type("Wrong", (FirstOfMany,), {"act_batch": lambda self, *seen: [-1] * len(seen[2])}),
+            "is not legal",
+        ),
         (type("Wrong", (FirstOfMany,), {"observation": "pixels"}), "observation='pixels' must be one of"),
     ],
 )
@@ -341,7 +371,7 @@ def test_a_policy_chooses_its_form_of_observations() -> None:
         entry(Structured())
 
 
-# ---------------------------------------------------------------------------------------------------- histories
+# -------------------------------------------------------------------------------------------------- histories
 
 
 def test_agents_in_lanes_see_the_history_that_they_see_in_a_match() -> None:

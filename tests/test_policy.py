@@ -46,7 +46,9 @@ def network(rules: Rules, seed: int = 0) -> Network:
 
 def saved(rules: Rules, path: Path, seed: int = 0) -> str:
     """A policy file of random weights."""
-    PolicyFile(network(rules, seed).arrays(), schema_of(rules, BOARD), {"name": "novice", "version": "7"}).save(path)
+    PolicyFile(
+        network(rules, seed).arrays(), schema_of(rules, BOARD), {"name": "novice", "version": "7"}
+    ).save(path)
     return str(path)
 
 

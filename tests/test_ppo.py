@@ -54,7 +54,9 @@ def made_up_rollout(chance: np.random.Generator, steps: int, lanes: int, seats: 
     for name in ("values", "rewards", "last_values", "potentials", "last_potentials"):
         getattr(rollout, name)[:] = chance.normal(size=(steps, lanes))
     rollout.seats[:] = chance.integers(seats, size=(steps, lanes))
-    rollout.ends[:] = chance.choice([CONTINUES, TERMINATED, TRUNCATED], p=[0.8, 0.1, 0.1], size=(steps, lanes))
+    rollout.ends[:] = chance.choice(
+        [CONTINUES, TERMINATED, TRUNCATED], p=[0.8, 0.1, 0.1], size=(steps, lanes)
+    )
     rollout.next_seats[:] = chance.integers(seats, size=lanes)
     rollout.next_values[:], rollout.next_potentials[:] = chance.normal(size=(2, lanes))
     return rollout
@@ -146,8 +148,19 @@ def test_what_an_actor_sends_is_what_the_learner_would_have_written(steps: int) 
     for actor in (2, 0, 1):
         found.unpack(sent.packed(), actor * config.n_envs)
     found.write_features(there.network.spec)
-    for name in ("territory_features", "board_features", "seats", "actions", "logprobs", "values", "rewards", "ends"):
-        assert np.array_equal(getattr(found, name), np.concatenate([getattr(here.rollout, name)] * 3, 1)), name
+    for name in (
+        "territory_features",
+        "board_features",
+        "seats",
+        "actions",
+        "logprobs",
+        "values",
+        "rewards",
+        "ends",
+    ):
+        assert np.array_equal(getattr(found, name), np.concatenate([getattr(here.rollout, name)] * 3, 1)), (
+            name
+        )
     for mine, theirs in zip(here.rollout.legal, found.legal, strict=True):
         assert all(torch.equal(theirs[part], mine[part].repeat(3)) for part in (0, 1))
 
@@ -158,7 +171,9 @@ def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
     assert Config.from_dict({"league": {"bots": ["grower"]}}).league.bots == ("grower",)
-    assert Config.from_dict({"gamma": "1e-1", "n_timesteps": "2e6"}).n_timesteps == 2_000_000  # as YAML reads them
+    assert (
+        Config.from_dict({"gamma": "1e-1", "n_timesteps": "2e6"}).n_timesteps == 2_000_000
+    )  # as YAML reads them
     with pytest.raises(ValueError, match=r"n_timesteps='many' must be a number"):
         Config.from_dict({"n_timesteps": "many"})
 

@@ -123,7 +123,9 @@ ENTRIES: dict[str, dict[str, Callable[[str, dict[str, Any]], Rules]]] = {  # by 
         "raw_env": lambda preset, options: risk_v0.raw_env(preset, **options).rules,
         "env": lambda preset, options: risk_v0.env(preset, **options).unwrapped.rules,
         "make": lambda preset, options: gymnasium.make(ID, preset=preset, **options).unwrapped.lanes.rules,
-        "make_vec": lambda preset, options: gymnasium.make_vec(ID, preset=preset, **options).unwrapped.lanes.rules,
+        "make_vec": lambda preset, options: (
+            gymnasium.make_vec(ID, preset=preset, **options).unwrapped.lanes.rules
+        ),
         "TextEnv": lambda preset, options: TextEnv(preset, **options).rules,
         "RiskVecEnv": of_sb3,
         "tournament": of_tournament,
@@ -138,7 +140,9 @@ ENTRIES: dict[str, dict[str, Callable[[str, dict[str, Any]], Rules]]] = {  # by 
 }
 
 
-@pytest.mark.parametrize(("usual", "entry"), [(usual, entry) for usual in ENTRIES for entry in ENTRIES[usual]])
+@pytest.mark.parametrize(
+    ("usual", "entry"), [(usual, entry) for usual in ENTRIES for entry in ENTRIES[usual]]
+)
 def test_every_entry_point_has_the_same_rules(usual: str, entry: str) -> None:
     rules_at = ENTRIES[usual][entry]
     for preset, players in PRESETS:
@@ -155,7 +159,11 @@ def test_the_fast_profile() -> None:
 
     assert changed("classic", 3) == changed("secret_mission", 3) == ["deal", "blitz", "max", 100]
     assert changed("command_room", 3) == ["capitals", "blitz", "max", 100]
-    assert changed("classic", 3, expert=True) == changed("classic", 3, commander=True) == ["deal", "max", "max", 100]
+    assert (
+        changed("classic", 3, expert=True)
+        == changed("classic", 3, commander=True)
+        == ["deal", "max", "max", 100]
+    )
     given = {"setup": "claim", "attack": "choice", "defender_dice": "choice", "max_rounds": None}
     assert changed("classic", 3, **given) == list(given.values())
     assert Rules.preset("classic", 3, profile="book") == Rules.preset("classic", 3)
@@ -179,11 +187,20 @@ def test_the_fast_profile() -> None:
         (lambda: gymnasium.make_vec(ID, num_envs=2, atack="max"), "did you mean 'attack'"),
         (lambda: gymnasium.make(ID, preset="clasic"), "did you mean 'classic'"),
         (lambda: TextEnv(board="tinny"), "did you mean 'tiny'"),
-        (lambda: Game(Rules(), setup="deal"), "setup='deal' cannot be given with Rules: use rules.replace(setup=...)"),
-        (lambda: Match(Rules(), "classic", [None] * 3, expert=True), "expert=True cannot be given with Rules"),
+        (
+            lambda: Game(Rules(), setup="deal"),
+            "setup='deal' cannot be given with Rules: use rules.replace(setup=...)",
+        ),
+        (
+            lambda: Match(Rules(), "classic", [None] * 3, expert=True),
+            "expert=True cannot be given with Rules",
+        ),
         (lambda: GameBatch(Rules(), num_players=3), "num_players=3 cannot be given with Rules"),
         (lambda: risk_v0.env(Rules(), num_players=3), "num_players=3 cannot be given with Rules"),
-        (lambda: gymnasium.make(ID, preset=Rules(), profile="fast"), "profile='fast' cannot be given with Rules"),
+        (
+            lambda: gymnasium.make(ID, preset=Rules(), profile="fast"),
+            "profile='fast' cannot be given with Rules",
+        ),
     ],
 )
 def test_wrong_names_and_options_beside_rules(call: Callable[[], Any], said: str) -> None:
@@ -195,7 +212,14 @@ def test_rules_are_taken_where_a_preset_is() -> None:
     rules = Rules.preset("capital", 4, max_rounds=7)
     batch, env = GameBatch(rules, num_games=1), risk_v0.env(rules)
     lanes = gymnasium.make(ID, preset=rules).unwrapped.lanes  # type: ignore[attr-defined]
-    assert Game(rules).rules == batch.rules == env.unwrapped.rules == lanes.rules == TextEnv(rules).rules == rules
+    assert (
+        Game(rules).rules
+        == batch.rules
+        == env.unwrapped.rules
+        == lanes.rules
+        == TextEnv(rules).rules
+        == rules
+    )
 
 
 @pytest.mark.parametrize("command", ["play", "serve", "tournament", "train", "evaluate", "dataset"])
@@ -211,10 +235,14 @@ def test_any_setting_is_set_on_the_command_line(tmp_path: Path) -> None:
 
     def config(*given: str) -> Any:
         facts = {"trainer": "selfplay", "options": {"fortify": "free"}, "evaluation": {"games": 7}}
-        return ppo.Config.from_dict(train.changed(facts, train._parser().parse_args(given), ppo.Config.LENGTH))
+        return ppo.Config.from_dict(
+            train.changed(facts, train._parser().parse_args(given), ppo.Config.LENGTH)
+        )
 
     texts = ("actors=2", "evaluation.opponents=[random, grower]", "league.window=1", "learning_rate=1e-3")
-    found = config(*(word for text in texts for word in ("--set", text)), "--max-rounds", "9", "--steps", "5e3")
+    found = config(
+        *(word for text in texts for word in ("--set", text)), "--max-rounds", "9", "--steps", "5e3"
+    )
     assert (found.actors, found.evaluation.opponents, found.evaluation.games) == (2, ("random", "grower"), 7)
     assert (found.league.window, found.learning_rate, found.n_timesteps) == (1, 1e-3, 5000)
     assert found.options == {"fortify": "free", "max_rounds": 9}

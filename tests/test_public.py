@@ -1,4 +1,6 @@
-"""What all may see: PublicState and Event say what happened, in full for those who may know, and nothing hidden."""
+"""What all may see: PublicState and Event say what happened, in full for those who may know, and nothing
+hidden.
+"""
 
 import dataclasses
 import itertools
@@ -63,7 +65,7 @@ def all_played():
     return [(name, seed) for name in GAMES for seed in range(3)]
 
 
-# ------------------------------------------------------------------------------------------------ hidden facts
+# ----------------------------------------------------------------------------------------------- hidden facts
 
 
 def with_other_secrets(game, seat, seed):
@@ -74,13 +76,16 @@ def with_other_secrets(game, seat, seed):
 
 
 def told(events):
-    """What may not depend on secrets: without cards drawn or taken, and without what a secret decides or reveals."""
+    """What may not depend on secrets: without cards drawn or taken, and without what a secret decides or
+    reveals.
+    """
     is_open = any(event.kind in ("over", "reveal") for event in events)
     return None if is_open else [event for event in events if event.kind not in ("card", "handed_over")]
 
 
 def check_secrets(game, action, seat, seed):
-    """Compare a game with one that differs in what `seat` cannot know, before and after an action; the new events.
+    """Compare a game with one that differs in what `seat` cannot know, before and after an action; the new
+    events.
 
     What differs in the questions that hidden facts raise is the matter of test_hidden.
     """
@@ -183,7 +188,7 @@ def test_who_could_have_traded_is_not_told():
     assert game.events(seat=1) == []
 
 
-# ------------------------------------------------------------------------------------------------ the whole truth
+# -------------------------------------------------------------------------------------------- the whole truth
 
 
 class Watcher:
@@ -220,7 +225,9 @@ def test_public_events_tell_all_that_happens_on_the_board(name):
             watcher.see(event)
             told += 1
         state = game.public()
-        assert (watcher.owner == state.owner).all() and (watcher.troops == state.troops).all(), game.action_text(action)
+        assert (watcher.owner == state.owner).all() and (watcher.troops == state.troops).all(), (
+            game.action_text(action)
+        )
         assert (watcher.hands == state.hand_sizes).all()
 
 
@@ -234,7 +241,9 @@ def test_the_page_names_every_kind_of_event_and_its_fields():
             seen[facts.pop("kind")] |= set(facts)
             assert all(facts[name] == as_lists(getattr(event, name)) for name in facts)
     # what is forced everywhere or nowhere in these games
-    assert {kind: fields - {"forced"} for kind, fields in seen.items()} == {k: f - {"forced"} for k, f in told.items()}
+    assert {kind: fields - {"forced"} for kind, fields in seen.items()} == {
+        k: f - {"forced"} for k, f in told.items()
+    }
     assert all(seen[kind] <= told[kind] for kind in told)
 
 
@@ -252,7 +261,9 @@ def test_rounds_turns_and_the_end_are_told():
             number = event.number if event.kind == "round" else number
             followed += [(number, event.seat)] if event.kind == "turn" else []
         assert followed == list(dict.fromkeys(turns))
-        assert [event.seat for event in events if event.kind == "over"] == ([game.winner] if game.is_over else [])
+        assert [event.seat for event in events if event.kind == "over"] == (
+            [game.winner] if game.is_over else []
+        )
 
 
 def test_a_trade_is_worth_what_the_state_announced():
@@ -295,7 +306,7 @@ def test_events_are_counted_as_each_seat_sees_them():
             game.events(seat=wrong)
 
 
-# ------------------------------------------------------------------------------------------------ states as values
+# ------------------------------------------------------------------------------------------- states as values
 
 
 def test_states_come_back_from_json_at_every_phase():
@@ -330,26 +341,49 @@ def test_a_state_is_that_of_the_game():
     for name, seed in all_played():
         game, states = played(name, seed)
         state = states[-1]
-        assert (state.phase, state.seat, state.turn, state.round) == (game.phase, game.seat, game.turn, game.round)
-        assert (state.winner, state.truncated, state.num_players) == (game.winner, game.truncated, game.num_players)
+        assert (state.phase, state.seat, state.turn, state.round) == (
+            game.phase,
+            game.seat,
+            game.turn,
+            game.round,
+        )
+        assert (state.winner, state.truncated, state.num_players) == (
+            game.winner,
+            game.truncated,
+            game.num_players,
+        )
         assert np.array_equal(state.owner, game.owner) and np.array_equal(state.troops, game.troops)
         assert state.owner.dtype == state.troops.dtype == np.int64 and state.alive.dtype == np.bool_
         assert state.hand_sizes.tolist() == [len(game.hand(seat)) for seat in range(game.num_players)]
         cards = game.board.num_territories + (game.board.num_wilds if game.rules.deck == "symbol" else 0)
-        opened = game.num_players if game.rules.victory == "headquarters" and (state.headquarters >= 0).all() else 0
-        assert state.deck + state.hand_sizes.sum() + len(state.discard) + state.discard_wilds + opened == cards
+        opened = (
+            game.num_players
+            if game.rules.victory == "headquarters" and (state.headquarters >= 0).all()
+            else 0
+        )
+        assert (
+            state.deck + state.hand_sizes.sum() + len(state.discard) + state.discard_wilds + opened == cards
+        )
 
 
 def test_public_facts_are_the_json_form_of_the_state():
     for name, seed in all_played():
         game = new_game(name, seed)
         for _ in play(game, seed):
-            assert list(public_facts(game.records, game.tables).items()) == list(game.public().to_json().items())
+            assert list(public_facts(game.records, game.tables).items()) == list(
+                game.public().to_json().items()
+            )
 
 
 def test_dice_are_shown_while_they_lie_on_the_table():
     armies = ("Ash 9, Birch 3", "Cedar 3, Dune 3", "Ember 3, Flint 3")
-    lines = {"phase": "commander", "source": "Ash", "target": "Cedar", "chosen_dice": "3, 1", "rolled": "6 4 3 | 5"}
+    lines = {
+        "phase": "commander",
+        "source": "Ash",
+        "target": "Cedar",
+        "chosen_dice": "3, 1",
+        "rolled": "6 4 3 | 5",
+    }
     game = position(
         "preset=classic, num_players=3, commander=True, card_reroll=True", *armies, map="tiny",
         rerolled="6, 2", shown="Ash", hand_0="Ash", **lines,
@@ -382,7 +416,7 @@ def test_a_plain_state_needs_the_board_only():
     assert load_map("classic").num_territories == len(Game(seed=1).public().owner)
 
 
-# ------------------------------------------------------------------------------------------------ bounded histories
+# ------------------------------------------------------------------------------------------ bounded histories
 
 
 LARGEST = 262_144

@@ -23,18 +23,47 @@ from risk_env.core.types import SIZE_CLASSES, game_dtype
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game_vector import GameVector
 
-RULES = Rules.preset("classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6)
+RULES = Rules.preset(
+    "classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6
+)
 BOARD = load_map("tiny")
 N = 5
 WRONG_LANES = (
-    *([-1], [N], [10**7], [-(10**7)], [2**62], [0, 0], [3, 1, 3], [0] * 1000, [0.5], [True], [[0]], 0, "0", None),
+    *(
+        [-1],
+        [N],
+        [10**7],
+        [-(10**7)],
+        [2**62],
+        [0, 0],
+        [3, 1, 3],
+        [0] * 1000,
+        [0.5],
+        [True],
+        [[0]],
+        0,
+        "0",
+        None,
+    ),
     *(np.array([2**63], np.uint64), np.array([-(2**63)]), np.array([1.0])),
 )
 WRONG_LANE = (-1, N, 10**9, 0.0, True, "0", None)
 WRONG_ACTIONS = ([], [0] * (N - 1), [0] * (N + 1), [0.0] * N, [[0]] * N, [True] * N, None, "actions", 0)
 # The names of arguments that kernels use as places in arrays, or that must fit the batch
 CHECKED = {
-    *("lane", "lanes", "seat", "seats", "action", "actions", "numbers", "seeds", "masks", "observations", "records"),
+    *(
+        "lane",
+        "lanes",
+        "seat",
+        "seats",
+        "action",
+        "actions",
+        "numbers",
+        "seeds",
+        "masks",
+        "observations",
+        "records",
+    ),
     *("plans", "places", "samples", "deals", "line_ups", "states"),
 }
 
@@ -112,12 +141,18 @@ LANES: dict[str, list[Call]] = {
     ],
     "step_lanes": [
         with_lanes(lambda b, lanes: b.step_lanes(lanes, np.zeros(N, int))),
-        (lambda b, actions: b.step_lanes([0], actions), [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N)]),
+        (
+            lambda b, actions: b.step_lanes([0], actions),
+            [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N)],
+        ),
     ],
     "finish": [with_lanes(lambda b, lanes: b.finish(lanes))],
     "ask": [with_lanes(lambda b, lanes: b.ask(lanes))],
 }
-STEP = (lambda b, actions: b.step(actions), [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N, [-1] * N)])
+STEP = (
+    lambda b, actions: b.step(actions),
+    [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N, [-1] * N)],
+)
 ARENA: dict[str, list[Call]] = {
     "seat_players": [with_lanes(lambda a, lanes: a.seat_players(lanes))],
     "run": [with_lanes(lambda a, lanes: list(a.run(lanes)))],
@@ -136,16 +171,26 @@ TALLY: dict[str, list[Call]] = {
     "make_room": [(lambda a, count: a.tally.make_room(count), [(-1,), (None,), (2.5,)])],
 }
 SEATED: dict[str, list[Call]] = {
-    "reset": [with_lanes(lambda s, lanes: s.reset(None, lanes) if lanes is not None else s.reset(None, [-1]))],
+    "reset": [
+        with_lanes(lambda s, lanes: s.reset(None, lanes) if lanes is not None else s.reset(None, [-1]))
+    ],
     "step": [
         with_lanes(lambda s, lanes: s.step(s.masks().argmax(1), lanes if lanes is not None else [-1])),
         (lambda s, actions: s.step(actions), [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N)]),
     ],
     "sample": [(lambda s, lane: s.sample(lane, 0), [(lane,) for lane in WRONG_LANE])],
     "final_observation": [with_lanes(lambda s, lanes: s.final_observation(lanes))],
-    "place": [(lambda s, lane: s.place(lane, Game(RULES, BOARD, 1).to_text()), [(lane,) for lane in WRONG_LANE])],
+    "place": [
+        (lambda s, lane: s.place(lane, Game(RULES, BOARD, 1).to_text()), [(lane,) for lane in WRONG_LANE])
+    ],
 }
-WRONG_SAMPLES = (samples()[:0], samples()[:, None], np.zeros(2), None, np.zeros(1, game_dtype(SIZE_CLASSES[1])))
+WRONG_SAMPLES = (
+    samples()[:0],
+    samples()[:, None],
+    np.zeros(2),
+    None,
+    np.zeros(1, game_dtype(SIZE_CLASSES[1])),
+)
 WRONG_SEATS = (-1, 3, 6, 10**6, None, 0.5)
 WRONG_PLANS = ([], [2], [-1], [10**6], [0] * 9, [0.5])
 ROLLOUTS: dict[str, list[Call]] = {
@@ -167,7 +212,13 @@ ROLLOUTS: dict[str, list[Call]] = {
         (lambda r, seat: r.place([0], samples(), seat, RNG), [(seat,) for seat in WRONG_SEATS]),
     ],
 }
-IN_TRAINED_FILES = {"logits", "answer", "chances", "outputs", "checked_records"}  # tests/test_trained_files.py
+IN_TRAINED_FILES = {
+    "logits",
+    "answer",
+    "chances",
+    "outputs",
+    "checked_records",
+}  # tests/test_trained_files.py
 TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     GameVector: (lambda: batch_of(GameVector), LANES),
     GameBatch: (batch_of, LANES | {"step": [STEP]}),
@@ -175,7 +226,10 @@ TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     TallyBook: (arena_of, TALLY),
     SingleSeatVector: (seat_lanes, SEATED),
     Rollouts: (rollouts, ROLLOUTS),
-    **{kind: (int, {name: [] for name in IN_TRAINED_FILES}) for kind in (PolicyFile, BeamValueFile, StateValueFile)},
+    **{
+        kind: (int, {name: [] for name in IN_TRAINED_FILES})
+        for kind in (PolicyFile, BeamValueFile, StateValueFile)
+    },
     TurnPolicyFile: (int, {name: [] for name in IN_TRAINED_FILES}),
 }
 
@@ -192,7 +246,9 @@ def test_every_public_method_that_takes_such_numbers_is_tested_here(kind: type[A
 
 
 @pytest.mark.modes
-@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind in TABLES for name in sorted(TABLES[kind][1])])
+@pytest.mark.parametrize(
+    ("kind", "name"), [(kind, name) for kind in TABLES for name in sorted(TABLES[kind][1])]
+)
 def test_wrong_numbers_are_refused_and_change_nothing(kind: type[Any], name: str) -> None:
     make, calls = TABLES[kind]
     for call, wrong in calls[name]:
@@ -206,7 +262,10 @@ def test_wrong_numbers_are_refused_and_change_nothing(kind: type[Any], name: str
 
 def test_errors_say_what_was_given_and_what_is_allowed() -> None:
     batch = batch_of()
-    for lanes, words in (([7], "lanes contain 7: the batch has lanes 0 to 4"), ([1, 1], "lanes contain 1 twice")):
+    for lanes, words in (
+        ([7], "lanes contain 7: the batch has lanes 0 to 4"),
+        ([1, 1], "lanes contain 1 twice"),
+    ):
         with pytest.raises(ValueError, match=words):
             batch.ask(lanes)
     with pytest.raises(ValueError, match="lane=-1 must be a whole number from 0 to 4"):

@@ -29,7 +29,9 @@ def draw_map(rng: random.Random, preset: str) -> str:
 
 
 def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rules, Board, float, int]:
-    """Rules, map, the players' temper and most actions of a random game: short on large maps, whole on the tiny one."""
+    """Rules, map, the players' temper and most actions of a random game: short on large maps, whole on the
+    tiny one.
+    """
     rng = random.Random(f"{preset} {seed}")
     board = load_map(map_name or draw_map(rng, preset))
     rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 3, 30]))
@@ -72,7 +74,9 @@ def test_twin_agrees(preset: str, block: int) -> None:
         compare(preset, block * GAMES_A_BLOCK + game)
 
 
-@pytest.mark.parametrize(("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)])
+@pytest.mark.parametrize(
+    ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
+)
 def test_twin_agrees_on_every_map(preset: str, map_name: str) -> None:
     compare(preset, 0, MODE_ACTIONS, map_name)
 

@@ -146,7 +146,9 @@ def test_pictures_of_plain_scenes(board):
 
 
 def test_names_do_not_overlap():
-    """Names and discs of maps with a drawing keep clear of each other (names measured at half an em a letter)."""
+    """Names and discs of maps with a drawing keep clear of each other (names measured at half an em a
+    letter).
+    """
     for name in map_names():
         board, drawing = load_map(name), load_map(name).drawing
         if drawing is None:
@@ -313,7 +315,9 @@ assert not pygame.display.get_init()
 def test_no_display_is_needed():
     """Text and SVG do without pygame, pixels without a display."""
     free = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")}
-    result = subprocess.run([sys.executable, "-c", DRAW], env=free, capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", DRAW], env=free, capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr
     assert result.stdout == ""
 

@@ -1,4 +1,6 @@
-"""Replays: frames that give back every state, nothing hidden in a seat's view, small pages, names that do no harm."""
+"""Replays: frames that give back every state, nothing hidden in a seat's view, small pages, names that do no
+harm.
+"""
 
 import base64
 import copy
@@ -102,7 +104,9 @@ def test_a_question_about_cards_is_seen_by_its_seat_only() -> None:
     for viewer in (None, 1):
         asked = [state for state in states(game.replay(seat=viewer).facts) if state["phase"] == "TRADE"]
         others = [state for state in asked if state["seat"] != viewer]
-        assert all(state["hand_sizes"][state["seat"]] >= FORCED_HAND for state in others)  # all know that a set is owed
+        assert all(
+            state["hand_sizes"][state["seat"]] >= FORCED_HAND for state in others
+        )  # all know that a set is owed
         assert all(state["picked"] == [] for state in others)
     assert any(event.phase == "TRADE" for seat in range(3) for event in game.events(seat=seat))
 
@@ -172,7 +176,9 @@ def test_notebooks_show_games_boards_and_replays() -> None:
     game = played("classic", 1, 60)
     assert game._repr_svg_().startswith("<svg") and game.board._repr_svg_().count("<title>") == 42
     shown = game.replay(names=[EVIL, "b", "c"])._repr_html_()
-    assert shown.startswith("<iframe srcdoc=") and "<script" not in shown and 'sandbox="allow-scripts"' in shown
+    assert (
+        shown.startswith("<iframe srcdoc=") and "<script" not in shown and 'sandbox="allow-scripts"' in shown
+    )
 
 
 def test_random_rules_have_replays() -> None:
@@ -219,7 +225,11 @@ def test_the_command_writes_moving_pictures(kind: str, tmp_path: Path) -> None:
 def test_moments_of_a_moving_picture(every: str) -> None:
     game = played("classic", 1, 300)
     past = [state.copy() for state in moments(game, every)]
-    counts = {"decision": 300, "turn": sum(event.kind == "turn" for event in game.events()), "round": game.round}
+    counts = {
+        "decision": 300,
+        "turn": sum(event.kind == "turn" for event in game.events()),
+        "round": game.round,
+    }
     assert past[0] == game.beginning() and past[-1] == game
     assert counts[every] < len(past) <= counts[every] + 2
 
@@ -252,7 +262,17 @@ def test_a_tournament_writes_replays(tmp_path: Path, capsys: pytest.CaptureFixtu
         replay([str(tmp_path / "games.jsonl"), "--html", str(tmp_path / "one.html")])
     replay([str(tmp_path / "games.jsonl"), "--game", "4", "--html", str(tmp_path / "one.html")])
     assert (tmp_path / "one.html").read_text() == pages[1].read_text()
-    replay([str(tmp_path / "games.jsonl"), "--game", "4", "--html", str(tmp_path / "one.html"), "--chances", "grower"])
+    replay(
+        [
+            str(tmp_path / "games.jsonl"),
+            "--game",
+            "4",
+            "--html",
+            str(tmp_path / "one.html"),
+            "--chances",
+            "grower",
+        ]
+    )
     chances = facts_of((tmp_path / "one.html").read_text())["chances"]
     assert len(chances) > 3 and sorted(chances[-1][1]) == [0.0, 1.0]
 

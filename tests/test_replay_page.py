@@ -54,7 +54,10 @@ def test_every_moment_is_drawn_as_it_was_and_at_once(browser: Any, address: str,
             page.evaluate("number => replay.show(number)", number)
             shown = [int(text) for text in troops(page)]
             assert shown == expected[number]["troops"] and frame(page) == number
-        assert max(milliseconds(page, number) for number in range(7, len(expected), len(expected) // 12)) <= SLOWEST
+        assert (
+            max(milliseconds(page, number) for number in range(7, len(expected), len(expected) // 12))
+            <= SLOWEST
+        )
 
 
 def milliseconds(page: Any, number: int) -> float:
@@ -71,18 +74,43 @@ def milliseconds(page: Any, number: int) -> float:
     return 1000 * (spent() - before)
 
 
-def test_it_is_stepped_and_jumped_through_by_mouse_and_by_keyboard(browser: Any, address: str, game: Game) -> None:
+def test_it_is_stepped_and_jumped_through_by_mouse_and_by_keyboard(
+    browser: Any, address: str, game: Game
+) -> None:
     frames = game.replay().facts["frames"]
-    turns = [number for number, (_, events) in enumerate(frames) if any(event["kind"] == "turn" for event in events)]
-    rounds = [number for number, (_, events) in enumerate(frames) if any(event["kind"] == "round" for event in events)]
+    turns = [
+        number
+        for number, (_, events) in enumerate(frames)
+        if any(event["kind"] == "turn" for event in events)
+    ]
+    rounds = [
+        number
+        for number, (_, events) in enumerate(frames)
+        if any(event["kind"] == "round" for event in events)
+    ]
     with opened_page(browser, address) as page:
         wait(page)
-        for name, at in (("Step on", 1), ("Turn on", turns[0]), ("Turn on", turns[1]), ("Round on", rounds[1])):
+        for name, at in (
+            ("Step on", 1),
+            ("Turn on", turns[0]),
+            ("Turn on", turns[1]),
+            ("Round on", rounds[1]),
+        ):
             page.get_by_role("button", name=name).click()
             assert frame(page) == at
         page.locator("#stage").focus()
-        steps = (("ArrowRight", rounds[1] + 1), ("Home", 0), ("Shift+ArrowRight", turns[0]), ("ArrowDown", rounds[1]))
-        for key, at in (*steps, ("ArrowUp", rounds[0]), ("End", len(frames) - 1), ("ArrowLeft", len(frames) - 2)):
+        steps = (
+            ("ArrowRight", rounds[1] + 1),
+            ("Home", 0),
+            ("Shift+ArrowRight", turns[0]),
+            ("ArrowDown", rounds[1]),
+        )
+        for key, at in (
+            *steps,
+            ("ArrowUp", rounds[0]),
+            ("End", len(frames) - 1),
+            ("ArrowLeft", len(frames) - 2),
+        ):
             page.keyboard.press(key)
             assert frame(page) == at
         page.locator("#slider").fill(str(turns[3]))
@@ -115,8 +143,12 @@ def test_it_shows_who_plays_what_happens_and_how_it_went(browser: Any, address: 
         assert 0.3 < frame(page) / len(game.replay().facts["frames"]) < 0.7
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")])
-def test_it_fits_the_screen_and_can_be_read(browser: Any, address: str, size: dict[str, int], scheme: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(DESKTOP, "light"), (DESKTOP, "dark"), (PHONE, "light"), (PHONE, "dark")]
+)
+def test_it_fits_the_screen_and_can_be_read(
+    browser: Any, address: str, size: dict[str, int], scheme: str
+) -> None:
     with opened_page(browser, f"{address}#500", size, scheme) as page:
         wait(page)
         assert frame(page) == 500
@@ -150,7 +182,9 @@ def test_a_page_of_another_version_says_so(browser: Any, tmp_path: Path) -> None
 
 def test_a_saved_notebook_shows_it(browser: Any, tmp_path: Path) -> None:
     frame_of_replay = played("classic", 1, 60).replay()._repr_html_()
-    (tmp_path / "notebook.html").write_text(f"<!doctype html><meta charset=utf-8>{frame_of_replay}", encoding="utf-8")
+    (tmp_path / "notebook.html").write_text(
+        f"<!doctype html><meta charset=utf-8>{frame_of_replay}", encoding="utf-8"
+    )
     with opened_page(browser, (tmp_path / "notebook.html").as_uri()) as page:
         inside = page.frame_locator("iframe")
         inside.locator("body[data-ready]").wait_for()

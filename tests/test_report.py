@@ -47,7 +47,12 @@ def test_hidden_facts_change_no_report(name: str) -> None:
 
 def test_a_report_shows_ones_own_cards_and_nobody_elses() -> None:
     game = position(
-        "classic", "Alaska 9, rest", "Kamchatka 9", "Japan 9", hand_0="Ural, Siam", hand_1="Peru, Egypt, Congo"
+        "classic",
+        "Alaska 9, rest",
+        "Kamchatka 9",
+        "Japan 9",
+        hand_0="Ural, Siam",
+        hand_1="Peru, Egypt, Congo",
     )
     mine, theirs = (re.search("Your cards: .*", seat_report(game, seat))[0] for seat in (0, 1))
     assert mine == "Your cards: Ural (cavalry), Siam (artillery)"
@@ -87,7 +92,9 @@ def test_a_style_that_does_not_exist_is_refused_with_those_that_do() -> None:
         seat_report(Game("classic", seed=1), 0, "long")
 
 
-@pytest.mark.parametrize("text", ["", "Risk", "Risk report 2: map Tiny, 6 players, domination. You are P0.\nRound 1"])
+@pytest.mark.parametrize(
+    "text", ["", "Risk", "Risk report 2: map Tiny, 6 players, domination. You are P0.\nRound 1"]
+)
 def test_what_is_no_report_is_not_read(text: str) -> None:
     with pytest.raises(ValueError, match="not a report of version 1"):
         read_report(text, Game("classic", seed=1).board)

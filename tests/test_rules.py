@@ -64,9 +64,21 @@ TABLE: dict[str, dict[str, Any]] = {  # RULES 12, differences from Classic for t
     "basic_training": STAR
     | {"setup": "chart", "victory": "objectives", "cities": "fixed", "objectives": "fixed", "rewards": False},
     "command_room": STAR
-    | {"setup": "capitals", "victory": "objectives", "cities": "random", "objectives": "random", "rewards": True},
+    | {
+        "setup": "capitals",
+        "victory": "objectives",
+        "cities": "random",
+        "objectives": "random",
+        "rewards": True,
+    },
     "world_conquest": STAR
-    | {"setup": "capitals", "victory": "domination", "cities": "random", "objectives": "random", "rewards": True},
+    | {
+        "setup": "capitals",
+        "victory": "domination",
+        "cities": "random",
+        "objectives": "random",
+        "rewards": True,
+    },
 }
 PLAYERS = {
     "world_domination": (3, 4, 5, 6),
@@ -83,7 +95,9 @@ EXPERT = {"set_values": "by_one", "fortify": "free", "max_troops": 12, "card_rer
 
 def refused(*words: str):
     """A ValueError of one line in which all the words stand, in any order."""
-    return pytest.raises(ValueError, match="(?s)" + "".join(f"(?=.*{re.escape(word)})" for word in words) + r"(?!.*\n)")
+    return pytest.raises(
+        ValueError, match="(?s)" + "".join(f"(?=.*{re.escape(word)})" for word in words) + r"(?!.*\n)"
+    )
 
 
 # The presets.
@@ -112,7 +126,10 @@ def test_players_of_a_preset(name, players):
             Rules.preset(name, players)
         return
     duel = {"setup": "deal"} if (name, players) == ("classic", 2) else {}
-    assert Rules.preset(name, num_players=players).to_dict() == CLASSIC | TABLE[name] | {"num_players": players} | duel
+    assert (
+        Rules.preset(name, num_players=players).to_dict()
+        == CLASSIC | TABLE[name] | {"num_players": players} | duel
+    )
 
 
 def test_classic_for_two_is_a_duel_and_explicit_options_win():
@@ -162,7 +179,11 @@ def test_an_unknown_preset_lists_all(name):
 
 @pytest.mark.parametrize(
     "make",
-    [lambda **o: Rules.preset("classic", **o), lambda **o: Rules().replace(**o), lambda **o: Rules.from_dict(o)],
+    [
+        lambda **o: Rules.preset("classic", **o),
+        lambda **o: Rules().replace(**o),
+        lambda **o: Rules.from_dict(o),
+    ],
     ids=["preset", "replace", "from_dict"],
 )
 def test_an_unknown_option_is_named(make):
@@ -336,7 +357,9 @@ LIKELY = {option: st.sampled_from(choices) for option, choices in CHOICES.items(
     option: st.integers(numbers.least - 1, 7) | (st.none() if numbers.or_none else st.nothing())
     for option, numbers in NUMBERS.items()
 }
-ODD = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers()))
+ODD = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers())
+)
 
 
 @given(st.one_of(st.none(), st.sampled_from(presets())), st.fixed_dictionaries({}, optional=LIKELY))
@@ -408,19 +431,47 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     ({}, {"symbols": None}, ("deck='symbol'", "0 of 8")),
     (STARS, {"stars": None}, ("deck='star'", "0 of 8")),
     (MISSION, {"missions": []}, ("victory='mission'", "3 players", "0 for them")),
-    (MISSION, {"missions": [mission("destroy", target=k) for k in range(1, 6)]}, ("victory='mission'", "2 for them")),
-    (MISSION, {"missions": [mission("continents", extended=True)] * 3}, ("missions='standard'", "0 for them")),
-    (CAPITALS | {"objectives": "random"}, {"objectives": goals(3, 6)}, ("objectives='random'", "3 minor and 6 major")),
-    (CAPITALS | {"objectives": "random"}, {"objectives": goals(6, 3)}, ("objectives='random'", "6 minor and 3 major")),
-    (FIXED, {"objectives": goals(5, 5, fixed=False)}, ("objectives='fixed'", "at least 3", "0 minor and 0 major")),
+    (
+        MISSION,
+        {"missions": [mission("destroy", target=k) for k in range(1, 6)]},
+        ("victory='mission'", "2 for them"),
+    ),
+    (
+        MISSION,
+        {"missions": [mission("continents", extended=True)] * 3},
+        ("missions='standard'", "0 for them"),
+    ),
+    (
+        CAPITALS | {"objectives": "random"},
+        {"objectives": goals(3, 6)},
+        ("objectives='random'", "3 minor and 6 major"),
+    ),
+    (
+        CAPITALS | {"objectives": "random"},
+        {"objectives": goals(6, 3)},
+        ("objectives='random'", "6 minor and 3 major"),
+    ),
+    (
+        FIXED,
+        {"objectives": goals(5, 5, fixed=False)},
+        ("objectives='fixed'", "at least 3", "0 minor and 0 major"),
+    ),
     (FIXED, {"objectives": goals(1, 1)}, ("objectives='fixed'", "at least 3", "1 minor and 1 major")),
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
     (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for nobody")),
-    (CHART, {"charts": [SimpleNamespace(num_players=n) for n in (4, 5)]}, ("num_players=3", "has charts for 4, 5")),
+    (
+        CHART,
+        {"charts": [SimpleNamespace(num_players=n) for n in (4, 5)]},
+        ("num_players=3", "has charts for 4, 5"),
+    ),
     ({"num_players": 6}, {"num_territories": 5}, ("num_players=6", "5 territories")),
-    ({"num_players": 2, "setup": "deal", "neutral": True}, {"num_territories": 2}, ("num_players=2", "3 armies")),
+    (
+        {"num_players": 2, "setup": "deal", "neutral": True},
+        {"num_territories": 2},
+        ("num_players=2", "3 armies"),
+    ),
     ({"initial_troops": 2}, {}, ("initial_troops=2", "at least 3", "8 territories")),
     ({}, {"num_territories": 106}, ("initial_troops=None", "35 troops", "at least 36", "106 territories")),
     ({"max_troops": 17}, {}, ("max_troops=17", "35 starting troops", "at least 18", "8 territories")),
@@ -441,7 +492,16 @@ def test_rules_that_a_map_cannot_hold(options, changes, words):
         ({}, {"num_territories": 105}),
         ({}, {"num_territories": 3}),
         (DUEL | {"neutral": True}, {"num_territories": 3}),
-        ({}, {"stars": None, "missions": [], "objectives": [], "basic_training_cities": (), "random_cities": 0}),
+        (
+            {},
+            {
+                "stars": None,
+                "missions": [],
+                "objectives": [],
+                "basic_training_cities": (),
+                "random_cities": 0,
+            },
+        ),
         (STARS, {"symbols": None, "missions": []}),
         (MISSION, {"missions": [mission("destroy", target=k) for k in range(3)]}),
         (MISSION | {"missions": "extended"}, {"missions": [mission("continents", extended=True)] * 3}),

@@ -47,7 +47,9 @@ whole_games = pytest.mark.skipif(
 
 LOTS = 200  # troops that always win
 BY_SYMBOL = {
-    symbol: [name for name, found in zip(CLASSIC.territories, CLASSIC.symbols, strict=True) if found == symbol]
+    symbol: [
+        name for name, found in zip(CLASSIC.territories, CLASSIC.symbols, strict=True) if found == symbol
+    ]
     for symbol in ("infantry", "cavalry", "artillery")
 }
 INFANTRY, CAVALRY, ARTILLERY = BY_SYMBOL.values()
@@ -292,7 +294,9 @@ def test_3_2_4_attack_blitz_makes_every_attack_one():
 def capture_with(dice, troops=9):
     """A single roll that takes Kamchatka from Alaska."""
     game = position("classic", f"Alaska {troops}", "Kamchatka, Japan 9", "rest")
-    return made_to_order(game, ["attack Alaska > Kamchatka", f"dice {dice}"], lambda g: owner_of(g, "Kamchatka") == 0)
+    return made_to_order(
+        game, ["attack Alaska > Kamchatka", f"dice {dice}"], lambda g: owner_of(g, "Kamchatka") == 0
+    )
 
 
 @pytest.mark.parametrize("dice", [1, 2, 3])
@@ -336,7 +340,7 @@ def test_3_2_7_a_won_game_asks_for_no_occupation():
     assert troops_on(game, "Kamchatka") == [3]
 
 
-# ------------------------------------------------------------------------------------------------ 3.3 elimination
+# -------------------------------------------------------------------------------------------- 3.3 elimination
 
 
 def last_stand(mine, theirs, rules="classic", **lines):
@@ -444,7 +448,9 @@ def test_3_4_one_move(rules):
 
 def test_3_4_free_moves_the_same_troops_again():
     game = play(position("preset=classic, fortify=free", CHAIN, "Kamchatka 9", "rest"), "done")
-    play(game, "from Alaska", "to Iceland", "move 5", "done", "from Iceland", "to Greenland", "move 2", "done")
+    play(
+        game, "from Alaska", "to Iceland", "move 5", "done", "from Iceland", "to Greenland", "move 2", "done"
+    )
     play(game, "from Brazil", "move 4", "done", "done")
     assert troops_on(game, "Alaska", "Iceland", "Greenland", "Brazil", "Peru") == [4, 4, 3, 5, 5]
     assert game.turn == 1
@@ -461,7 +467,9 @@ def test_3_4_free_at_most_as_many_moves_as_the_map_has_territories():
 
 
 def test_3_4_at_least_one_troop_stays_behind():
-    game = play(position("classic", CHAIN, "Kamchatka 9", "rest"), "done", "from Alaska", "to Iceland", "move all")
+    game = play(
+        position("classic", CHAIN, "Kamchatka 9", "rest"), "done", "from Alaska", "to Iceland", "move all"
+    )
     assert troops_on(game, "Alaska", "Iceland") == [1, 9]
     refused(play(position("classic", CHAIN, "Kamchatka 9", "rest"), "done"), "from Iceland")
 
@@ -548,7 +556,10 @@ def test_4_4_everybody_places_the_same_total():
     set_up_at_random(game)
     acted = Counter(seats_of(game, "deploy"))
     assert [acted[(starter + place) % 4] for place in range(4)] == [19, 19, 20, 20]
-    assert seats_of(game, "deploy")[-2:] == [(starter + 2) % 4, (starter + 3) % 4]  # who has none left is skipped
+    assert seats_of(game, "deploy")[-2:] == [
+        (starter + 2) % 4,
+        (starter + 3) % 4,
+    ]  # who has none left is skipped
 
 
 def test_4_3_random_asks_nothing():
@@ -562,7 +573,17 @@ def test_4_1_every_seat_may_start():
 
 
 def test_11_4_chance_is_drawn_in_its_order():
-    order = ["starter", "missions", "cities", "objectives", "deal", "setup", "capitals", "headquarters", "card"]
+    order = [
+        "starter",
+        "missions",
+        "cities",
+        "objectives",
+        "deal",
+        "setup",
+        "capitals",
+        "headquarters",
+        "card",
+    ]
     for preset in presets():
         log = Game(preset, seed=2).log
         kinds = [line.split()[1] for line in log if line.startswith("chance: ")]
@@ -570,7 +591,7 @@ def test_11_4_chance_is_drawn_in_its_order():
         assert kinds[0] == "starter"
 
 
-# ------------------------------------------------------------------------------------------------ 5 trading in
+# ----------------------------------------------------------------------------------------------- 5 trading in
 
 
 def trading(*hand, rules="classic", army="Alaska 9, Alberta 9", **lines):
@@ -579,7 +600,9 @@ def trading(*hand, rules="classic", army="Alaska 9, Alberta 9", **lines):
 
 
 HELD_IN_OPENING = ("Alaska", "Alberta")
-FOOT, HORSE, GUNS = ([name for name in BY_SYMBOL[symbol] if name not in HELD_IN_OPENING] for symbol in BY_SYMBOL)
+FOOT, HORSE, GUNS = (
+    [name for name in BY_SYMBOL[symbol] if name not in HELD_IN_OPENING] for symbol in BY_SYMBOL
+)
 
 
 @pytest.mark.parametrize(
@@ -602,7 +625,13 @@ def test_5_1_a_set(hand):
 
 
 @pytest.mark.parametrize(
-    "hand", [[FOOT[0], FOOT[1], HORSE[0]], [GUNS[0], GUNS[1], FOOT[0], FOOT[1]], [FOOT[0], "wild"], [FOOT[0], FOOT[1]]]
+    "hand",
+    [
+        [FOOT[0], FOOT[1], HORSE[0]],
+        [GUNS[0], GUNS[1], FOOT[0], FOOT[1]],
+        [FOOT[0], "wild"],
+        [FOOT[0], FOOT[1]],
+    ],
 )
 def test_5_1_no_set_no_question(hand):
     game = position("classic", "Alaska 9", "Kamchatka 9, Japan 9", "rest", hand_1=cards(*hand))
@@ -801,10 +830,12 @@ def test_5_4_the_trades_after_an_elimination_are_of_the_same_turn(rules, paid):
 
 def test_5_5_traded_cards_go_to_the_discard_pile():
     game = trade(trading(*FOOT[:2], "wild"), *FOOT[:2], "wild")
-    assert "discard: " + ", ".join(sorted(FOOT[:2], key=CLASSIC.territories.index)) + ", wild" in game.to_text()
+    assert (
+        "discard: " + ", ".join(sorted(FOOT[:2], key=CLASSIC.territories.index)) + ", wild" in game.to_text()
+    )
 
 
-# ------------------------------------------------------------------------------------------------ 6 two players
+# ---------------------------------------------------------------------------------------------- 6 two players
 
 
 DUEL = ("Alaska 9, Alberta 9", "Kamchatka 9, Brazil 9", "rest 2")  # the third army is the neutral one
@@ -917,7 +948,9 @@ def test_7_1_any_own_territory_and_in_turn():
     for place in range(3):
         seat = (starter + place) % 3
         assert in_phase(game, Phase.HEADQUARTERS, seat)
-        assert [owner_of(game, text.removeprefix("headquarters ")) for text in legal(game)] == [seat] * len(legal(game))
+        assert [owner_of(game, text.removeprefix("headquarters ")) for text in legal(game)] == [seat] * len(
+            legal(game)
+        )
         play(game, legal(game)[0])
     assert game.round == 1
 
@@ -931,7 +964,9 @@ def test_7_1_the_deck_has_forty_four_cards_less_the_players(players):
 
 def test_7_1_its_card_is_never_drawn():
     hands = cards(
-        *(name for name in CLASSIC.territories if name not in ("Alaska", "Kamchatka", "Brazil")), "wild", "wild"
+        *(name for name in CLASSIC.territories if name not in ("Alaska", "Kamchatka", "Brazil")),
+        "wild",
+        "wild",
     )
     lines = {**HQ, "hand_1": hands, "held_at_start": "Alaska", "captured": "yes"}
     game = to_next_turn(position("capital", "Alaska 9, Alberta 9", "Kamchatka 9", "rest", **lines))
@@ -974,7 +1009,7 @@ def test_7_2_headquarters_of_the_eliminated_count():
     assert play(game, "attack Alaska > Kamchatka", "blitz").winner == 0
 
 
-# ------------------------------------------------------------------------------------------------ 8 secret mission
+# ------------------------------------------------------------------------------------------- 8 secret mission
 
 
 def missions(*numbers):
@@ -1022,7 +1057,9 @@ def test_8_2_if_one_action_fulfils_several_the_player_in_turn_wins():
 
 
 def test_8_2_then_clockwise():
-    """Seat 1 ends seat 3: that fulfils the mission of seat 0, and the 24 territories of seat 2 were there before."""
+    """Seat 1 ends seat 3: that fulfils the mission of seat 0, and the 24 territories of seat 2 were there
+    before.
+    """
     lines = missions(DESTROY + 3, 0, 4, 1)
     army = places("Asia, Africa, Europe", "Kamchatka")
     game = position(FOUR, "Brazil 9", f"rest, Alaska {LOTS}", army, "Kamchatka", turn=1, **lines)
@@ -1043,7 +1080,9 @@ def test_8_2_judged_after_the_draft():
 def test_8_2_judged_after_a_capture():
     names = [name for name in scattered(18).split(", ") if name not in ("Alberta", "Ontario")]
     army = ", ".join(f"{name} 2" for name in names)
-    game = position("secret_mission", f"{army}, Alberta {LOTS}", "Ontario, Kamchatka 9", "rest", **missions(5, 0, 1))
+    game = position(
+        "secret_mission", f"{army}, Alberta {LOTS}", "Ontario, Kamchatka 9", "rest", **missions(5, 0, 1)
+    )
     play(game, "attack Alberta > Ontario", "blitz")
     assert (game.is_over, game.winner) == (True, 0)  # three have moved in: it is the eighteenth with two
 
@@ -1070,7 +1109,9 @@ def test_8_2_judged_after_a_fortify():
 
 def test_8_2_judged_before_any_forced_trade():
     hands = {"hand_0": cards(*FOOT[:3]), "hand_1": cards(*HORSE[:3])}
-    game = position(FOUR, f"Alaska {LOTS}", "Kamchatka", "Brazil 9", "rest", **missions(DESTROY + 1, 0, 1, 2), **hands)
+    game = position(
+        FOUR, f"Alaska {LOTS}", "Kamchatka", "Brazil 9", "rest", **missions(DESTROY + 1, 0, 1, 2), **hands
+    )
     play(game, "attack Alaska > Kamchatka", "blitz")
     assert (game.winner, len(game.hand(0))) == (0, 6)
 
@@ -1085,13 +1126,20 @@ def test_8_3_to_destroy_oneself_means_twenty_four_territories(lost, over):
 
 
 def test_8_3_every_territory_wins_whatever_the_missions():
-    game = position("secret_mission", f"rest 2, Alaska {LOTS}", "Kamchatka", "", **missions(DESTROY + 2, 0, 1))
+    game = position(
+        "secret_mission", f"rest 2, Alaska {LOTS}", "Kamchatka", "", **missions(DESTROY + 2, 0, 1)
+    )
     assert play(game, "attack Alaska > Kamchatka", "blitz").winner == 0
 
 
 @pytest.mark.parametrize(
     ("number", "army"),
-    [(0, "Asia, South America"), (1, "Asia, Africa"), (2, "North America, Africa"), (3, "North America, Australia")],
+    [
+        (0, "Asia, South America"),
+        (1, "Asia, Africa"),
+        (2, "North America, Africa"),
+        (3, "North America, Australia"),
+    ],
 )
 def test_8_2_two_continents(number, army):
     others = [other for other in (0, 1, 2, 3) if other != number]
@@ -1108,7 +1156,7 @@ def test_8_2_two_continents(number, army):
     assert play(game, f"attack {source} > {last}", "blitz").winner == 0
 
 
-# ------------------------------------------------------------------------------------------------ 10 for experts
+# --------------------------------------------------------------------------------------------- 10 for experts
 
 
 LIMIT = "preset=world_domination, max_troops=12"
@@ -1179,7 +1227,7 @@ def test_10_3_in_set_up_too():
     assert game.troops.max() <= 4
 
 
-# ------------------------------------------------------------------------------------------------ 1.5 the ceiling
+# -------------------------------------------------------------------------------------------- 1.5 the ceiling
 
 
 FREE_MOVES = "preset=world_domination, fortify=free"
@@ -1237,9 +1285,13 @@ def test_1_5_a_game_of_full_territories_always_goes_on(rules):
 
 
 def test_1_5_every_set_up_that_the_rules_allow_can_be_saved():
-    with pytest.raises(ValueError, match="initial_troops=32769 must be None or a whole number from 1 to 32768"):
+    with pytest.raises(
+        ValueError, match="initial_troops=32769 must be None or a whole number from 1 to 32768"
+    ):
         Rules.preset("classic", initial_troops=32_769)
-    with pytest.raises(ValueError, match=f"max_troops=262145 must be None or a whole number from 2 to {MOST_TROOPS}"):
+    with pytest.raises(
+        ValueError, match=f"max_troops=262145 must be None or a whole number from 2 to {MOST_TROOPS}"
+    ):
         Rules.preset("classic", max_troops=MOST_TROOPS + 1)
     for setup in ("claim", "random"):
         game = Game(Rules.preset("classic", 6, setup=setup, initial_troops=32_768), seed=1)
@@ -1295,7 +1347,9 @@ def test_10_4_a_shown_card_is_public_when_another_seat_holds_it():
 
 
 def test_10_4_not_with_other_cards_nor_for_defenders():
-    assert not in_phase(play(position(REROLL, *OPENING, hand_0="Peru", hand_1="Kamchatka"), *WAY), Phase.REROLL)
+    assert not in_phase(
+        play(position(REROLL, *OPENING, hand_0="Peru", hand_1="Kamchatka"), *WAY), Phase.REROLL
+    )
 
 
 def test_10_5_one_die_may_be_turned_to_six_once_a_turn():
@@ -1385,7 +1439,9 @@ def test_11_2_a_round_ends_at_the_starter_s_place_whether_it_lives_or_not(starte
 
 
 def test_11_3_max_battles_per_turn_ends_the_attacks():
-    game = position("preset=classic, max_battles_per_turn=2", "Alaska 9, Alberta 9, Ontario 9", "Kamchatka 9", "rest 9")
+    game = position(
+        "preset=classic, max_battles_per_turn=2", "Alaska 9, Alberta 9, Ontario 9", "Kamchatka 9", "rest 9"
+    )
     for _ in range(2):
         assert in_phase(game, Phase.ATTACK, 0)
         play(game, "attack Alberta > Northwest Territory", "dice 1", "defend 1")
@@ -1394,15 +1450,21 @@ def test_11_3_max_battles_per_turn_ends_the_attacks():
 
 @pytest.mark.parametrize("limit", [1, 2, 3])
 def test_11_3_inside_a_blitz_too(limit):
-    game = position(f"preset=classic, max_battles_per_turn={limit}", "Alaska 50, Alberta 50", "Kamchatka 50", "rest 9")
+    game = position(
+        f"preset=classic, max_battles_per_turn={limit}", "Alaska 50, Alberta 50", "Kamchatka 50", "rest 9"
+    )
     play(game, "attack Alaska > Kamchatka", "blitz")
     assert sum(line.startswith("chance: roll") for line in game.log) == limit
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
 
 
 def test_11_3_what_a_capture_asks_for_still_happens():
-    game = position("preset=classic, max_battles_per_turn=1", "Alaska 9, Alberta 9", "Kamchatka, Japan 9", "rest 9")
-    game = made_to_order(game, ["attack Alaska > Kamchatka", "dice 3"], lambda g: owner_of(g, "Kamchatka") == 0)
+    game = position(
+        "preset=classic, max_battles_per_turn=1", "Alaska 9, Alberta 9", "Kamchatka, Japan 9", "rest 9"
+    )
+    game = made_to_order(
+        game, ["attack Alaska > Kamchatka", "dice 3"], lambda g: owner_of(g, "Kamchatka") == 0
+    )
     assert in_phase(game, Phase.OCCUPY, 0)
     play(game, "occupy all")
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
@@ -1483,12 +1545,14 @@ def reference_of(game):
 
 
 WOODS = ("Ash 3, Birch 2, Cedar 2", "Dune 4, Ember 1", "Flint 5")
-# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the reference implementation as well; and counted by hand:
+# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the reference implementation as well; and
+# counted by hand:
 # claim    6, 6 x 5, 6 x 5 x 4 free territories
-# draft    3 places; 3 x 5 amounts of five troops; each of the 15 leaves 3 places, or (all placed) 2 attacks and done
-# attack   2 and done; one die each, 3 sources and done; 1 and 2 answers, 3 x 2 targets, 2 places of the next draft
-# trade    5 cards (2 infantry, 2 cavalry, Cedar); 4 x 3 and Cedar's 4; each of the 4 has 1 + 1 + 2, Cedar 4 x 2
-# fortify  3 sources and done; 3 x 2 targets, the next draft's 2; 2 x 2 and 2 x 2 x 1 amounts, 2 x 3 of that draft
+# draft    3 places; 3 x 5 amounts of five troops; each of the 15 leaves 3 places, or (all placed) 2 attacks
+# and done attack   2 and done; one die each, 3 sources and done; 1 and 2 answers, 3 x 2 targets, 2 places of
+# the next draft trade    5 cards (2 infantry, 2 cavalry, Cedar); 4 x 3 and Cedar's 4; each of the 4 has 1 + 1
+# + 2, Cedar 4 x 2 fortify  3 sources and done; 3 x 2 targets, the next draft's 2; 2 x 2 and 2 x 2 x 1
+# amounts, 2 x 3 of that draft
 PERFTS = {
     "claim": ((), {}, (6, 30, 120)),
     "draft": (WOODS, {"phase": "draft"}, (3, 15, 45)),
@@ -1506,5 +1570,7 @@ def test_numbers_of_legal_actions_to_depth_three(name):
     else:
         game = Game(Rules.preset("classic", initial_troops=6), "tiny", seed=1, ask_forced=True)
     reference = reference_of(game)
-    assert [perft(game, depth) for depth in (1, 2, 3)] == [naive_perft(reference, depth) for depth in (1, 2, 3)]
+    assert [perft(game, depth) for depth in (1, 2, 3)] == [
+        naive_perft(reference, depth) for depth in (1, 2, 3)
+    ]
     assert tuple(perft(game, depth) for depth in (1, 2, 3)) == counts

@@ -21,7 +21,15 @@ from risk_training import beam_value, ppo, state_value, turn_policy
 from risk_training.config import METRICS, EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
-from risk_training.run import CHECKPOINT, CONFIG, TENSORBOARD, DivergedError, from_data, load_checkpoint, to_data
+from risk_training.run import (
+    CHECKPOINT,
+    CONFIG,
+    TENSORBOARD,
+    DivergedError,
+    from_data,
+    load_checkpoint,
+    to_data,
+)
 
 EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
 PPO = ppo.Config(
@@ -113,7 +121,10 @@ def assert_agreement(folder: Path, policy: str) -> None:
     """Policy and log are those of the checkpoint."""
     state = load_checkpoint(folder)
     assert read_log(folder) == state["rows"]
-    weights = {n.removeprefix("weights."): w.numpy().astype(np.float16) for n, w in state["trainer"]["network"].items()}
+    weights = {
+        n.removeprefix("weights."): w.numpy().astype(np.float16)
+        for n, w in state["trainer"]["network"].items()
+    }
     assert weights_in(folder / policy) == {name: values.tobytes() for name, values in weights.items()}
 
 
@@ -141,7 +152,9 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
         assert untimed(load_checkpoint(folder)) == whole, f"killed at moment {moment}"
         assert {path.name for path in folder.iterdir() if not path.name.startswith(".new-")} == files
     board = EventAccumulator(str(tmp_path / str(moments.count // 2) / TENSORBOARD)).Reload()
-    assert [event.step for event in board.Scalars("time/steps")] == [row["time/steps"] for row in whole["rows"]]
+    assert [event.step for event in board.Scalars("time/steps")] == [
+        row["time/steps"] for row in whole["rows"]
+    ]
 
 
 @pytest.mark.parametrize("name", TRAINERS)
@@ -209,7 +222,9 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
         sync(descriptor)
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match=r"cannot be written: .*No space left.*make room, then risk-env train --resume"):
+    with pytest.raises(
+        OSError, match=r"cannot be written: .*No space left.*make room, then risk-env train --resume"
+    ):
         run.train()
     monkeypatch.undo()
     assert not list((tmp_path / "run").glob(".new-*"))

@@ -1,7 +1,8 @@
-"""Whatever `check` accepts is safe to play on: valid records are changed field by field, and those accepted are played.
+"""Whatever `check` accepts is safe to play on: valid records are changed field by field, and those accepted
+are played.
 
-A change knows what an attacker would know: the ranges of a field and just beyond them, the values of other positions,
-single territories and cards, and how to write the derived fields again so that nothing is noticed.
+A change knows what an attacker would know: the ranges of a field and just beyond them, the values of other
+positions, single territories and cards, and how to write the derived fields again so that nothing is noticed.
 """
 
 import json
@@ -38,13 +39,17 @@ EXPERT = {"expert": True, "initial_troops": 12}
 
 @cache
 def games_of(preset):
-    """Rules of several kinds for a preset, each with its tables and positions (arrays of one) of a random game."""
+    """Rules of several kinds for a preset, each with its tables and positions (arrays of one) of a random
+    game.
+    """
     board = load_map("classic" if preset == "basic_training" else "tiny")
     found = []
     for number, options in enumerate((*OPTIONS, EXPERT)):
         players = preset_players(preset)
         try:
-            rules = Rules.preset(preset, players[number % len(players)], **{**options, **start_of(preset, options)})
+            rules = Rules.preset(
+                preset, players[number % len(players)], **{**options, **start_of(preset, options)}
+            )
             table = tables(rules, board)
         except ValueError:  # not with this preset
             continue
@@ -106,7 +111,9 @@ def mutant(rules, board, table, corpus, rng):
 
 
 def number_for(field, values, place, rules, board, rng):
-    """A number for an element of a field: near the one there, at the ends of the range or just beyond, or in it."""
+    """A number for an element of a field: near the one there, at the ends of the range or just beyond, or in
+    it.
+    """
     low, high = ranges(rules, board).get(field, (-1, 5))
     high = min(high, 40) if field in ("troops", "draft_left") and mode() == "interpreted" else high
     near = int(values[place]) + int(rng.integers(-2, 3))
@@ -139,7 +146,9 @@ def play_mutant(preset, rng):
     try_everything_at(games, rules, board, table, rng)
     for _ in range(STEPS):
         phase = Phase(int(games["phase"][0]))
-        assert first_fault(games, table.board, table.rules) == 0, FAULTS[first_fault(games, table.board, table.rules)]
+        assert first_fault(games, table.board, table.rules) == 0, FAULTS[
+            first_fault(games, table.board, table.rules)
+        ]
         assert phase >= Phase.OVER or games["legal"].any(), phase
         if phase == Phase.OVER:
             break
@@ -178,7 +187,9 @@ def test_a_trade_without_a_set_is_refused():
                 bare = games.copy()
                 bare["hand"][0, bare["turn"][0]] = bare["picked"] = 0
                 bare["wilds"][0, bare["turn"][0]] = bare["picked_wilds"] = 0
-                assert complete(bare, table, rules, board) == [f"phase TRADE: seat {bare['turn'][0]} holds no set"]
+                assert complete(bare, table, rules, board) == [
+                    f"phase TRADE: seat {bare['turn'][0]} holds no set"
+                ]
 
 
 HEADERS = {

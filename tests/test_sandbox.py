@@ -26,7 +26,10 @@ USERS = ("root", "user")
 
 @pytest.fixture(params=USERS)
 def strict(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[sandboxes.Sandbox]:
-    """The strict sandbox: as root begins it, and as a user does. Where it cannot be had the test is skipped."""
+    """The strict sandbox: as root begins it, and as a user does.
+
+    Where it cannot be had the test is skipped.
+    """
     if request.param == "root" and os.getuid():
         pytest.skip("not root")
     monkeypatch.setattr(sandboxes, "_is_root", lambda: request.param == "root")
@@ -72,7 +75,10 @@ def test_no_attempt_to_leave_succeeds(
     monkeypatch.chdir(work)
     monkeypatch.setenv("SECRET_KEY", "1234")
     package = Path(sandboxes.__file__).parent
-    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as abstract:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as tcp,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as abstract,
+    ):
         name = f"risk-env-test-{os.getpid()}"
         abstract.bind(f"\0{name}")
         abstract.listen()
@@ -80,9 +86,23 @@ def test_no_attempt_to_leave_succeeds(
             "host": os.getpid(),
             "port": tcp.getsockname()[1],
             "socket": name,
-            "read": [str(key), str(beside), "/etc/shadow", "/proc/1/mem", "/proc/kcore", "/proc/1/root/etc/shadow"],
+            "read": [
+                str(key),
+                str(beside),
+                "/etc/shadow",
+                "/proc/1/mem",
+                "/proc/kcore",
+                "/proc/1/root/etc/shadow",
+            ],
             "write": [
-                *("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/x", "/usr/x", "/dev/x", "/root/x"),
+                *(
+                    "/proc/sys/kernel/core_pattern",
+                    "/proc/sysrq-trigger",
+                    "/x",
+                    "/usr/x",
+                    "/dev/x",
+                    "/root/x",
+                ),
                 *(str(package / "x.py"), str(bots / "x")),
             ],
         }
@@ -104,9 +124,7 @@ def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
         assert "NOT enforced: a limit in all" in strict.says
         pytest.skip("no control group can be made here")
     limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
-    code = (
-        "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\nprint('{}', flush=True)\nos.wait()"
-    )
+    code = "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\nprint('{}', flush=True)\nos.wait()"
     with pytest.raises(ProgramFault, match="ended with status 137") as fault:
         program = program_of(code, strict._replace(limits=limits))
         program.request({}, 60)
@@ -146,7 +164,9 @@ def test_an_agent_sees_its_own_folder_and_no_other(
     assert (host.name, host.version) == ("nothing", "7")
 
 
-def test_a_folder_that_is_not_the_agents_is_not_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_not_the_agents_is_not_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bots, work = tmp_path / "bots", tmp_path / "work"
     for folder in (bots, work / "deep"):
         folder.mkdir(parents=True)

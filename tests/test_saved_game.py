@@ -79,7 +79,9 @@ def test_every_reader_plays_a_saved_game_again(reader: str, tmp_path: Path) -> N
 
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize(("changes", "told"), WRONG, ids=[told for _, told in WRONG])
-def test_every_reader_refuses_what_is_wrong(reader: str, changes: dict[str, Any], told: str, tmp_path: Path) -> None:
+def test_every_reader_refuses_what_is_wrong(
+    reader: str, changes: dict[str, Any], told: str, tmp_path: Path
+) -> None:
     with pytest.raises(SavedGameError, match=told) as error:
         READERS[reader]({**FACTS, **changes}, tmp_path)
     if reader in ("file", "tournament"):
@@ -88,7 +90,9 @@ def test_every_reader_refuses_what_is_wrong(reader: str, changes: dict[str, Any]
 
 @pytest.mark.parametrize("name", FACTS)
 def test_every_fact_is_needed(name: str) -> None:
-    with pytest.raises(SavedGameError, match="not a saved game" if name == "format" else f"schema None|{name} missing"):
+    with pytest.raises(
+        SavedGameError, match="not a saved game" if name == "format" else f"schema None|{name} missing"
+    ):
         SavedGame.from_dict({other: value for other, value in FACTS.items() if other != name})
 
 
@@ -131,7 +135,9 @@ def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
     assert saved.position == text and SavedGame.from_dict(saved.to_dict()).replay() == game
 
 
-@pytest.mark.parametrize("change", [lambda game: Game.from_text(game.to_text()), lambda game: game.determinize(0, 1)])
+@pytest.mark.parametrize(
+    "change", [lambda game: Game.from_text(game.to_text()), lambda game: game.determinize(0, 1)]
+)
 def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[Game], Game]) -> None:
     with pytest.raises(ValueError, match="save its state by to_bytes"):
         SavedGame.of(change(Game(RULES, "tiny", seed=1)), PLAYERS)

@@ -40,7 +40,9 @@ def picks(env: Any, observations: Any) -> Any:
 
 def small_model(env: Any, **arguments: Any) -> MaskablePPO:
     net = {"net_arch": [16]}
-    return MaskablePPO("MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, seed=0, policy_kwargs=net, **arguments)
+    return MaskablePPO(
+        "MlpPolicy", env, n_steps=32, batch_size=64, n_epochs=1, seed=0, policy_kwargs=net, **arguments
+    )
 
 
 @pytest.mark.filterwarnings("error")
@@ -69,7 +71,9 @@ def test_it_answers_as_sb3s_own_vector_environment_does() -> None:
         if mine[2][0]:
             ends += 1
             assert all(np.array_equal(value, theirs[3][0][name]) for name, value in mine[3][0].items())
-            assert {"terminal_observation", "TimeLimit.truncated", "winner", "placement", "rounds"} <= set(mine[3][0])
+            assert {"terminal_observation", "TimeLimit.truncated", "winner", "placement", "rounds"} <= set(
+                mine[3][0]
+            )
     assert ends > 1
     assert native.observation_space == dummy.observation_space
     assert native.action_space == dummy.action_space
@@ -115,7 +119,11 @@ def test_masks_and_attributes() -> None:
     assert env.get_attr("seat") == env.lanes.seat.tolist()
     assert env.get_attr("render_mode", indices=[0, 2]) == [None, None]
     assert env.env_is_wrapped(Monitor) == [False] * 3
-    for ask in (lambda: env.get_attr("spec"), lambda: env.env_method("seed"), lambda: env.set_attr("seat", 1)):
+    for ask in (
+        lambda: env.get_attr("spec"),
+        lambda: env.env_method("seed"),
+        lambda: env.set_attr("seat", 1),
+    ):
         with pytest.raises(AttributeError):
             ask()
 
@@ -154,7 +162,9 @@ def test_drawing() -> None:
 def test_maskable_ppo_learns_and_is_evaluated() -> None:
     env = VecMonitor(make(8), info_keywords=("winner", "placement", "rounds"))
     model = small_model(env).learn(1024)
-    assert model.ep_info_buffer and {"r", "l", "winner", "placement", "rounds"} <= set(model.ep_info_buffer[0])
+    assert model.ep_info_buffer and {"r", "l", "winner", "placement", "rounds"} <= set(
+        model.ep_info_buffer[0]
+    )
     rewards, lengths = evaluate_policy(model, env, n_eval_episodes=16, return_episode_rewards=True)
     assert len(rewards) == 16 and set(np.round(rewards, 3)) <= {1.0, 0.0, -0.5} and min(lengths) >= 1
 
@@ -192,7 +202,9 @@ def test_copies_answer_for_their_own_games(duplicate: Any) -> None:
     env.step(picks(env, env.lanes.observation()))
     for answer in ("seat", "render_mode"):
         assert len(other.get_attr(answer)) == 4
-    assert [game.to_bytes() for game in other.get_attr("game")] != [game.to_bytes() for game in env.get_attr("game")]
+    assert [game.to_bytes() for game in other.get_attr("game")] != [
+        game.to_bytes() for game in env.get_attr("game")
+    ]
     for index, masks in enumerate(other.get_attr("action_masks")):
         np.testing.assert_array_equal(masks(), other.lanes.masks()[index])
 

@@ -1,4 +1,6 @@
-"""The 2008 games on hand-made positions: RULES 9 and 3.3.3, statement by statement (the numbers name the statement)."""
+"""The 2008 games on hand-made positions: RULES 9 and 3.3.3, statement by statement (the numbers name the
+statement).
+"""
 
 import random
 import re
@@ -102,7 +104,9 @@ def at_the_end_of_attacks(objective, army, held_at_start):
     lines = {} if held_at_start is None else {"held_at_start": held_at_start, "captured": "yes"}
     others = [f"{name} 3" for name in lost]
     named = places(army, ", ".join(lost)).split(", ")
-    free = [t for t in ("Argentina", "Madagascar", "Mongolia", "Greenland", "Ural") if t not in [*named, *lost]]
+    free = [
+        t for t in ("Argentina", "Madagascar", "Mongolia", "Greenland", "Ural") if t not in [*named, *lost]
+    ]
     game = command_room(army, ", ".join([*others, free[0]]), "rest", goals={objective: "face up"}, **lines)
     assert holder(game, objective) == -1
     return play(game, "done")
@@ -125,7 +129,10 @@ def test_9_6_every_objective_has_its_test():
 
 def test_9_6_an_objective_that_was_met_before_the_turn_may_be_taken():
     game = command_room(
-        "Alaska 2, Australia 2, South America 2", "Kamchatka", "rest", goals={"2 complete continents": "face up"}
+        "Alaska 2, Australia 2, South America 2",
+        "Kamchatka",
+        "rest",
+        goals={"2 complete continents": "face up"},
     )
     play(game, "done", "objective 2 complete continents")
     assert holder(game, "2 complete continents") == 0
@@ -247,7 +254,9 @@ def test_9_8_a_guaranteed_card_comes_every_turn():
 def test_9_8_a_guaranteed_card_is_never_two():
     army = "Alaska 9, Alberta 9, Ontario 9"
     lines = {"held_at_start": "Alaska, Alberta", "captured": "yes"}
-    assert len(to_next_turn(with_reward("guaranteed card", army, "Kamchatka 9", "rest", **lines)).hand(0)) == 1
+    assert (
+        len(to_next_turn(with_reward("guaranteed card", army, "Kamchatka 9", "rest", **lines)).hand(0)) == 1
+    )
 
 
 def test_9_8_a_guaranteed_card_comes_beside_an_objective():
@@ -270,7 +279,13 @@ def moves(game):
     made = 0
     while in_phase(game, Phase.FORTIFY_FROM):
         there = made % 2 == 0
-        play(game, "from Alaska" if there else "from Alberta", "to Alberta" if there else "to Alaska", "move 1", "done")
+        play(
+            game,
+            "from Alaska" if there else "from Alberta",
+            "to Alberta" if there else "to Alaska",
+            "move 1",
+            "done",
+        )
         made += 1
     return made
 
@@ -281,7 +296,12 @@ def test_9_8_one_fortify_move_without_an_additional_maneuver():
 
 def test_9_8_an_additional_maneuver_is_one_more_move():
     assert (
-        moves(play(with_reward("additional maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka", "rest"), "done"))
+        moves(
+            play(
+                with_reward("additional maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka", "rest"),
+                "done",
+            )
+        )
         == 2
     )
 
@@ -299,12 +319,16 @@ def test_9_8_an_additional_maneuver_counts_this_turn_already():
 def test_9_10_with_free_fortifying_an_additional_maneuver_adds_nothing():
     objective = {"Asia": (0, "additional maneuver")}
     lines = {"capitals": CAPITALS, "goals": objective}
-    game = star_position(f"preset={ROOM}, fortify=free", "Alaska 9, Alberta 9, Ontario", "Kamchatka", "rest", **lines)
+    game = star_position(
+        f"preset={ROOM}, fortify=free", "Alaska 9, Alberta 9, Ontario", "Kamchatka", "rest", **lines
+    )
     assert moves(play(game, "done")) == CLASSIC.num_territories
 
 
 def test_9_8_a_starting_maneuver_comes_after_placing_and_before_the_first_attack():
-    game = with_reward("starting maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka 9", "rest", phase="draft")
+    game = with_reward(
+        "starting maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka 9", "rest", phase="draft"
+    )
     place_all(game)
     assert in_phase(game, Phase.FORTIFY_FROM, 0)
     refused(game, "attack Alaska > Kamchatka")
@@ -314,7 +338,9 @@ def test_9_8_a_starting_maneuver_comes_after_placing_and_before_the_first_attack
 
 
 def test_9_8_a_starting_maneuver_may_be_declined():
-    game = with_reward("starting maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka 9", "rest", phase="draft")
+    game = with_reward(
+        "starting maneuver", "Alaska 9, Alberta 9, Ontario", "Kamchatka 9", "rest", phase="draft"
+    )
     assert in_phase(play(place_all(game), "done"), Phase.ATTACK, 0)
 
 
@@ -399,7 +425,9 @@ def test_9_8_a_blitz_rolls_the_extra_dice_too():
 
 def test_3_2_5_the_bonus_die_does_not_count_for_the_occupation():
     game = with_reward("attack die", "Alaska 9", "Kamchatka 1, Japan 3", "rest")
-    game = made_to_order(game, ["attack Alaska > Kamchatka", "dice 2"], lambda g: owner_of(g, "Kamchatka") == 0)
+    game = made_to_order(
+        game, ["attack Alaska > Kamchatka", "dice 2"], lambda g: owner_of(g, "Kamchatka") == 0
+    )
     assert troops_on(game, "Alaska", "Kamchatka") == [7, 2]
 
 
@@ -423,7 +451,9 @@ def test_9_8_an_airfield_betters_the_attacker_s_highest_die(airfield, way, bonus
     check_rolls(command_room(*BOARD, airfield=airfield, **AIR), way, 3, 1, airfields=(bonus, 0))
 
 
-@pytest.mark.parametrize(("airfield", "bonus"), [("Kamchatka", 1), ("Japan", 1), ("Yakutsk", 1), ("China", 0)])
+@pytest.mark.parametrize(
+    ("airfield", "bonus"), [("Kamchatka", 1), ("Japan", 1), ("Yakutsk", 1), ("China", 0)]
+)
 def test_9_8_an_airfield_betters_the_defender_s_highest_die(airfield, bonus):
     army = BOARD[1] + ", China 9"
     game = command_room(BOARD[0], army, BOARD[2], airfield=airfield, **FOE)
@@ -444,7 +474,9 @@ def test_9_8_two_airfields_give_one_bonus():
 
 def test_9_9_each_side_has_its_own_airfield_and_a_six_becomes_seven():
     goals = {"Asia": (0, "airfield"), "18 territories": (1, "major airfield")}
-    game = command_room("Alaska 9", "Kamchatka 9", "rest", goals=goals, airfield="Alaska", major_airfield="Kamchatka")
+    game = command_room(
+        "Alaska 9", "Kamchatka 9", "rest", goals=goals, airfield="Alaska", major_airfield="Kamchatka"
+    )
     tops = check_rolls(game, "Alaska > Kamchatka", 3, 2, airfields=(1, 1), number=60)
     assert max(mine for mine, _ in tops) == max(theirs for _, theirs in tops) == 7
 
@@ -458,8 +490,12 @@ def test_9_9_the_extra_die_is_settled_before_the_airfield():
 def test_9_10_the_dropped_die_goes_first_then_the_commander_then_the_airfield():
     goals = {"Asia": (0, "airfield"), "18 territories": (0, "attack die")}
     rules = f"preset={ROOM}, commander=True"
-    game = star_position(rules, "Alaska 9", "Kamchatka 9", "rest", capitals=CAPITALS, goals=goals, airfield="Alaska")
-    game = made_to_order(game, ["attack Alaska > Kamchatka", "dice 2", "defend 1"], lambda g: rolled(g)[0] == [4, 3, 2])
+    game = star_position(
+        rules, "Alaska 9", "Kamchatka 9", "rest", capitals=CAPITALS, goals=goals, airfield="Alaska"
+    )
+    game = made_to_order(
+        game, ["attack Alaska > Kamchatka", "dice 2", "defend 1"], lambda g: rolled(g)[0] == [4, 3, 2]
+    )
     assert set(legal(game)) == {"commander 3", "commander 4", "done"}  # the two was dropped
     roll = battle(play(game, "commander 3"))
     assert roll.attacker_dice == (7, 4)
@@ -604,20 +640,28 @@ def test_9_7_only_at_the_end_of_one_s_own_turn():
 
 def test_9_7_the_third_objective_wins_in_the_turn_that_takes_it():
     goals = {"Asia": 0, "North America": 0, "Europe": ("face up", "starting maneuver")}
-    game = play(command_room("Alaska 5, Europe 5", "Kamchatka", "rest", goals=goals), "done", "objective Europe")
+    game = play(
+        command_room("Alaska 5, Europe 5", "Kamchatka", "rest", goals=goals), "done", "objective Europe"
+    )
     assert not game.is_over
     assert to_next_turn(game).winner == 0
 
 
 def test_9_7_inherited_objectives_count_for_the_win():
-    goals = {"Asia": (1, "guaranteed card"), "18 territories": (1, "two troops"), "Europe": (0, "starting maneuver")}
+    goals = {
+        "Asia": (1, "guaranteed card"),
+        "18 territories": (1, "two troops"),
+        "Europe": (0, "starting maneuver"),
+    }
     game = play(eliminating(goals=goals), "attack Alaska > Kamchatka", "blitz")
     assert not game.is_over
     assert to_next_turn(game).winner == 0
 
 
 def test_9_7_the_card_of_the_winning_turn_is_still_drawn():
-    game = command_room("Alaska 5, Alberta 5", "Kamchatka", "rest", goals=THREE, held_at_start="Alaska", captured="yes")
+    game = command_room(
+        "Alaska 5, Alberta 5", "Kamchatka", "rest", goals=THREE, held_at_start="Alaska", captured="yes"
+    )
     assert to_next_turn(game).winner == 0
     assert len(game.hand(0)) == 1
 
@@ -652,7 +696,7 @@ def test_9_7_holding_every_territory_wins_any_game_at_once(rules):
     assert troops_on(game, "Kamchatka") == [3]
 
 
-# ------------------------------------------------------------------------------------------------ stars and draft
+# -------------------------------------------------------------------------------------------- stars and draft
 
 
 ONE_STAR = [name for name, stars in zip(CLASSIC.territories, CLASSIC.stars, strict=True) if stars == 1]
@@ -704,7 +748,9 @@ def test_9_4_at_most_ten_stars():
 
 
 def test_9_4_once_a_draft():
-    game = command_room("Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:4]))
+    game = command_room(
+        "Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:4])
+    )
     play(game, f"card {TWO_STARS[0]}", "done")
     assert in_phase(game, Phase.DRAFT, 0)
     assert len(game.hand(0)) == 3
@@ -718,14 +764,21 @@ def test_9_4_the_territories_on_the_cards_do_not_matter():
 
 
 def test_9_4_five_cards_force_nothing():
-    game = command_room("Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:6]))
+    game = command_room(
+        "Alaska 9, Alberta 9", "Kamchatka", "rest", phase="trade", hand_0=", ".join(TWO_STARS[:6])
+    )
     play(game, "done")
     assert (in_phase(game, Phase.DRAFT, 0), len(game.hand(0)), to_draft(game)) == (True, 6, 4)
 
 
 def test_2_4_an_empty_star_deck_is_made_of_the_discard_pile():
     rest = [name for name in CLASSIC.territories if name not in ("Alaska", "Peru")]
-    lines = {"hand_1": ", ".join(rest), "discard": "Alaska, Peru", "held_at_start": "Alaska", "captured": "yes"}
+    lines = {
+        "hand_1": ", ".join(rest),
+        "discard": "Alaska, Peru",
+        "held_at_start": "Alaska",
+        "captured": "yes",
+    }
     game = to_next_turn(command_room("Alaska 9, Alberta 9", "Kamchatka 2", "rest", **lines))
     assert game.hand(0) in (("Alaska",), ("Peru",))
 
@@ -779,14 +832,18 @@ def test_9_1_basic_training_starts_from_its_chart(players):
 
 def test_9_1_basic_training_has_fixed_cities_and_objectives_and_no_rewards():
     game = Game("basic_training", seed=1)
-    names = (
-        "Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe, Western Europe"
-    )
+    names = "Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe, Western Europe"
     names += ", Southern Europe, Russia, Egypt, South Africa, India, China, Japan, Eastern Australia"
     assert sorted(CITIES) == sorted(places(names).split(", "))
     up = [name for name in NAMES if holder(game, name) == -1]
     minor = ["Europe", "North America", "Asia", "8 cities"]
-    assert up == [*minor, "10 territories in one turn", "2 enemy capitals", "18 territories", "2 complete continents"]
+    assert up == [
+        *minor,
+        "10 territories in one turn",
+        "2 enemy capitals",
+        "18 territories",
+        "2 complete continents",
+    ]
     assert [reward_owner(game, reward) for reward in Reward] == [-1] * 8
     assert set(game.record.objective_reward.tolist()) == {-1}
     assert [name for name, city in zip(CLASSIC.territories, city_flags(game), strict=True) if city] == CITIES
@@ -842,7 +899,9 @@ def test_9_3_starting_cards_by_turn_order(players):
     for seed in range(6):
         game = Game(Rules.preset(ROOM, num_players=players), seed=seed)
         starters.add(game.turn)
-        assert [len(game.hand((game.turn + place) % players)) for place in range(players)] == [0, 0, 1, 1, 2][:players]
+        assert [len(game.hand((game.turn + place) % players)) for place in range(players)] == [0, 0, 1, 1, 2][
+            :players
+        ]
     assert len(starters) > 1
 
 
@@ -854,7 +913,9 @@ def test_9_3_capitals_never_move():
 
 
 def test_9_10_fortify_is_connected():
-    game = play(command_room("Alaska 9, Northwest Territory, Greenland, Iceland, Brazil", "Kamchatka", "rest"), "done")
+    game = play(
+        command_room("Alaska 9, Northwest Territory, Greenland, Iceland, Brazil", "Kamchatka", "rest"), "done"
+    )
     play(game, "from Alaska")
     assert legal(game) == ["to Northwest Territory", "to Greenland", "to Iceland"]
 
@@ -897,7 +958,9 @@ def letter(line):
 
 
 def turns_of(log):
-    """The letters of the set-up, and those of each turn: a new one begins where another seat acts (but to defend)."""
+    """The letters of the set-up, and those of each turn: a new one begins where another seat acts (but to
+    defend).
+    """
     setup, turns, last = "", [], None
     for line in log:
         found, who = letter(line), line[0]
@@ -912,7 +975,10 @@ def turns_of(log):
 
 
 def eager(game, rng):
-    """A legal action: mostly attacks where it outnumbers, with all dice; takes objectives and cards; else anything."""
+    """A legal action: mostly attacks where it outnumbers, with all dice.
+
+    Takes objectives and cards; else anything.
+    """
     texts = {game.action_text(action): action for action in game.legal_actions().tolist()}
     asked = [text for text in texts if text != "done"] or ["done"]
     if game.phase == Phase.ATTACK:
@@ -937,9 +1003,9 @@ def test_a_whole_game_reads_like_the_rule_book(preset):
         game.step(eager(game, rng))
     setup, turns = turns_of(game.log)
     neutral = "p*" if rules.neutral else ""
-    assert re.fullmatch(SETUPS[rules.setup] + neutral + ("h{3}" if rules.victory == "headquarters" else ""), setup), (
-        setup
-    )
+    assert re.fullmatch(
+        SETUPS[rules.setup] + neutral + ("h{3}" if rules.victory == "headquarters" else ""), setup
+    ), setup
     form = STAR_TURN if rules.deck == "star" else SYMBOL_TURN
     for turn in turns:
         assert form.fullmatch(turn), turn

@@ -12,7 +12,12 @@ import torch
 
 from risk_agents.learned.beam_value_features import num_columns
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.state_value import TERRITORY_INPUTS, StateValueFile, input_columns, state_value_shapes
+from risk_agents.learned.state_value import (
+    TERRITORY_INPUTS,
+    StateValueFile,
+    input_columns,
+    state_value_shapes,
+)
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
 from risk_agents.scripted.board_sense import NONE
@@ -21,7 +26,15 @@ from risk_agents.search.beam_value import encode_positions
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
-from risk_agents.search.strategist import DECIDED, DUEL_PLANS, MARSHALS, Budget, Strategist, analyse, plans_for
+from risk_agents.search.strategist import (
+    DECIDED,
+    DUEL_PLANS,
+    MARSHALS,
+    Budget,
+    Strategist,
+    analyse,
+    plans_for,
+)
 from risk_env import Game, Rules, load_map
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena, play
@@ -136,7 +149,8 @@ def test_beams_of_other_ranks_and_weights_play_other_games() -> None:
 
     plain, second = games(beam.BOT), games(SECOND_BEAM)
     found = {
-        key: games(beam.other_turn(beam.BOT, "other", *key)) for key in ((0, 0), (1, beam.CAUTIOUS), (1, 99), (-1, -1))
+        key: games(beam.other_turn(beam.BOT, "other", *key))
+        for key in ((0, 0), (1, beam.CAUTIOUS), (1, 99), (-1, -1))
     }
     assert found[0, 0] == plain and found[1, 99] == second  # there are no such weights
     assert len({plain, second, found[1, beam.CAUTIOUS], found[-1, -1]}) == 4
@@ -161,7 +175,9 @@ def test_compiled_and_torch_agree(players: int) -> None:
     codes = np.stack([game.observe_codes(game.seat)[columns] for game in games])
     alive = np.stack([np.roll(game.alive, -game.seat) for game in games])
     network = Network(len(columns), living(columns, BOARD), 8, 4)
-    network.load_state_dict({f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()})
+    network.load_state_dict(
+        {f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()}
+    )
     found, expected = file.chances(records, games[0].tables), network.chances(codes)
     for row, game in enumerate(games):
         assert found[row].sum() == pytest.approx(1)
@@ -196,16 +212,22 @@ def test_targets_by_their_definition() -> None:
     )
     targets = table_targets(positions, chances, td_lambda=0.5)
     assert np.allclose(targets[2, :2], [0, 1])  # its game was won by seat 0, it looks from seat 1
-    assert np.allclose(targets[0, :2], [0.75, 0.25])  # half of that, half of the chances there, seen from seat 0
+    assert np.allclose(
+        targets[0, :2], [0.75, 0.25]
+    )  # half of that, half of the chances there, seen from seat 0
     assert np.allclose(targets[3, :2], [0.9, 0.1])  # the rounds ran out
     assert np.allclose(targets[1, :2], [0.1, 0.9])
     assert (targets[:, 2:] == 0).all()
 
 
 def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
-    config = Config(players=3, tables=(3,), round_games=4, bots=("grower", "hunter"), weights=(1.0, 1.0), share=0.5)
+    config = Config(
+        players=3, tables=(3,), round_games=4, bots=("grower", "hunter"), weights=(1.0, 1.0), share=0.5
+    )
     played = [play_chunk(dataclasses.replace(config, seed=seed), 3, 0, 4) for seed in (1, 1, 2)]
-    assert np.array_equal(played[0].codes, played[1].codes) and np.array_equal(played[0].winners, played[1].winners)
+    assert np.array_equal(played[0].codes, played[1].codes) and np.array_equal(
+        played[0].winners, played[1].winners
+    )
     assert played[0].codes.shape != played[2].codes.shape
     assert set(played[0].games.tolist()) == set(range(4))
     assert (played[0].codes[:, living(input_columns(BOARD), BOARD)[0]] == 1).all()  # who looks lives
@@ -213,7 +235,9 @@ def test_rounds_of_games_are_the_same_from_the_same_seed() -> None:
 
 @pytest.mark.parametrize("gather", [0.0, 1.0])
 def test_seats_of_training_games_gather_their_first_troops(gather: float) -> None:
-    config = Config(players=3, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,), share=1.0, gather=gather)
+    config = Config(
+        players=3, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,), share=1.0, gather=gather
+    )
     played = play_chunk(config, 3, 0, 4)
     first = [int(np.flatnonzero(played.games == game)[0]) for game in range(4)]
     of_territories = len(TERRITORY_INPUTS) * BOARD.num_territories
@@ -247,7 +271,10 @@ def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
     judges_ = [value_file(config.table(3), seed) for seed in range(2)]
     without, unused = (play_chunk(config, 3, 0, 4, judge) for judge in (None, judges_[0]))
     assert np.array_equal(without.codes, unused.codes)  # with a bot_share of 1
-    mixed = [play_chunk(dataclasses.replace(config, bot_share=0.5), 3, 0, 4, judge) for judge in (*judges_, judges_[0])]
+    mixed = [
+        play_chunk(dataclasses.replace(config, bot_share=0.5), 3, 0, 4, judge)
+        for judge in (*judges_, judges_[0])
+    ]
     assert np.array_equal(mixed[0].codes, mixed[2].codes)
     assert len({played.codes.tobytes() for played in (without, *mixed)}) == 3
 
@@ -256,7 +283,9 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
     rules = table(3)
     value_file(rules).save(tmp_path / "value.npz")
     source = str(tmp_path / "value.npz")
-    run = Trainer(Config(hidden_sizes=(8, 4), begin_with=source, players=3, tables=(3,), round_games=4), tmp_path)
+    run = Trainer(
+        Config(hidden_sizes=(8, 4), begin_with=source, players=3, tables=(3,), round_games=4), tmp_path
+    )
     run.begin()
     expected = StateValueFile.load(source).weights
     assert all(np.array_equal(values, expected[name]) for name, values in run.policy().weights.items())
@@ -273,7 +302,9 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
         ({"begin_with": "strategist", "map": "tiny"}, "strategist.npz' was trained for map="),
     ],
 )
-def test_values_that_do_not_fit_the_games_are_refused(settings: dict[str, Any], words: str, tmp_path: Path) -> None:
+def test_values_that_do_not_fit_the_games_are_refused(
+    settings: dict[str, Any], words: str, tmp_path: Path
+) -> None:
     with pytest.raises(ValueError, match=words):
         Trainer(Config(players=2, tables=(2,), **settings), tmp_path).begin()
 
@@ -284,7 +315,9 @@ def troops_on(territory: int) -> Judge:
     def judge(batch: GameVector, lanes: Any) -> Any:
         chances = np.zeros((len(lanes), 6))
         records = batch.records[lanes]
-        chances[np.arange(len(lanes)), records["owner"][:, territory]] = records["troops"][:, territory] / 1000
+        chances[np.arange(len(lanes)), records["owner"][:, territory]] = (
+            records["troops"][:, territory] / 1000
+        )
         return chances
 
     return judge
@@ -297,11 +330,15 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     rollouts = Rollouts(game.rules, BOARD, (), (beams,), troops_on(places[1]), lanes=12)
     samples = np.concatenate([game.determinize(game.seat, seed).records for seed in range(3)])
     usual, *gathered = rollouts.place([NONE, *places], samples, game.seat, np.random.default_rng(0), turns=0)
-    assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])  # 21 territories were dealt
+    assert np.array_equal(
+        1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3]
+    )  # 21 territories were dealt
     assert usual.max() < gathered[1].min()
 
 
-@pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("capital", 3), ("secret_mission", 4), ("classic", 6)])
+@pytest.mark.parametrize(
+    ("preset", "players"), [("classic", 2), ("capital", 3), ("secret_mission", 4), ("classic", 6)]
+)
 def test_a_game_begins_with_troops_where_playing_on_is_best(preset: str, players: int) -> None:
     rules = table(players, preset)
     game = Game(rules, BOARD, seed=3)
@@ -316,7 +353,9 @@ def test_a_game_begins_with_troops_where_playing_on_is_best(preset: str, players
     assert game.owner[wanted] == agent.seat
 
 
-@pytest.mark.parametrize(("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)])
+@pytest.mark.parametrize(
+    ("preset", "players"), [("classic", 2), ("classic", 6), ("command_room", 3), ("capital", 4)]
+)
 def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
     rules = table(players, preset)
     agent = Strategist(SMALL, heuristic_judge)
@@ -348,7 +387,8 @@ def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
 
 
 @pytest.mark.parametrize(
-    ("preset", "players"), [("world_domination", 3), ("secret_mission", 4), ("command_room", 5), ("two_player", 2)]
+    ("preset", "players"),
+    [("world_domination", 3), ("secret_mission", 4), ("command_room", 5), ("two_player", 2)],
 )
 def test_it_plays_every_preset_and_the_same_game_again(preset: str, players: int) -> None:
     rules = Rules.preset(preset, players, max_rounds=4, profile="fast")
@@ -395,9 +435,13 @@ def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
     T, weights = tables(rules, BOARD), marshal.VALUE.arrays
     features = np.zeros((3, num_columns(rules, BOARD)), np.float32)
     moved = np.zeros(3, np.bool_)
-    encode_positions(records, T.board, T.rules, np.arange(3), others, moved, WEIGHTS.astype(np.float32), features)
+    encode_positions(
+        records, T.board, T.rules, np.arange(3), others, moved, WEIGHTS.astype(np.float32), features
+    )
     network = beam_value.Network(features.shape[1], *weights["second"].shape)
-    network.load_state_dict({f"weights.{name}": torch.as_tensor(numbers) for name, numbers in weights.items()})
+    network.load_state_dict(
+        {f"weights.{name}": torch.as_tensor(numbers) for name, numbers in weights.items()}
+    )
     found = np.array([duel_chances(Game.from_record(rules, BOARD, records[k : k + 1])) for k in range(3)])
     assert np.allclose(found[np.arange(3), others], network.chances(features), atol=1e-5)
     assert np.allclose(found.sum(1), 1) and (found[:, 2:] == 0).all()

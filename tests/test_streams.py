@@ -19,7 +19,9 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """What a shell makes of the arguments of Python."""
     line = f"exec {shlex.quote(sys.executable)} {command}"
     variables = {**os.environ, **environment}
-    return subprocess.run(["bash", "-c", line], cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        ["bash", "-c", line], cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&-", "<&- >&- 2>&-", "2>/dev/full"])
@@ -77,6 +79,9 @@ def test_what_a_bot_prints_decides_no_game(streams: str, locale: dict[str, str],
 def test_a_terminal_without_a_letter_gets_it_spelled_out(encoding: str) -> None:
     code = "import sys; from risk_env import cli; cli.prepare_streams(); print('ü漢'); print('ü漢', file=sys.stderr)"
     found = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, "PYTHONIOENCODING": encoding}, capture_output=True, check=True
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONIOENCODING": encoding},
+        capture_output=True,
+        check=True,
     )
     assert found.stdout == found.stderr == "ü漢\n".encode(encoding, "backslashreplace")

@@ -44,7 +44,10 @@ def test_what_is_hidden_changes_no_choice(players: int) -> None:
         if game.seat != 0:
             game.step(others.act(View(game)))
             continue
-        actions = [agent.act(View(shown)) for agent, shown in zip(agents, (game, game.determinize(0, 9)), strict=True)]
+        actions = [
+            agent.act(View(shown))
+            for agent, shown in zip(agents, (game, game.determinize(0, 9)), strict=True)
+        ]
         assert actions[0] == actions[1]
         asked += game.phase >= Phase.TRADE
         game.step(actions[0])
@@ -67,11 +70,15 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
     names = ["breaker", "hunter", "grower"]
     places = np.arange(60) % 3
     line_ups = (np.arange(3) != places[:, None]) * (1 + np.arange(60)[:, None] // 3 % 3)
-    results = play(table(3), BOARD, [tactician.BOT, *names], 60, seed=1, line_ups=line_ups, deals=np.arange(60) // 3)
+    results = play(
+        table(3), BOARD, [tactician.BOT, *names], 60, seed=1, line_ups=line_ups, deals=np.arange(60) // 3
+    )
     assert (results["winner"] == places).mean() > 0.45  # an even share is 33 %
 
 
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
     rules = Config(preset="secret_mission", players=3, tables=(3,)).table(3)
-    with pytest.raises(ValueError, match="turn policy 'tactician' was trained for victory='domination', not 'mission'"):
+    with pytest.raises(
+        ValueError, match="turn policy 'tactician' was trained for victory='domination', not 'mission'"
+    ):
         load("tactician").check(rules, BOARD)

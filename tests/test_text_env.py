@@ -1,4 +1,6 @@
-"""The text environment: episodes end, rewards are as they are said to be, the report says enough to play well."""
+"""The text environment: episodes end, rewards are as they are said to be, the report says enough to play
+well.
+"""
 
 import re
 from dataclasses import fields

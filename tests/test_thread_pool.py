@@ -104,7 +104,8 @@ def test_an_interrupt_while_it_waits_leaves_the_pool_in_order() -> None:
 
 @entry_point
 def note(counts, by, fails, refused, share):
-    """A work to be repeated: unless one is refused, count each element and note who did it; helpers raise if told to.
+    """A work to be repeated: unless one is refused, count each element and note who did it; helpers raise if
+    told to.
 
     Whether none was refused, as far as this thread knows.
     """

@@ -1,4 +1,6 @@
-"""The tournament: fair schedules, games that do not depend on how they are run, ratings, and bad agents survived."""
+"""The tournament: fair schedules, games that do not depend on how they are run, ratings, and bad agents
+survived.
+"""
 
 import csv
 import json
@@ -136,14 +138,18 @@ def test_a_block_of_the_sequential_test_holds_the_lone_agent_in_every_seat() -> 
     ("workers", "games", "first", "sizes"),
     [(2, 3084, 32, [512, 512, 507, 381, 285]), (2, 64, 16, [25, 23]), (1000, 6000, 3, [6, 6, 6])],
 )
-def test_chunks_fit_the_workers_and_get_smaller(workers: int, games: int, first: int, sizes: list[int]) -> None:
+def test_chunks_fit_the_workers_and_get_smaller(
+    workers: int, games: int, first: int, sizes: list[int]
+) -> None:
     config = config_of("random", "grower", players=2)
     left = Cutter(config.schedule(games), config.is_compiled)
     chunk = left.cut(workers)
     assert len(chunk) == first
     left.ended(chunk, first / 100)  # 100 games a second
     found = [len(chunk) for chunk in iter(lambda: left.cut(workers), ())]
-    assert found[: len(sizes)] == sizes and found == sorted(found, reverse=True) and sum(found) == games - first
+    assert (
+        found[: len(sizes)] == sizes and found == sorted(found, reverse=True) and sum(found) == games - first
+    )
 
 
 # ------------------------------------------------------------------------------------------------ results
@@ -181,7 +187,9 @@ def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
     assert all(turns <= result.rounds + 1 for result in alone for turns in result.turns)
 
 
-@pytest.mark.parametrize(("preset", "setup"), [("classic", "claim"), ("classic", "deal"), ("basic_training", "chart")])
+@pytest.mark.parametrize(
+    ("preset", "setup"), [("classic", "claim"), ("classic", "deal"), ("basic_training", "chart")]
+)
 def test_an_opening_is_the_position_when_the_first_turn_begins(preset: str, setup: str) -> None:
     rules = Rules.preset(preset, 3, setup=setup, max_rounds=4, **FAST)
     config = make_config([FIRST, BOLD, "grower"], rules, record=True)
@@ -267,7 +275,9 @@ def test_a_file_of_python_is_loaded_in_a_process_of_its_own(tmp_path: Path) -> N
     assert processes and str(os.getpid()) not in processes
 
 
-@pytest.mark.parametrize(("first", "told"), [("import sys; sys.exit(0)", "SystemExit: 0"), ("1 / 0", "ZeroDivision")])
+@pytest.mark.parametrize(
+    ("first", "told"), [("import sys; sys.exit(0)", "SystemExit: 0"), ("1 / 0", "ZeroDivision")]
+)
 def test_a_file_that_cannot_be_loaded_is_named(first: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(f"{first}\n{AGENT}")
     with pytest.raises(ValueError, match=rf"mine\.py.*{told}"):
@@ -290,7 +300,9 @@ def test_an_agents_process_does_not_get_the_command_line(
     fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "argv", [sys.argv[0], "--seed", "918273645546372819"])
-    (tmp_path / "mine.py").write_text("import os, sys\n" + AGENT.replace("{seed}", "{os.getpid()} {sys.argv}"))
+    (tmp_path / "mine.py").write_text(
+        "import os, sys\n" + AGENT.replace("{seed}", "{os.getpid()} {sys.argv}")
+    )
     config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, rounds=2, seed=1, fresh=fresh)
     (tmp_path / "mine.py.told").unlink(missing_ok=True)  # it was tried before
     played(config, 2)
@@ -338,7 +350,11 @@ def test_who_thinks_too_long_in_a_whole_game_forfeits_it(tmp_path: Path) -> None
 def test_a_compiled_bot_without_an_answer_forfeits() -> None:
     results = played(config_of(FIRST, LAZY, players=2, record=True), 4)
     for result in results:
-        assert (result.ending, result.forfeit_kind, result.seats[result.forfeit_seat]) == (FORFEIT, "illegal", 1)
+        assert (result.ending, result.forfeit_kind, result.seats[result.forfeit_seat]) == (
+            FORFEIT,
+            "illegal",
+            1,
+        )
         assert sum(result.decisions) == len(result.actions) + 1
 
 
@@ -386,7 +402,9 @@ def test_what_an_agents_process_is_sent_holds_nothing_hidden() -> None:
     assert shown.to_record() != game.to_record()
 
 
-@pytest.mark.parametrize("text", ["nobody-of-this-name", f"{PLAYERS}:Nobody", "no/such/file.py:Bot", "cmd:./no-such"])
+@pytest.mark.parametrize(
+    "text", ["nobody-of-this-name", f"{PLAYERS}:Nobody", "no/such/file.py:Bot", "cmd:./no-such"]
+)
 def test_an_agent_that_cannot_be_had_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(ValueError, match="agent"):
         config_of(FIRST, text, players=2)
@@ -398,7 +416,11 @@ def test_two_agents_of_one_name_are_refused() -> None:
 
 
 def test_quotes_protect_commas_in_a_list_of_agents() -> None:
-    assert split_agents('random, grower,"cmd:./bot --levels 1,2"') == ["random", "grower", "cmd:./bot --levels 1,2"]
+    assert split_agents('random, grower,"cmd:./bot --levels 1,2"') == [
+        "random",
+        "grower",
+        "cmd:./bot --levels 1,2",
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ files
@@ -441,7 +463,9 @@ def test_a_file_without_openings_gets_their_column(tmp_path: Path) -> None:
 
 
 def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "text.sqlite").write_text("not a database at all, but long enough to look like something" * 20)
+    (tmp_path / "text.sqlite").write_text(
+        "not a database at all, but long enough to look like something" * 20
+    )
     with pytest.raises(ValueError, match=r"no tournament|not a readable tournament file"):
         Store.open(tmp_path / "text.sqlite")
     with pytest.raises(FileNotFoundError):
@@ -458,7 +482,10 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
     ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
     ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
-    ("UPDATE games SET opening = '0123456789ABCDEF'", "opening is '0123456789ABCDEF', not 16 hexadecimal digits"),
+    (
+        "UPDATE games SET opening = '0123456789ABCDEF'",
+        "opening is '0123456789ABCDEF', not 16 hexadecimal digits",
+    ),
     ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
     ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
     ("UPDATE games SET deal = -1", "deal is -1"),
@@ -470,12 +497,27 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "1e\\+99 games; must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
     ("UPDATE setting SET setting = '{}'", "schema None; this version reads schema 1"),
-    ("UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')", "time_limit=inf"),
+    (
+        "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
+        "time_limit=inf",
+    ),
     ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no right 'seed'"),
-    ("UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')", "agents must have"),
-    ('UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')', "of its own"),
-    ('UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')', "cannot be the label"),
-    ("UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')", "agents must have"),
+    (
+        "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
+        "agents must have",
+    ),
+    (
+        'UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')',
+        "of its own",
+    ),
+    (
+        'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',
+        "cannot be the label",
+    ),
+    (
+        "UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')",
+        "agents must have",
+    ),
     ("UPDATE setting SET setting = replace(setting, 'num_players\": 2', 'num_players\": -2')", "num_players"),
 )
 
@@ -492,7 +534,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.mark.parametrize(("statement", "told"), ALTERED)
-def test_an_altered_file_is_refused_by_name(statement: str, told: str, finished: bytes, tmp_path: Path) -> None:
+def test_an_altered_file_is_refused_by_name(
+    statement: str, told: str, finished: bytes, tmp_path: Path
+) -> None:
     path = tmp_path / "altered.sqlite"
     path.write_bytes(finished)
     with sqlite3.connect(path) as database:
@@ -528,7 +572,17 @@ def test_a_full_disk_names_the_file_and_the_way_on(tmp_path: Path) -> None:
     out = tmp_path / "games.sqlite"
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))\n"
     code = limit + "from risk_env.cli import main; sys.exit(main(sys.argv[1:]))"
-    arguments = ["tournament", "--agents", "random,grower", "--players", "2", "--games", "2000", "--max-rounds", "3"]
+    arguments = [
+        "tournament",
+        "--agents",
+        "random,grower",
+        "--players",
+        "2",
+        "--games",
+        "2000",
+        "--max-rounds",
+        "3",
+    ]
     command = [sys.executable, "-c", code, *arguments, "--out", str(out), "--quiet"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2
@@ -689,10 +743,14 @@ def test_the_same_games_again_do_not_make_a_rate_surer(times: int) -> None:
 
 
 def test_who_never_wins_few_openings_is_still_in_doubt() -> None:
-    results = [replace(result_of(game, game, (0, 1), (1, 2)), opening=f"{game % 4:016x}") for game in range(400)]
+    results = [
+        replace(result_of(game, game, (0, 1), (1, 2)), opening=f"{game % 4:016x}") for game in range(400)
+    ]
     summary = summarise(config_of(FIRST, BOLD, players=2), results)
     assert summary.agents[-1].win_rate.high > 0.4  # Wilson's interval of four games
-    assert any("fewer than 10 openings" in line for line in remarks(config_of(FIRST, BOLD, players=2), summary))
+    assert any(
+        "fewer than 10 openings" in line for line in remarks(config_of(FIRST, BOLD, players=2), summary)
+    )
 
 
 def blocks(rng: np.random.Generator, gain: float, number: int) -> np.ndarray:
@@ -718,7 +776,12 @@ def test_a_clear_case_is_decided_early_and_later_blocks_do_not_count() -> None:
 
 
 def test_scores_of_blocks_worked_out_by_hand() -> None:
-    duel = [sprt.Played(0, (0, 1), 0), sprt.Played(0, (1, 0), 1), sprt.Played(1, (0, 1), 1), sprt.Played(1, (1, 0), 0)]
+    duel = [
+        sprt.Played(0, (0, 1), 0),
+        sprt.Played(0, (1, 0), 1),
+        sprt.Played(1, (0, 1), 1),
+        sprt.Played(1, (1, 0), 0),
+    ]
     assert sprt.scores(duel, 2).tolist() == [1.0, -1.0]
     seatings = [pairing.seats for pairing in duel_pairings(3, 1, seed=0)]
     winners = [0, NOBODY, 0, 1, 1, 0]  # the lone A of the first three once, the lone B of the others once
@@ -729,7 +792,9 @@ def test_scores_of_blocks_worked_out_by_hand() -> None:
     assert not len(sprt.scores(block[:5], 6))
 
 
-def result_of(game: int, deal: int, seats: tuple[int, ...], places: tuple[int, ...], ending: str = WON) -> GameResult:
+def result_of(
+    game: int, deal: int, seats: tuple[int, ...], places: tuple[int, ...], ending: str = WON
+) -> GameResult:
     winner = places.index(1) if ending == WON else NOBODY
     P = len(seats)
     return GameResult(game, deal, seats, 1, ending, winner, places, 9, (10,) * P, (5,) * P, (0.01,) * P)
@@ -757,7 +822,10 @@ def test_a_summary_of_games_worked_out_by_hand() -> None:
     assert [estimate.value for estimate in summary.order_win_rate] == [0.5, 0.25]
     assert agents["first"].win_rate_by_order == (0.5, 0.5)
     assert not any("at least" in line for line in remarks(config, summary))
-    assert any("first finished ahead of everybody" in line for line in remarks(config, summarise(config, results[:1])))
+    assert any(
+        "first finished ahead of everybody" in line
+        for line in remarks(config, summarise(config, results[:1]))
+    )
 
 
 # ------------------------------------------------------------------------------------------------ the command
@@ -843,7 +911,9 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         tournament(["--out", str(out), *agents, "--quiet"])
     with sqlite3.connect(out) as database:
         (line,) = database.execute("SELECT setting FROM setting").fetchone()
-        database.execute("UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),))
+        database.execute(
+            "UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),)
+        )
     with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
         tournament(["--resume", str(out), "--quiet", "--allow-programs"])
 
@@ -918,14 +988,24 @@ def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture
     assert told[2].split()[:3] == ["first", "1", "compiled"]
 
 
-# ------------------------------------------------------------------------------------------------ kill and resume
+# -------------------------------------------------------------------------------------------- kill and resume
 
 
 def begun(tmp_path: Path, jobs: int, other: str) -> tuple[subprocess.Popen, Path]:
     """A tournament in a process of its own that has played some games."""
     out = tmp_path / "games.sqlite"
     arguments = ["--agents", f"{FIRST},{other}", "--games", "100000", "--max-rounds", "6", "--players", "2"]
-    command = [sys.executable, "-m", "risk_env", "tournament", *arguments, "--out", str(out), "--jobs", str(jobs)]
+    command = [
+        sys.executable,
+        "-m",
+        "risk_env",
+        "tournament",
+        *arguments,
+        "--out",
+        str(out),
+        "--jobs",
+        str(jobs),
+    ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     for _ in range(600):
         time.sleep(0.1)
@@ -961,7 +1041,8 @@ def living_children(process: int) -> set[int]:
 class Interrupt:
     """A trace function that interrupts at the call of a given number of a Python function.
 
-    Generator expressions do not count: Python itself drops what is raised while it ends one that was not exhausted.
+    Generator expressions do not count: Python itself drops what is raised while it ends one that was not
+    exhausted.
     """
 
     def __init__(self, moment: int) -> None:
@@ -990,7 +1071,9 @@ def interrupted(config: TournamentConfig, out: Path, moment: int) -> tuple[bool,
 
 
 def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
-    """NumPy drops what is raised while it looks at an operand's class, as an IntEnum's is looked at in Python code."""
+    """NumPy drops what is raised while it looks at an operand's class, as an IntEnum's is looked at in Python
+    code.
+    """
     config = config_of(FIRST, BOLD, players=2, rounds=1)
     interrupted(config, tmp_path / "compiled", 0)
     heard, moments = interrupted(config, tmp_path / "never", 0)
@@ -1015,7 +1098,9 @@ def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
     ],
     ids=("kill", "interrupt-one-job", "interrupt", "kill-with-agents-in-processes"),
 )
-def test_a_killed_tournament_goes_on_where_it_was(tmp_path: Path, jobs: int, how: signal.Signals, other: str) -> None:
+def test_a_killed_tournament_goes_on_where_it_was(
+    tmp_path: Path, jobs: int, how: signal.Signals, other: str
+) -> None:
     process, out = begun(tmp_path, jobs, other)
     children = living_children(process.pid)
     process.send_signal(how)

@@ -1,4 +1,6 @@
-"""Files of trained weights are data of strangers: whatever is in them, the worst that comes of it is a ValueError."""
+"""Files of trained weights are data of strangers: whatever is in them, the worst that comes of it is a
+ValueError.
+"""
 
 import io
 import json
@@ -61,7 +63,12 @@ def test_weights_of_another_shape_are_refused(kind: str, tmp_path: Path) -> None
     for name, values in whole.items():
         if name == "facts":
             continue
-        for other in (values[..., :0], values[:-1], np.resize(values, (*values.shape, 2)), values.ravel()[:1]):
+        for other in (
+            values[..., :0],
+            values[:-1],
+            np.resize(values, (*values.shape, 2)),
+            values.ravel()[:1],
+        ):
             if other.shape != values.shape:
                 np.savez(tmp_path / "other.npz", **{**whole, name: other})
                 refused(tmp_path / "other.npz", "weights|layer")
@@ -75,7 +82,11 @@ def test_weights_of_another_shape_are_refused(kind: str, tmp_path: Path) -> None
 def test_weights_that_are_no_numbers_are_refused(kind: str, tmp_path: Path) -> None:
     whole = content(SHIPPED[kind])
     name = max(whole, key=lambda n: whole[n].size)
-    for wrong in (np.full(whole[name].shape, np.nan), np.full(whole[name].shape, "1"), whole[name].astype(object)):
+    for wrong in (
+        np.full(whole[name].shape, np.nan),
+        np.full(whole[name].shape, "1"),
+        whole[name].astype(object),
+    ):
         np.savez(tmp_path / "wrong.npz", **{**whole, name: wrong})
         refused(tmp_path / "wrong.npz", "wrong.npz")
 
@@ -124,7 +135,10 @@ def test_what_is_no_regular_file_is_refused() -> None:
 def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
     """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_untrusted`.)"""
     path = tmp_path / "bomb.npz"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("trunk_1.npy", "w") as entry:
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("trunk_1.npy", "w") as entry,
+    ):
         for _ in range(16):
             entry.write(bytes(1 << 24))
     start = time.perf_counter()
@@ -138,20 +152,26 @@ def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
         damaged = bytearray(whole)
         for _ in range(rng.choice([1, 1, 8])):
             damaged[rng.randrange(len(damaged))] ^= 1 << rng.randrange(8)
-        (tmp_path / "damaged.npz").write_bytes(damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])])
+        (tmp_path / "damaged.npz").write_bytes(
+            damaged[: rng.choice([len(damaged), rng.randrange(len(damaged))])]
+        )
         try:
             registry.load(str(tmp_path / "damaged.npz"))
         except ValueError as error:
             assert "damaged.npz" in str(error)
 
 
-# ------------------------------------------------------------------------------------------------ maps and numbers
+# ------------------------------------------------------------------------------------------- maps and numbers
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("named", "digest_of"), [("tiny", "classic"), ("classic", "tiny"), ("tiny", "tiny")])
-def test_the_map_of_a_file_is_the_one_with_its_digest(kind: str, named: str, digest_of: str, tmp_path: Path) -> None:
-    """Weights shaped for the named map, checked against the digest of another, let kernels leave their arrays."""
+def test_the_map_of_a_file_is_the_one_with_its_digest(
+    kind: str, named: str, digest_of: str, tmp_path: Path
+) -> None:
+    """Weights shaped for the named map, checked against the digest of another, let kernels leave their
+    arrays.
+    """
     for shaped_for in ("tiny", "classic"):
         path = crafted(tmp_path / "crafted.npz", kind, named, digest_of, shaped_for)
         if named == digest_of == shaped_for:
@@ -205,7 +225,10 @@ def test_an_sb3_policy_is_read_by_the_same_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [1e300, -1e300, 65536.0, 1e39, np.inf, np.nan])
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_weights_are_finite_as_kernels_read_them(kind: str, number: float, tmp_path: Path) -> None:
-    """A float64 of 1e300 is finite, and infinite as float32; larger numbers than float16 has overflow in sums."""
+    """A float64 of 1e300 is finite, and infinite as float32.
+
+    Larger numbers than float16 has overflow in sums.
+    """
     whole = content(SHIPPED[kind])
     name = max(whole, key=lambda n: whole[n].size)
     wrong = whole[name].astype(np.float64)

@@ -89,7 +89,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Trainer:
     return run
 
 
-# ---------------------------------------------------------------------------------------------------- configurations
+# --------------------------------------------------------------------------------------------- configurations
 
 
 @pytest.mark.parametrize("path", shipped_configs(), ids=lambda path: Path(path).stem)
@@ -165,9 +165,21 @@ def test_every_number_has_bounds(name: str) -> None:
 
 def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.yml"
-    found = {"[1, 2]": "names and values", "a: [": "not YAML", "[" * 2000: "brackets", "trainer: dqn": "trainer='dqn'"}
-    found |= {"trainer: sb3\nseed: 1\nseed: 2": "'seed' is given twice", "league: {bots: [], bots: []}": "given twice"}
-    found |= {"<<: {trainer: sb3}\ntrainer: beam_value": "merges", "!!map x": "mapping", "a: *b": "not allowed"}
+    found = {
+        "[1, 2]": "names and values",
+        "a: [": "not YAML",
+        "[" * 2000: "brackets",
+        "trainer: dqn": "trainer='dqn'",
+    }
+    found |= {
+        "trainer: sb3\nseed: 1\nseed: 2": "'seed' is given twice",
+        "league: {bots: [], bots: []}": "given twice",
+    }
+    found |= {
+        "<<: {trainer: sb3}\ntrainer: beam_value": "merges",
+        "!!map x": "mapping",
+        "a: *b": "not allowed",
+    }
     for text, words in found.items():
         wrong.write_text(text)
         with pytest.raises(ValueError, match=words):
@@ -177,7 +189,7 @@ def test_files_that_are_no_configuration(tmp_path: Path) -> None:
     assert config_path("duel").is_file() and config_path("duel.yml") == config_path("duel")
 
 
-# ---------------------------------------------------------------------------------------------------- the games
+# -------------------------------------------------------------------------------------------------- the games
 
 
 def test_opponents_are_drawn_by_their_weights() -> None:
@@ -198,7 +210,10 @@ def test_opponents_are_drawn_by_their_weights() -> None:
 
 
 def test_lanes_go_on_from_their_state() -> None:
-    made = [SingleSeatVector(RANDOM_DUEL, "tiny", 8, ["random", "grower"], opponent_order="drawn") for _ in range(2)]
+    made = [
+        SingleSeatVector(RANDOM_DUEL, "tiny", 8, ["random", "grower"], opponent_order="drawn")
+        for _ in range(2)
+    ]
     one, other = made
     one.draw_by([1.0, 5.0])
     one.reset(7)
@@ -250,7 +265,9 @@ def test_a_compiled_snapshot_draws_actions_as_its_policy_would(finished: Trainer
     randoms[:] = np.random.default_rng(1).integers(2**63, size=(games, 1))
     tables, memory = batch.tables, np.zeros((games, 6, 1), np.int32)
     slot.player.choose(batch.records, tables.board, tables.rules, np.arange(games), randoms, memory, actions)
-    logits = logits_of(policy, as_floats(batch.observation[:1], batch.board), batch.action_mask[:1])[0].astype(float)
+    logits = logits_of(policy, as_floats(batch.observation[:1], batch.board), batch.action_mask[:1])[
+        0
+    ].astype(float)
     expected = np.exp(logits - logits.max()) / np.exp(logits - logits.max()).sum()
     found = np.bincount(actions, minlength=len(expected)) / games
     assert (expected > 0.02).sum() >= 3 and slot.seconds > 0
@@ -274,7 +291,9 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
 
 @pytest.mark.parametrize("max_rounds", [3, 100])
 def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -> None:
-    """With gamma 1: minus the potential of the start, and where rounds ran out plus that of what was seen last."""
+    """With gamma 1: minus the potential of the start, and where rounds ran out plus that of what was seen
+    last.
+    """
     plain = environments(max_rounds=max_rounds)
     shaped = environments(max_rounds=max_rounds, shaping=0.5)
     plain.reset()
@@ -290,7 +309,8 @@ def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -
         gained += others - rewards
         for lane in np.flatnonzero(dones):
             last = (
-                potential(shaped.lanes._final_codes[[lane]], shaped.lanes.board, 0.5)[0] * shaped.lanes.truncated[lane]
+                potential(shaped.lanes._final_codes[[lane]], shaped.lanes.board, 0.5)[0]
+                * shaped.lanes.truncated[lane]
             )
             assert gained[lane] == pytest.approx(expected[lane] + last, abs=1e-4)
             gained[lane], expected[lane] = 0.0, -shaped._potential[lane]
@@ -303,7 +323,15 @@ def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -
 
 def test_a_run_leaves_what_it_says(finished: Trainer) -> None:
     names = {path.name for path in finished.folder.iterdir()}
-    assert {"config.yml", CHECKPOINT, "best.zip", "best.npz", "last.zip", "metrics.jsonl", "tensorboard"} <= names
+    assert {
+        "config.yml",
+        CHECKPOINT,
+        "best.zip",
+        "best.npz",
+        "last.zip",
+        "metrics.jsonl",
+        "tensorboard",
+    } <= names
     assert not [name for name in names if name.startswith(".new-")]
     rows = read_log(finished.folder)
     assert [row["time/steps"] for row in rows] == list(range(128, 769, 128))
@@ -322,7 +350,9 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 @pytest.mark.long
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step 384."""
+    """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step
+    384.
+    """
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))
@@ -342,7 +372,9 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_
     assert all(torch.equal(mine[name], theirs[name]) for name in theirs)
     assert run.env.league.state_dict() == finished.env.league.state_dict()
     assert run.best == finished.best
-    rows = [[{k: v for k, v in row.items() if not k.startswith(TIMES)} for row in r.rows] for r in (run, finished)]
+    rows = [
+        [{k: v for k, v in row.items() if not k.startswith(TIMES)} for row in r.rows] for r in (run, finished)
+    ]
     assert rows[0] == rows[1]
 
 
@@ -368,7 +400,9 @@ def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
         (("last",), (np.zeros((8, 3), np.float32), np.zeros(8, np.bool_))),
     ],
 )
-def test_a_checkpoint_that_somebody_else_made(finished: Trainer, tmp_path: Path, place: Any, value: Any) -> None:
+def test_a_checkpoint_that_somebody_else_made(
+    finished: Trainer, tmp_path: Path, place: Any, value: Any
+) -> None:
     """It names no other files, and its arrays are those of the run."""
     state = load_checkpoint(finished.folder)
     *path, last = "trainer", *place
@@ -411,7 +445,9 @@ def test_the_best_policy_is_an_agent(finished: Trainer) -> None:
 def test_the_best_policy_plays_as_weights_alone(finished: Trainer) -> None:
     """float16 in `best.npz`, float32 in `best.zip`: hardly any action differs."""
     bots = [risk_agents.load(str(finished.folder / name)) for name in ("best.npz", "best.zip")]
-    found = [arena.play(finished.rules, finished.board, [bot, "grower"], 40, seed=2)["decisions"] for bot in bots]
+    found = [
+        arena.play(finished.rules, finished.board, [bot, "grower"], 40, seed=2)["decisions"] for bot in bots
+    ]
     assert (found[0] == found[1]).mean() > 0.7
 
 
@@ -432,7 +468,9 @@ def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
 
 def answers_of(policy: Any, seen: list[View]) -> list[int]:
     """The likeliest actions of a policy of SB3 itself."""
-    observations, masks = (np.stack([getattr(view, name) for view in seen]) for name in ("observation", "action_mask"))
+    observations, masks = (
+        np.stack([getattr(view, name) for view in seen]) for name in ("observation", "action_mask")
+    )
     return logits_of(policy, observations, masks).argmax(1).tolist()
 
 
@@ -463,7 +501,7 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
             risk_agents.make(str(path))
 
 
-# ---------------------------------------------------------------------------------------------------- evaluation
+# ------------------------------------------------------------------------------------------------- evaluation
 
 
 ONE_BY_ONE = """
@@ -479,7 +517,9 @@ class OneByOne(Agent):
 
 @pytest.mark.parametrize("attack", ["blitz", "choice"])
 @pytest.mark.parametrize("who", ["grower", "best.zip"])
-def test_batches_play_the_games_that_agents_play(who: str, attack: str, finished: Trainer, tmp_path: Path) -> None:
+def test_batches_play_the_games_that_agents_play(
+    who: str, attack: str, finished: Trainer, tmp_path: Path
+) -> None:
     spec = str(finished.folder / who) if who.endswith(".zip") else who
     alone = tmp_path / "alone.py"
     alone.write_text(ONE_BY_ONE.format(spec=spec))
@@ -497,13 +537,18 @@ def test_a_policy_meets_itself_in_batches(finished: Trainer) -> None:
     assert score.wins / 20 == pytest.approx((1 - score.truncated) / 2)  # both seats of the same deals
 
 
-# ---------------------------------------------------------------------------------------------------- command line
+# ----------------------------------------------------------------------------------------------- command line
 
 
-def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line_trains_resumes_and_evaluates(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config, folder = tmp_path / "tiny.yml", tmp_path / "run"
     config.write_text(yaml.safe_dump(TINY))
-    assert cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "128", "--seed", "3"]) == 0
+    assert (
+        cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "128", "--seed", "3"])
+        == 0
+    )
     assert cli.main(["train", "--config", str(config), "--out", str(folder)]) == cli.WRONG_INPUT
     assert "--resume" in capsys.readouterr().err
     assert cli.main(["train", "--resume", str(folder), "--steps", "256"]) == 0
@@ -518,7 +563,14 @@ def test_the_command_line_trains_resumes_and_evaluates(tmp_path: Path, capsys: p
 
 def test_the_own_trainers_run_goes_on_for_as_long_as_asked_and_plays(tmp_path: Path) -> None:
     config, folder = tmp_path / "own.yml", tmp_path / "run"
-    facts = {"trainer": "selfplay", "map": "tiny", "players": 2, "n_envs": 8, "n_steps": 8, "evaluation": {"games": 2}}
+    facts = {
+        "trainer": "selfplay",
+        "map": "tiny",
+        "players": 2,
+        "n_envs": 8,
+        "n_steps": 8,
+        "evaluation": {"games": 2},
+    }
     config.write_text(yaml.safe_dump(facts))
     assert cli.main(["train", "--config", str(config), "--out", str(folder), "--steps", "64"]) == 0
     assert cli.main(["train", "--resume", str(folder), "--steps", "192"]) == 0

@@ -36,7 +36,9 @@ def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> TurnP
 
 def beginnings(players: int, count: int) -> Any:
     """Records of games in which a turn has just begun."""
-    arena = Arena(GameVector(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"])
+    arena = Arena(
+        GameVector(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"]
+    )
     arena.numbers[:] = 0
     lanes = np.arange(count)
     arena.batch.begin(lanes)
@@ -55,7 +57,9 @@ def test_compiled_and_torch_agree(players: int) -> None:
     shown = [Game.from_record(rules, BOARD, games[k : k + 1]) for k in range(len(games))]
     codes = np.stack([game.observe_codes(game.seat)[input_columns(BOARD)] for game in shown])
     network = TableNetwork(codes.shape[1], 6, 4, len(NAMES))
-    network.load_state_dict({f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()})
+    network.load_state_dict(
+        {f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()}
+    )
     expected = network(torch.as_tensor(codes)).detach().numpy()
     assert np.allclose(file.outputs(games, shown[0].tables), expected, atol=1e-4)
 
@@ -67,7 +71,9 @@ def test_what_is_hidden_changes_no_choice(players: int) -> None:
     for k in range(len(games)):
         game = Game.from_record(rules, BOARD, games[k : k + 1])
         other = game.determinize(game.seat, 99)
-        assert np.array_equal(file.outputs(games[k : k + 1], game.tables), file.outputs(other.records, game.tables))
+        assert np.array_equal(
+            file.outputs(games[k : k + 1], game.tables), file.outputs(other.records, game.tables)
+        )
 
 
 def test_a_file_plays_tables_of_its_rules_and_no_others(tmp_path: Path) -> None:
@@ -75,7 +81,9 @@ def test_a_file_plays_tables_of_its_rules_and_no_others(tmp_path: Path) -> None:
     bot = load(str(tmp_path / "policy.npz"))
     games = [play_game(Config().rules_for(players), BOARD, [bot] * players, seed=3) for players in (2, 2, 5)]
     assert games[0].actions == games[1].actions and all(game.is_over for game in games)
-    with pytest.raises(ValueError, match=r"turn policy .* was trained for victory='domination', not 'mission'"):
+    with pytest.raises(
+        ValueError, match=r"turn policy .* was trained for victory='domination', not 'mission'"
+    ):
         bot.check(Config(preset="secret_mission", players=3, tables=(3,)).rules_for(3), BOARD)
 
 

@@ -1,4 +1,6 @@
-"""The tutorials are run as their reader would: files are written, code and commands run in order, in one folder."""
+"""The tutorials are run as their reader would: files are written, code and commands run in order, in one
+folder.
+"""
 
 import re
 import shlex

@@ -89,7 +89,10 @@ def open_games(batch: GameBatch) -> Any:
 
 
 def slow_features(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[float]:
-    """The features but for the heuristic value, by the public facts of the game; NaN where these do not say."""
+    """The features but for the heuristic value, by the public facts of the game.
+
+    NaN where these do not say.
+    """
     game, rules, board = batch.game(lane), batch.rules, batch.board
     P, T = rules.num_players, board.num_territories
     owner, troops = game.owner.tolist(), game.troops.tolist()
@@ -140,7 +143,9 @@ def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, pla
             front[2] += here - 1
             continue
         rival = max([troops[n] for n in near if owner[n] not in (seat, players)], default=1)
-        falls = [win_probability(attackers, here) if attackers > 1 else 0 for attackers in (rival, rival + extra)]
+        falls = [
+            win_probability(attackers, here) if attackers > 1 else 0 for attackers in (rival, rival + extra)
+        ]
         front[[0, 1, 5, 6]] += [1, here - 1, *falls]
         front[3], front[4] = max(front[3], here), max(front[4], rival - 1)
         safe[board.continent_of[territory]] *= 1 - falls[1]
@@ -182,7 +187,9 @@ def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, 
     value = some_value(rules, BOARD)
     network = Network(num_columns(rules, BOARD), 6, 4)
     network.weights.load_state_dict({name: torch.as_tensor(values) for name, values in value.weights.items()})
-    expected = network.chances(features_in(batch, lanes, seats, batch.records["phase"][lanes] == Phase.FORTIFY_FROM))
+    expected = network.chances(
+        features_in(batch, lanes, seats, batch.records["phase"][lanes] == Phase.FORTIFY_FROM)
+    )
     found, T = np.zeros(len(lanes)), batch.tables
     evaluate_all(batch.records, T.board, T.rules, lanes, seats, value.packed[0], found)
     undecided = (found > 0) & (found < 1)
@@ -235,7 +242,9 @@ def test_the_beam_by_a_value_looks_at_nothing_hidden() -> None:
         game.step(int(chance.choice(game.legal_actions())))
         if game.seat == 0 and game.phase in (Phase.DRAFT, Phase.ATTACK) and game.round > 3:
             asked += 1
-            answers = {answer(bot, other) for other in (game, *(game.determinize(0, seed) for seed in range(3)))}
+            answers = {
+                answer(bot, other) for other in (game, *(game.determinize(0, seed) for seed in range(3)))
+            }
             assert len(answers) == 1 and answers <= set(game.legal_actions().tolist())
 
 
@@ -329,7 +338,9 @@ def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], 
 def test_it_learns(tmp_path: Path) -> None:
     """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())
-    config = Config(players=2, games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1)
+    config = Config(
+        players=2, games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1
+    )
     trainer = Trainer(config, tmp_path)
     trainer.train()
     first, last = trainer.rows

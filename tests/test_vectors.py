@@ -79,7 +79,10 @@ def test_differing_tells_each_number(differing: Any, dtype: Any, size: int, seed
     others[changed] ^= np.left_shift(dtype(1), chance.integers(0, bits - 1, changed.sum()).astype(dtype))
     first = int(chance.integers(0, 200 - size))
     word = int(differing(numbers, others, first))
-    assert [bool(word >> k & 1) for k in range(64)] == [*changed[first : first + size], *[False] * (64 - size)]
+    assert [bool(word >> k & 1) for k in range(64)] == [
+        *changed[first : first + size],
+        *[False] * (64 - size),
+    ]
 
 
 @pytest.mark.parametrize("seed", range(CASES))

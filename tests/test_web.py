@@ -1,4 +1,6 @@
-"""The page: a server that decides everything, browsers that see what their seats may see, games that are kept."""
+"""The page: a server that decides everything, browsers that see what their seats may see, games that are
+kept.
+"""
 
 import json
 import random
@@ -25,12 +27,24 @@ from risk_agents.web.game_store import GameStore
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
-from tests.web_server import HERE, WISH, begun, client, frames, posted, question, refused, seated, served, stopped
+from tests.web_server import (
+    HERE,
+    WISH,
+    begun,
+    client,
+    frames,
+    posted,
+    question,
+    refused,
+    seated,
+    served,
+    stopped,
+)
 
 POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_text()
 
 
-# ------------------------------------------------------------------------------------------------ what is seen
+# ----------------------------------------------------------------------------------------------- what is seen
 
 
 def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
@@ -43,7 +57,9 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
             assert facts["seat"] == seat and facts["start"]["mission"] == int(table.game.record.mission[seat])
             told = [event["seat"] for _, events in seen for event in events if event["kind"] == "mission"]
             assert told == [seat]
-            assert not any(secret in json.dumps([facts, seen]) for secret in (*begin["tokens"], begin["owner"]))
+            assert not any(
+                secret in json.dumps([facts, seen]) for secret in (*begin["tokens"], begin["owner"])
+            )
         with seated(found, begin["game"], "") as socket:
             facts = socket.receive_json()["facts"]
             assert facts["seat"] == -1 and "mission" not in facts["start"]
@@ -62,13 +78,17 @@ def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
 def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
     text = POSITION.partition("[")[0].splitlines()[1:3]
     places = "[territories]\nAsh: 0, 5\nBirch: 0\nCedar: 1\nDune: 1\nEmber: 1\nFlint: 1\n"
-    position = "\n".join(["risk_env game 1", *text, "phase: draft_amount", "draft left: 40", "target: Ash", places])
+    position = "\n".join(
+        ["risk_env game 1", *text, "phase: draft_amount", "draft left: 40", "target: Ash", places]
+    )
     with client(tmp_path) as found:
         begin = begun(found, position=position, players=["human", "human"])
         game = found.lobby.tables[begin["game"]].game
         with seated(found, begin["game"], begin["tokens"][0]) as socket:
             for wrong, told in (({"troops": 0}, "not legal"), ({"troops": 7, "x": 1}, "needs"), ({}, "None")):
-                socket.send_json({"decision": question(socket)["decision"] if wrong == {"troops": 0} else 0, **wrong})
+                socket.send_json(
+                    {"decision": question(socket)["decision"] if wrong == {"troops": 0} else 0, **wrong}
+                )
                 while not (message := socket.receive_json()).get("refused"):
                     pass
                 assert told in message["refused"] and game.actions == ()
@@ -128,7 +148,11 @@ def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) ->
             now = question(mine)
             action, decision = now["legal"][0]["action"], now["decision"]
             answer = {"action": action, "decision": decision}
-            for socket, wrong in ((other, answer), (mine, answer | {"action": 9999}), (mine, answer | {"decision": 7})):
+            for socket, wrong in (
+                (other, answer),
+                (mine, answer | {"action": 9999}),
+                (mine, answer | {"decision": 7}),
+            ):
                 socket.send_json(wrong)
                 while "refused" not in (message := socket.receive_json()):
                     pass
@@ -159,16 +183,20 @@ def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> N
         assert table.game == before and len(seen) == len(table.frames[0]) - 3
 
 
-# ------------------------------------------------------------------------------------------------ what is refused
+# -------------------------------------------------------------------------------------------- what is refused
 
 
 def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None:
     with client(tmp_path) as found:
-        assert found.post("/api/games", json=WISH, headers={"origin": "http://evil.example"}).status_code == 403
+        assert (
+            found.post("/api/games", json=WISH, headers={"origin": "http://evil.example"}).status_code == 403
+        )
         assert found.get("/", headers={"host": "evil.example"}).status_code == 400
         game = begun(found)["game"]
         with pytest.raises(WebSocketDisconnect):
-            found.websocket_connect(f"/game/{game}/live", headers={"origin": "http://evil.example"}).__enter__()
+            found.websocket_connect(
+                f"/game/{game}/live", headers={"origin": "http://evil.example"}
+            ).__enter__()
         policy = found.get("/").headers["content-security-policy"]
         assert policy.startswith("default-src 'none'") and "unsafe" not in policy
         assert found.get("/static/app.py").status_code == found.get("/static/..%2Fapp.js").status_code == 404
@@ -198,7 +226,7 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
         assert found.get("/api/games").json() == []  # nothing was begun
 
 
-# ------------------------------------------------------------------------------------------------ moments of games
+# ------------------------------------------------------------------------------------------- moments of games
 
 
 def finished() -> SavedGame:
@@ -222,7 +250,9 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         with seated(found, name, "") as socket:
             names, seen = socket.receive_json()["facts"]["names"], frames(socket)
         assert names == ["Ann", "Bob", "bot"]
-        battle = next(n for n, (_, events) in enumerate(seen) if "battle" in {event["kind"] for event in events})
+        battle = next(
+            n for n, (_, events) in enumerate(seen) if "battle" in {event["kind"] for event in events}
+        )
         opened = posted(found, "/api/moment", moment(name, battle))
         there = Game.from_text(opened["position"])
         past = saved.start()
@@ -234,7 +264,14 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
         begin = begun(found, position=opened["position"], players=["human"] * 3)
         assert found.lobby.tables[begin["game"]].game.public() == past.public() != saved.replay().public()
         assert posted(found, "/api/moment", moment(name, len(seen) - 1))["over"]
-        for wrong in (moment(name, len(seen)), moment(name, -1), moment(name, 0, "guess"), moment("none", 0), [], {}):
+        for wrong in (
+            moment(name, len(seen)),
+            moment(name, -1),
+            moment(name, 0, "guess"),
+            moment("none", 0),
+            [],
+            {},
+        ):
             assert refused(found, "/api/moment", wrong)
 
 
@@ -253,12 +290,16 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:
     with client(tmp_path) as found:
-        begin = begun(found, preset="secret_mission", map="classic", players=["human", "human", "random"], options={})
+        begin = begun(
+            found, preset="secret_mission", map="classic", players=["human", "human", "random"], options={}
+        )
         found.portal.call(found.lobby.table, begin["game"])
         table, game = found.lobby.tables[begin["game"]], begin["game"]
         assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0))
         assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0, begin["owner"]))
-        drawn = [posted(found, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)]
+        drawn = [
+            posted(found, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)
+        ]
         missions = [[Game.from_text(text).mission(seat) for text in drawn] for seat in range(3)]
         assert set(missions[1]) == {table.game.mission(1)}
         assert len(set(missions[0])) > 1 < len(set(missions[2]))
@@ -268,14 +309,15 @@ def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Pa
 def test_a_moment_does_not_tell_whether_another_seat_is_asked_in_secret(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         position = "risk_env game 1\nrules: preset=classic, num_players=2\nmap: tiny\nphase: trade\nturn: 1\n"
-        position += (
-            "hand 1: Ash, wild, Birch\n[territories]\nAsh: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
-        )
+        position += "hand 1: Ash, wild, Birch\n[territories]\nAsh: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
         begin = begun(found, position=position)
         wish = moment(begin["game"], 0, begin["tokens"][0])
         drawn = {Game.from_text(posted(found, "/api/moment", wish)["position"]).phase for _ in range(40)}
         assert drawn == {Phase.TRADE, Phase.DRAFT}
-        assert "phase: TRADE" in posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][1]))["position"]
+        assert (
+            "phase: TRADE"
+            in posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][1]))["position"]
+        )
 
 
 def final_message(found: TestClient, game: str) -> str:
@@ -303,7 +345,9 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         assert "name that cannot be shown" in final_message(found, "names")
         assert "one name and one token a seat" in final_message(found, "seats")
         listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
-        assert listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
+        assert (
+            listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
+        )
     assert not (tmp_path / "started").exists()
 
 
@@ -360,7 +404,7 @@ def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:
             assert socket.receive_json()["facts"]
 
 
-# ------------------------------------------------------------------------------------------------ in the browser
+# --------------------------------------------------------------------------------------------- in the browser
 
 
 @pytest.fixture(scope="module")
@@ -416,7 +460,12 @@ def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path)
 
 def test_a_turn_is_played_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
-        wish = {"preset": "capital", "map": "classic", "players": ["human", "random", "random"], "options": {}}
+        wish = {
+            "preset": "capital",
+            "map": "classic",
+            "players": ["human", "random", "random"],
+            "options": {},
+        }
         begin = page.request.post(f"{address}/api/games", data=wish).json()
         table = lobby.tables[begin["game"]]
         table.set_pace(0)

@@ -30,7 +30,9 @@ def test_a_name_that_is_taken_gets_a_number(tmp_path: Path) -> None:
 
 def test_names_that_are_asked_for_at_the_same_time_are_different(tmp_path: Path) -> None:
     found: list[Path] = []
-    threads = [threading.Thread(target=lambda: found.append(new_file(tmp_path / "x.json"))) for _ in range(20)]
+    threads = [
+        threading.Thread(target=lambda: found.append(new_file(tmp_path / "x.json"))) for _ in range(20)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -94,7 +96,9 @@ def test_tournaments_that_begin_in_the_same_second_have_files_of_their_own(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("time.strftime", lambda form, *moment: form.replace("%Y%m%d-%H%M%S", NOW))
     for seed in range(3):
-        tournament(["--agents", "random,attacker", "--games", "2", "--map", "tiny", "--seed", str(seed), "--quiet"])
+        tournament(
+            ["--agents", "random,attacker", "--games", "2", "--map", "tiny", "--seed", str(seed), "--quiet"]
+        )
     names = [f"tournament-{NOW}{number}.sqlite" for number in ("", "-2", "-3")]
     assert {*names} <= {path.name for path in tmp_path.iterdir()}
     for seed, name in enumerate(names):

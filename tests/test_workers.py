@@ -81,7 +81,16 @@ def test_a_worker_with_other_code_is_refused():
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys):
     monkeypatch.setitem(sys.modules, "ray", None)
-    arguments = ["--agents", "random,grower", "--players", "2", "--workers", "ray", "--out", str(tmp_path / "t.sqlite")]
+    arguments = [
+        "--agents",
+        "random,grower",
+        "--players",
+        "2",
+        "--workers",
+        "ray",
+        "--out",
+        str(tmp_path / "t.sqlite"),
+    ]
     assert main(["tournament", *arguments]) == 1
     assert "pip install 'risk-env[ray]'" in capsys.readouterr().err
 
@@ -157,12 +166,18 @@ def test_work_that_hangs_begins_again_elsewhere(tmp_path: Path, capsys):
     with ProcessExecutor(2, limit=4) as executor:
         pieces = ((tmp_path / "mark", number) for number in range(6))
         assert list(in_order(executor, hanging.stop_once, pieces)) == list(range(6))
-        assert "a worker's process took more than 4 s; its work begins again elsewhere\n" in capsys.readouterr().err
+        assert (
+            "a worker's process took more than 4 s; its work begins again elsewhere\n"
+            in capsys.readouterr().err
+        )
 
 
 def test_work_that_always_hangs_ends_the_run(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(processes, "RETRIES", 0)
-    with open_executor("2", limit=0.5) as executor, pytest.raises(WorkLostError, match="took too long there, 1 times"):
+    with (
+        open_executor("2", limit=0.5) as executor,
+        pytest.raises(WorkLostError, match="took too long there, 1 times"),
+    ):
         executor.submit(hanging.loop, 60).result()
 
 
@@ -170,7 +185,10 @@ STATE = np.zeros(1 << 17, np.int64)  # a megabyte, so that it is in Ray's object
 
 
 def chained(executor: WorkExecutor, *options: Any) -> list[int]:
-    """The results of two chains of four links, all out at once; options are those of the second link of the first."""
+    """The results of two chains of four links, all out at once.
+
+    Options are those of the second link of the first.
+    """
     first: Any = STATE
     second: Any = STATE
     links: list[Any] = []
@@ -200,10 +218,14 @@ def test_a_chain_ends_with_the_first_error():
         following = executor.submit_after(failing, hanging.link, 8)
         with pytest.raises(ArithmeticError, match="7"):
             following.result(timeout=60)
-        late = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 0.5), hanging.link, 1)
+        late = executor.submit_after(
+            executor.submit_after(STATE, hanging.link, 0, None, "", 0.5), hanging.link, 1
+        )
     assert late.result(timeout=0)[0] == 1 + len(STATE)  # `shutdown` waits for it
     with open_executor("2") as executor:
-        dropped = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1)
+        dropped = executor.submit_after(
+            executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1
+        )
     with pytest.raises(CancelledError):
         dropped.result(timeout=10)
 
@@ -244,7 +266,9 @@ def test_a_wrong_limit_is_named(text: str, capsys):
 
 
 @pytest.mark.long
-def test_a_tournament_goes_on_where_a_process_has_stopped(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch):
+def test_a_tournament_goes_on_where_a_process_has_stopped(
+    tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch
+):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
     with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
@@ -264,7 +288,9 @@ def cluster():
 
     found = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     path = {"PYTHONPATH": os.environ.get("PYTHONPATH", "")}  # of this working tree, in development
-    ray.init(address=found.address, runtime_env={"env_vars": path}, log_to_driver=False, logging_level="error")
+    ray.init(
+        address=found.address, runtime_env={"env_vars": path}, log_to_driver=False, logging_level="error"
+    )
     yield found
     ray.shutdown()
     found.shutdown()
@@ -280,7 +306,10 @@ def is_running(pid: int) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says who has a file open")
 @pytest.mark.parametrize("how", ["kill", "close"])
 def test_nothing_of_an_own_ray_is_left_when_its_driver_ends(how: str):
-    """Whatever has a log open in the folder of that Ray, in a session of its own or not; the folder goes too."""
+    """Whatever has a log open in the folder of that Ray, in a session of its own or not.
+
+    The folder goes too.
+    """
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, how], stdout=subprocess.PIPE, text=True)
     assert driver.stdout
     *pids, folder = (driver.stdout.readline().strip() for _ in range(3))
@@ -313,7 +342,9 @@ def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     )
     assert found.stdout
     folder = found.stdout.readline().strip()
-    names = {pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in watchdog.users(folder, but=found.pid)}
+    names = {
+        pid: Path(f"/proc/{pid}/comm").read_text().strip() for pid in watchdog.users(folder, but=found.pid)
+    }
     killed = [found.pid] if part == "driver" else [pid for pid, name in names.items() if name == part]
     os.kill(killed[0], signal.SIGKILL)
     errors = found.communicate(timeout=180)[1]
@@ -359,13 +390,18 @@ def lose(cluster, node, at: Callable[[], bool]) -> None:
 
 
 @pytest.mark.long
-def test_a_cluster_that_loses_a_machine_plays_the_same_games(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
+def test_a_cluster_that_loses_a_machine_plays_the_same_games(
+    tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch
+):
     rules = Rules.preset("classic", 2, attack="blitz", defender_dice="max", max_rounds=60)
     config = make_config(["beam", "planner"], rules, record=True)
     with closing(Store.create(tmp_path / "here.sqlite", config)) as store:
         conduct(store, GAMES)
         expected = rows(store)
-    with closing(Store.create(tmp_path / "ray.sqlite", config)) as store, losing_a_machine(cluster) as executor:
+    with (
+        closing(Store.create(tmp_path / "ray.sqlite", config)) as store,
+        losing_a_machine(cluster) as executor,
+    ):
         conduct(store, GAMES, executor=executor)
         assert rows(store) == expected
     monkeypatch.setattr("risk_agents.workers.cluster.RETRIES", 0)  # each would start a process
@@ -383,7 +419,11 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
 
 @pytest.mark.long
 def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, cluster):
-    size = {"n_envs": 400, "n_steps": 32, "batch_size": 4096}  # a rollout takes long enough to be sent to both machines
+    size = {
+        "n_envs": 400,
+        "n_steps": 32,
+        "batch_size": 4096,
+    }  # a rollout takes long enough to be sent to both machines
     config = dataclasses.replace(ACTORS, **size, n_timesteps=8 * 2 * 400 * 32)
     ppo.Trainer(config, tmp_path / "here").train()
     log = tmp_path / "ray" / METRICS
@@ -398,7 +438,8 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("how", "said"), [("", ""), ("end", "was lost"), pytest.param("stop", "took more than 2 s", marks=pytest.mark.long)]
+    ("how", "said"),
+    [("", ""), ("end", "was lost"), pytest.param("stop", "took more than 2 s", marks=pytest.mark.long)],
 )
 def test_a_chain_of_work_on_a_cluster(how: str, said: str, tmp_path: Path, cluster, capsys):
     with RayExecutor(limit=2) as executor:
@@ -419,11 +460,16 @@ def test_a_state_that_the_cluster_has_lost_is_sent_again(cluster):
 
 
 @pytest.mark.slow
-def test_a_chain_on_a_cluster_ends_with_the_first_error(tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch):
+def test_a_chain_on_a_cluster_ends_with_the_first_error(
+    tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("risk_agents.workers.cluster.RETRIES", 0)
     executor = RayExecutor()
     failing = executor.submit_after(STATE, hanging.link, 7, None, "raise")
-    for following in (executor.submit_after(failing, hanging.link, 8), executor.submit_after(failing, hanging.link, 9)):
+    for following in (
+        executor.submit_after(failing, hanging.link, 8),
+        executor.submit_after(failing, hanging.link, 9),
+    ):
         with pytest.raises(ArithmeticError, match="7"):
             following.result(timeout=120)
     with pytest.raises(ArithmeticError, match="7"):
@@ -431,7 +477,9 @@ def test_a_chain_on_a_cluster_ends_with_the_first_error(tmp_path: Path, cluster,
     lost = executor.submit_after(STATE, hanging.link, 0, tmp_path / "mark", "end")
     with pytest.raises(WorkLostError):
         executor.submit_after(lost, hanging.link, 1).result(timeout=120)
-    dropped = executor.submit_after(executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1)
+    dropped = executor.submit_after(
+        executor.submit_after(STATE, hanging.link, 0, None, "", 60), hanging.link, 1
+    )
     executor.shutdown(cancel_futures=True)
     with pytest.raises(CancelledError):
         dropped.result(timeout=10)

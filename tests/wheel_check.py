@@ -41,7 +41,9 @@ SDIST_TESTS = ("tests/test_rules.py", "tests/test_maps.py", "tests/test_game.py"
 
 def main() -> None:
     """Build, check the archives, install, and use the wheel."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--tests", action="store_true", help="run a part of the sdist's own tests too")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -62,9 +64,13 @@ def check_contents(wheel: Path, sdist: Path) -> None:
         held = {name.partition("/")[2] for name in archive.getnames()}
     known = run("git", "ls-files", cwd=ROOT).splitlines()
     wanted = set(filter(None, map(in_wheel, known)))
-    missing = [name for name in known if name not in held and not name.startswith(".git")] + sorted(wanted - names)
+    missing = [name for name in known if name not in held and not name.startswith(".git")] + sorted(
+        wanted - names
+    )
     if names != wanted or missing:
-        raise SystemExit(f"wheel-check: in the wheel by mistake: {sorted(names - wanted)}; left out: {missing}")
+        raise SystemExit(
+            f"wheel-check: in the wheel by mistake: {sorted(names - wanted)}; left out: {missing}"
+        )
 
 
 def in_wheel(name: str) -> str:
@@ -96,10 +102,23 @@ def use_wheel(wheel: Path, place: Path) -> None:
 
 def commands() -> Iterator[tuple[str, ...]]:
     """Yield the commands that run outside the clone."""
-    yield "-c", "import risk_env, risk_agents; print(risk_env.__version__, risk_env.Game('classic', seed=1).seat)"
+    yield (
+        "-c",
+        "import risk_env, risk_agents; print(risk_env.__version__, risk_env.Game('classic', seed=1).seat)",
+    )
     program = ("-m", "risk_env")
     yield (*program, "agents")
-    yield (*program, "tournament", "--agents", "mine.py:Mine,random", "--players", "2", "--games", "4", "--quiet")
+    yield (
+        *program,
+        "tournament",
+        "--agents",
+        "mine.py:Mine,random",
+        "--players",
+        "2",
+        "--games",
+        "4",
+        "--quiet",
+    )
     yield (*program, "warmup", "--bots")
     yield (*program, "demo", "--no-training")
 
@@ -113,7 +132,11 @@ def usual(place: Path) -> dict[str, str]:
 def names_extra(python: str, words: str, extra: str, here: Path, settings: dict[str, str]) -> None:
     """Check that a command whose extra is missing says so before it does any work."""
     done = subprocess.run(
-        [python, "-m", "risk_env", *words.split()], cwd=here, env=clean() | settings, capture_output=True, text=True
+        [python, "-m", "risk_env", *words.split()],
+        cwd=here,
+        env=clean() | settings,
+        capture_output=True,
+        text=True,
     )
     if done.returncode == 0 or f"risk-env[{extra}]" not in done.stderr:
         raise SystemExit(f"wheel-check: {words} without the extra {extra!r} says: {done.stderr}")
@@ -141,14 +164,18 @@ def run_tests(sdist: Path, place: Path) -> None:
 
 def clean() -> dict[str, str]:
     """Return this environment's variables without those that would show the clone to Python."""
-    return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RISK_ENV_CACHE_DIR")}
+    return {
+        name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "RISK_ENV_CACHE_DIR")
+    }
 
 
 def run(*command: str, cwd: Path | None = None, **settings: str) -> str:
     """Run a command that must succeed and return its output."""
     done = subprocess.run(command, cwd=cwd, env=clean() | settings, capture_output=True, text=True)
     if done.returncode:
-        raise SystemExit(f"wheel-check: {' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}")
+        raise SystemExit(
+            f"wheel-check: {' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
+        )
     return done.stdout
 
 

@@ -1,4 +1,7 @@
-"""Players: random, the scripted ladder, search, trained policies, external programs, people; and the tournament."""
+"""Players: random, the scripted ladder, search, trained policies, external programs, people.
+
+And the tournament.
+"""
 
 from risk_agents.registry import load, make
 

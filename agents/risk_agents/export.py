@@ -21,8 +21,12 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `export`: write an ONNX model, or the weights as a file of the project."""
     parser = command_parser("export")
     parser.add_argument("policy", help=FILES)
-    parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model, with the encoding of observations")
-    parser.add_argument("--npz", metavar="FILE", help="write the weights of a .zip as .npz, which plays without torch")
+    parser.add_argument(
+        "--onnx", metavar="FILE", help="write an ONNX model, with the encoding of observations"
+    )
+    parser.add_argument(
+        "--npz", metavar="FILE", help="write the weights of a .zip as .npz, which plays without torch"
+    )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:
         parser.error("one of --onnx and --npz is needed")
@@ -63,5 +67,7 @@ def write_onnx(found: TrainedFile, path: str) -> None:
     print(f"{path}: {found.KIND} {found.made.get('name')!r}, {len(model.graph.node)} nodes")
     for kind, values in (("input", model.graph.input), ("output", model.graph.output)):
         for value in values:
-            shape = [dimension.dim_param or dimension.dim_value for dimension in value.type.tensor_type.shape.dim]
+            shape = [
+                dimension.dim_param or dimension.dim_value for dimension in value.type.tensor_type.shape.dim
+            ]
             print(f"  {kind:<7}{value.name} ({', '.join(map(str, shape))})")

@@ -44,12 +44,16 @@ class ExternalAgent(Agent):
         command = _command(spec)
         self.name, self.version = label(os.path.basename(command[0])), "?"
         self._program = Program(command, self.name, sandbox, shown_to(command))
-        hello = self._program.request({"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit)
+        hello = self._program.request(
+            {"type": "hello", "protocol": PROTOCOL, "time_limit": time_limit}, start_limit
+        )
         if hello.get("protocol") != PROTOCOL or isinstance(hello["protocol"], bool):
             spoken = brief(hello.get("protocol"))
             raise self._program.fault("garbage", f"speaks protocol {spoken}, not {PROTOCOL}")
         self._answers = Answers(hello)
-        self.name, self.version = (label(hello.get(name, getattr(self, name))) for name in ("name", "version"))
+        self.name, self.version = (
+            label(hello.get(name, getattr(self, name))) for name in ("name", "version")
+        )
         self._program.name = self.name
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
@@ -68,7 +72,9 @@ class ExternalAgent(Agent):
                 raise self._program.fault("illegal", f"in {view.phase.name}: {error}") from error
             action = answers.plan.next_action(view.game)
         if action is None:
-            raise self._program.fault("illegal", f"in {view.phase.name}: the answer has no action for this question")
+            raise self._program.fault(
+                "illegal", f"in {view.phase.name}: the answer has no action for this question"
+            )
         return action
 
     def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +82,9 @@ class ExternalAgent(Agent):
         self._asked += 1
         answer = self._program.request({"type": "act", "id": self._asked, **question}, self.time_limit)
         if answer.get("id") != self._asked:
-            raise self._program.fault("garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}")
+            raise self._program.fault(
+                "garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}"
+            )
         return answer
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:

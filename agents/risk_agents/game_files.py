@@ -17,8 +17,8 @@ LONGEST_LINE = 1 << 24  # bytes of a game
 def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
     """Write a game to a file, completely or not at all, and return the file's path.
 
-    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is added
-    to the name.
+    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is
+    added to the name.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:
@@ -40,7 +40,10 @@ def load_game(path: str | Path) -> SavedGame:
 
 
 def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
-    """Read the games of a file one by one, each with its result if there is one; raise SavedGameError for others."""
+    """Read the games of a file one by one, each with its result if there is one.
+
+    Raise SavedGameError for others.
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     with open(path, "rb") as lines:

@@ -168,7 +168,9 @@ def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), "logits")
     first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
-    unfamiliar = graph.add("Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL)
+    unfamiliar = graph.add(
+        "Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL
+    )
     order = np.arange(policy.layout.num_actions, dtype=np.float32)[None]
     scores = graph.add("Where", legal, graph.add("Where", unfamiliar, order, logits), _float(-np.inf))
     graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), "action")

@@ -19,7 +19,17 @@ from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.words.action_script import MOST_STEPS, ActionScript
 
 PROTOCOL = 1
-_MAP_FIELDS = ("name", "digest", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
+_MAP_FIELDS = (
+    "name",
+    "digest",
+    "territories",
+    "continents",
+    "bonuses",
+    "continent_of",
+    "borders",
+    "symbols",
+    "stars",
+)
 
 
 class Answers:

@@ -1,7 +1,7 @@
 """Specs to agents: names of the entry-point group `risk_env.agents`, files, programs.
 
-`load` returns the player of a registered name, `path/to/file.py:Class`, a trained file, or a program (`cmd:command
-line`), as every function that plays games takes it. `make` returns an agent for one seat.
+`load` returns the player of a registered name, `path/to/file.py:Class`, a trained file, or a program
+(`cmd:command line`), as every function that plays games takes it. `make` returns an agent for one seat.
 """
 
 import hashlib
@@ -47,10 +47,12 @@ def make(named: Named) -> Agent:
 
 
 def load(spec: str) -> CompiledBot | Policy | AgentFactory:
-    """Return the player of a spec: a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`.
+    """Return the player of a spec: a registered name, `file.py:NAME`, a trained file, `cmd:...` or
+    `llm:MODEL`.
 
-    The player can be named wherever players are: in `opponents=`, `Match`, `GameBatch.play` or `Arena`. Classes of
-    agents, programs and language models are an `AgentFactory`, which makes an agent for each seat of each game.
+    The player can be named wherever players are: in `opponents=`, `Match`, `GameBatch.play` or `Arena`.
+    Classes of agents, programs and language models are an `AgentFactory`, which makes an agent for each seat
+    of each game.
     """
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
@@ -66,7 +68,9 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     found = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
     player = find_player(found)
     if isinstance(player, Agent):
-        raise ValueError(f"agent={spec!r} is an object: name its class, so that each seat gets an agent of its own")
+        raise ValueError(
+            f"agent={spec!r} is an object: name its class, so that each seat gets an agent of its own"
+        )
     return replace(player, name=spec) if isinstance(player, AgentFactory) else player
 
 
@@ -75,7 +79,9 @@ def _in_file(spec: str) -> Any:
     path, _, name = spec.rpartition(":")
     found = getattr(_module_of(Path(path)), name, None)
     if not isinstance(found, CompiledBot) and not any(callable(getattr(found, act, None)) for act in ACTS):
-        raise ValueError(f"agent={spec!r}: {path} has no class {name!r} with a method act(view) or act_batch(...)")
+        raise ValueError(
+            f"agent={spec!r}: {path} has no class {name!r} with a method act(view) or act_batch(...)"
+        )
     return found
 
 
@@ -85,7 +91,9 @@ def is_in_file(spec: str) -> bool:
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """ValueError if a file asks for code or models that the caller has not `named`: it may come from a stranger."""
+    """ValueError if a file asks for code or models that the caller has not `named`: it may come from a
+    stranger.
+    """
     asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
     if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:
         programs = ", ".join(map(ascii, found))
@@ -139,8 +147,8 @@ def _module_of(path: Path) -> ModuleType:
 def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 0, lane: int = 0) -> Game:
     """Play a game between players, one per seat (see `make`), and return the game; may raise PlayerFault.
 
-    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that are made here
-    are closed afterwards.
+    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that are
+    made here are closed afterwards.
     """
     seated: list[Agent] = []
     try:

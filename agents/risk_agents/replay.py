@@ -55,8 +55,17 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
     add("--gif", metavar="FILE", help="write the game as a moving picture")
     add("--mp4", metavar="FILE", help="the same as a film")
-    add("--every", choices=MOMENTS, default="decision", help="a frame of --gif and --mp4 for each (default: decision)")
-    add("--chances", metavar="BOT", help="show every seat's chance to win, from games that this compiled bot plays on")
+    add(
+        "--every",
+        choices=MOMENTS,
+        default="decision",
+        help="a frame of --gif and --mp4 for each (default: decision)",
+    )
+    add(
+        "--chances",
+        metavar="BOT",
+        help="show every seat's chance to win, from games that this compiled bot plays on",
+    )
     add("--seat", type=int, metavar="N", help="show what this seat knew (default: what everybody saw)")
     return parser
 
@@ -66,7 +75,10 @@ def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, G
     for saved, result in read_games(path):
         if number not in (None, result.get("game")):
             continue
-        game, seats = saved.replay(), ", ".join(f"{seat}: {label}" for seat, label in enumerate(saved.players))
+        game, seats = (
+            saved.replay(),
+            ", ".join(f"{seat}: {label}" for seat, label in enumerate(saved.players)),
+        )
         if result:
             check_result(saved, game, result)
             end = f"{result['ending']}, winner {result.get('winner')}, {game.round} rounds"

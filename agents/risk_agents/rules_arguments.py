@@ -7,10 +7,31 @@ from typing import Any
 from risk_env.board.rules import CHOICES, PROFILES, Rules, preset_players, presets, read_option
 
 PRESET = MAP = "classic"
-NAMES = ("preset", "players", "map", "expert", "profile", "setup", "attack", "defender_dice", "max_rounds", "option")
-OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")  # options of RULES 13 with an argument of their own
+NAMES = (
+    "preset",
+    "players",
+    "map",
+    "expert",
+    "profile",
+    "setup",
+    "attack",
+    "defender_dice",
+    "max_rounds",
+    "option",
+)
+OPTIONS = (
+    "setup",
+    "attack",
+    "defender_dice",
+    "max_rounds",
+)  # options of RULES 13 with an argument of their own
 _FOLLOWS = "(default: as in preset and profile)"
-_OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}  # never in --option
+_OWN = {
+    "num_players": "players",
+    "expert": "expert",
+    "preset": "preset",
+    "profile": "profile",
+}  # never in --option
 
 
 def add_rules_arguments(
@@ -18,17 +39,30 @@ def add_rules_arguments(
 ) -> None:
     """Add the arguments, each None where it is not given.
 
-    `profile` is the default profile. `players` states the default number of players, and `otherwise` where the rules
-    come from if neither a preset nor a number of players is given.
+    `profile` is the default profile. `players` states the default number of players, and `otherwise` where
+    the rules come from if neither a preset nor a number of players is given.
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""
-    add("--preset", metavar="NAME", help=f"preset of the rules: {', '.join(presets())} (default: {before}{PRESET})")
+    add(
+        "--preset",
+        metavar="NAME",
+        help=f"preset of the rules: {', '.join(presets())} (default: {before}{PRESET})",
+    )
     add("--players", type=int, metavar="N", help=f"number of players (default: {before}{players})")
     add("--map", metavar="NAME", help=f"name or file of the map (default: {before}{MAP})")
-    add("--expert", action="store_true", default=None, help="play the variations for experts (RULES 10.1-10.5)")
+    add(
+        "--expert",
+        action="store_true",
+        default=None,
+        help="play the variations for experts (RULES 10.1-10.5)",
+    )
     profiles = " or ".join(PROFILES)
-    add("--profile", metavar="NAME", help=f"profile of the rules: {profiles}, RULES 12.1 (default: {before}{profile})")
+    add(
+        "--profile",
+        metavar="NAME",
+        help=f"profile of the rules: {profiles}, RULES 12.1 (default: {before}{profile})",
+    )
     for option, meaning in (
         ("setup", "where players start, RULES 4.3"),
         ("attack", "dice of the attacker, RULES 3.2.4"),
@@ -36,8 +70,18 @@ def add_rules_arguments(
     ):
         choices = ", ".join(CHOICES[option])
         add(f"--{option.replace('_', '-')}", metavar="NAME", help=f"{meaning}: {choices} {_FOLLOWS}")
-    add("--max-rounds", type=int, metavar="N", help=f"number of rounds after which a game is truncated {_FOLLOWS}")
-    add("--option", action="append", metavar="NAME=VALUE", help="any option of the rules (RULES 13); may be repeated")
+    add(
+        "--max-rounds",
+        type=int,
+        metavar="N",
+        help=f"number of rounds after which a game is truncated {_FOLLOWS}",
+    )
+    add(
+        "--option",
+        action="append",
+        metavar="NAME=VALUE",
+        help="any option of the rules (RULES 13); may be repeated",
+    )
 
 
 def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +95,8 @@ def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
 def rules_of(wanted: Mapping[str, Any], profile: str, named: int | None = None) -> Rules:
     """The rules of these arguments; `profile` is the default profile.
 
-    The default number of players is `named`, the number of agents on the command line, where the preset allows it.
+    The default number of players is `named`, the number of agents on the command line, where the preset
+    allows it.
     """
     preset, players = wanted["preset"] or PRESET, wanted["players"]
     if players is None and named is not None and preset in presets() and named in preset_players(preset):

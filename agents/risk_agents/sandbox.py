@@ -41,7 +41,11 @@ NOBODY = 65534  # user that runs the agents if root runs the tournament
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _SYSTEM = (  # system files that programs need
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
-    *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("bin", "sbin", "lib32", "lib64", "libx32")),
+    *(
+        f"{usr}/{name}"
+        for usr in ("/usr", "/usr/local")
+        for name in ("bin", "sbin", "lib32", "lib64", "libx32")
+    ),
     *(f"{usr}/{name}" for usr in ("/usr", "/usr/local") for name in ("lib", "libexec", "share")),
     *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime"),
 )
@@ -119,7 +123,9 @@ def _problem(closed: Sandbox) -> str:
     read_end, write_end = os.pipe()
     try:
         tried = [*lifeline, str(read_end), json.dumps(closed.limits), *closed.command(_ANY, ())]
-        done = subprocess.run(tried, pass_fds=(read_end,), stdin=subprocess.DEVNULL, capture_output=True, timeout=10)
+        done = subprocess.run(
+            tried, pass_fds=(read_end,), stdin=subprocess.DEVNULL, capture_output=True, timeout=10
+        )
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"bwrap does not work here: {error}"
     finally:
@@ -132,7 +138,12 @@ def _problem(closed: Sandbox) -> str:
 def _limits() -> dict[str, Any]:
     """Return the limits of processes in a sandbox on this machine, for the supervisor."""
     memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
-    limits: dict[str, Any] = {memory: MEMORY, "RLIMIT_FSIZE": FILE_SIZE, "RLIMIT_NOFILE": OPEN_FILES, "RLIMIT_CORE": 0}
+    limits: dict[str, Any] = {
+        memory: MEMORY,
+        "RLIMIT_FSIZE": FILE_SIZE,
+        "RLIMIT_NOFILE": OPEN_FILES,
+        "RLIMIT_CORE": 0,
+    }
     if sys.platform == "linux":  # Linux does not count the processes of root
         limits["RLIMIT_NPROC"] = _tasks_of(NOBODY if _is_root() else os.getuid()) + MORE_PROCESSES
         if group := supervisor.memory_group(MEMORY):
@@ -177,7 +188,10 @@ def _walls(shown: Sequence[str]) -> list[str]:
     walls += ["--dev", "/dev", "--perms", "1777", "--size", str(SHARED), "--tmpfs", "/dev/shm"]
     walls += ["--perms", "1777", "--size", str(TEMPORARY), "--tmpfs", _HOME]
     java = glob("/etc/java*")  # Debian's Java links to its settings in /etc
-    bound, cwd = _outermost([*_SYSTEM, *java, *installation(sys.base_prefix), confine.__file__, *shown]), os.getcwd()
+    bound, cwd = (
+        _outermost([*_SYSTEM, *java, *installation(sys.base_prefix), confine.__file__, *shown]),
+        os.getcwd(),
+    )
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
     walls += [word for parent in parents for word in ("--dir", parent)]  # otherwise only root can enter
     for path in bound:
@@ -210,7 +224,9 @@ def shown_with(path: str | Path) -> str:
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent
     real = folder.resolve()
-    others = [Path(place).resolve() for place in (os.getcwd(), os.path.expanduser("~"), tempfile.gettempdir())]
+    others = [
+        Path(place).resolve() for place in (os.getcwd(), os.path.expanduser("~"), tempfile.gettempdir())
+    ]
     if not any(place.is_relative_to(real) for place in others):
         return str(folder)
     return "" if file.is_dir() else str(file)

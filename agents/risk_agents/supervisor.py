@@ -97,7 +97,9 @@ def memory_group(memory: int) -> str:
                     left.rmdir()
         try:
             group = _make_group(folder, memory)
-            with subprocess.Popen([sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE) as process:
+            with subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", "input()"], stdin=subprocess.PIPE
+            ) as process:
                 _enter(group, process.pid)
                 process.communicate(b"\n")
         except OSError:
@@ -109,7 +111,9 @@ def memory_group(memory: int) -> str:
     return ""
 
 
-def _group_folders(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[Path]:
+def _group_folders(
+    groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
+) -> Iterator[Path]:
     """Return the candidate folders for control groups with a memory limit, of version 2 or version 1."""
     with suppress(OSError):
         for line in groups.read_text().splitlines():

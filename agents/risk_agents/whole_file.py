@@ -36,7 +36,9 @@ def new_file(path: Path, may_rename: bool = True) -> Path:
 
     If the name is taken, add -2, -3, … before the suffix; without `may_rename`, raise FileExistsError.
     """
-    return _new(path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename)
+    return _new(
+        path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename
+    )
 
 
 def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:

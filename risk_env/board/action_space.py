@@ -31,7 +31,9 @@ ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 
 # The words of actions (docs/decisions.md and `decode`), with their blocks.
 BLOCK_OF = {
-    **dict.fromkeys(("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"),
+    **dict.fromkeys(
+        ("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"
+    ),
     **dict.fromkeys(("airfield", "from", "to"), "territory"),
     "attack": "border",
     **dict.fromkeys(("dice", "defend", BLITZ), "dice"),
@@ -84,7 +86,9 @@ class ActionSpace:
             self.blocks[block] = range(self.n, self.n + size)
             self.n += size
         self._meanings = [
-            self._meaning(block, index) for block, numbers in self.blocks.items() for index in range(len(numbers))
+            self._meaning(block, index)
+            for block, numbers in self.blocks.items()
+            for index in range(len(numbers))
         ]
 
     @property
@@ -149,7 +153,11 @@ class ActionSpace:
 
     def _territory(self, place: Any) -> int:
         """Return the number of a territory that is given by name or number."""
-        return self.board.territory(place) if isinstance(place, str) else _number(place, self.board.num_territories)
+        return (
+            self.board.territory(place)
+            if isinstance(place, str)
+            else _number(place, self.board.num_territories)
+        )
 
     def _border(self, source: Any, target: Any) -> int:
         border = (self._territory(source), self._territory(target))

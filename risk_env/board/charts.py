@@ -38,13 +38,17 @@ def read_charts(file: Table, names: list[str]) -> tuple[Chart, ...]:
 def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
     seats = table.tables(str(num_players), num_players)
     if len(seats) < num_players:
-        raise table.error(f"{len(seats)} of [[chart.{num_players}]]; a chart needs one for each seat", str(num_players))
+        raise table.error(
+            f"{len(seats)} of [[chart.{num_players}]]; a chart needs one for each seat", str(num_players)
+        )
     owner, troops = [-1] * len(names), [0] * len(names)
     for seat, start in enumerate(seats):
         start.only("capital", "troops")
         _write_seat(start.table("troops"), seat, names, owner, troops)
     if -1 in owner:
-        raise table.error(f"nobody has {names[owner.index(-1)]!r}; a chart lists every territory", str(num_players))
+        raise table.error(
+            f"nobody has {names[owner.index(-1)]!r}; a chart lists every territory", str(num_players)
+        )
     capitals = tuple(_capital(start, seat, names, owner) for seat, start in enumerate(seats))
     return Chart(tuple(owner), tuple(troops), capitals)
 
@@ -60,5 +64,7 @@ def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], tro
 def _capital(table: Table, seat: int, names: list[str], owner: list[int]) -> int:
     capital = table.number_of("territory", table.text("capital"), names, "capital")
     if owner[capital] != seat:
-        raise table.error(f"{names[capital]!r} belongs to seat {owner[capital]}, not to seat {seat}", "capital")
+        raise table.error(
+            f"{names[capital]!r} belongs to seat {owner[capital]}, not to seat {seat}", "capital"
+        )
     return capital

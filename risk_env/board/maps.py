@@ -133,7 +133,9 @@ class Board:
         Raises MapError if there is no such territory.
         """
         if not 0 <= territory < self.num_territories:
-            raise MapError(f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}")
+            raise MapError(
+                f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}"
+            )
         return self._neighbours[territory]
 
     def territory(self, name: str) -> int:
@@ -143,7 +145,9 @@ class Board:
         """
         number = self._by_key.get(key_of(name))
         if number is None:
-            raise MapError(f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}")
+            raise MapError(
+                f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}"
+            )
         return number
 
     def _repr_svg_(self) -> str:
@@ -188,11 +192,15 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         return _read_shipped(name_or_path)
     names = ", ".join(map_names())
     if not isinstance(name_or_path, str | PathLike):
-        raise MapError(f"name_or_path: {shortened(name_or_path)} is neither a name nor a path; shipped maps: {names}")
+        raise MapError(
+            f"name_or_path: {shortened(name_or_path)} is neither a name nor a path; shipped maps: {names}"
+        )
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
         similar = near(name_or_path, map_names(), "")
-        raise MapError(f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file")
+        raise MapError(
+            f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
+        )
     return read_map(_file_text(path), str(path))
 
 
@@ -205,7 +213,9 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     if board is None and name not in map_names():
         names = ", ".join(map_names())
         similar = near(str(name), map_names(), "")
-        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other")
+        raise MapError(
+            f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
+        )
     board = _read_shipped(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map of digest {shortened(digest)}"
@@ -256,7 +266,9 @@ def read_map(text: str, source: str = "<text>") -> Board:
 
 
 def _board(file: Table) -> Board:
-    file.only("name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing")
+    file.only(
+        "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
+    )
     continents, territories = _continent_tables(file), _territory_tables(file)
     names, places = tuple(c.values["name"] for c in continents), [t.values["name"] for t in territories]
     return Board(
@@ -314,7 +326,9 @@ def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(alias for _, alias in aliases) for aliases in given)
 
 
-def _continent_of(territories: list[Table], continents: list[Table], names: tuple[str, ...]) -> tuple[int, ...]:
+def _continent_of(
+    territories: list[Table], continents: list[Table], names: tuple[str, ...]
+) -> tuple[int, ...]:
     """Return the continent of each territory. Every continent must have a territory."""
     numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
     for c, table in enumerate(continents):
@@ -396,7 +410,9 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
     tables = file.tables("mission", types.MAX_MISSIONS)
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
-        raise file.error(f"{len(missions)} missions, one a colour to destroy; at most {types.MAX_MISSIONS} are allowed")
+        raise file.error(
+            f"{len(missions)} missions, one a colour to destroy; at most {types.MAX_MISSIONS} are allowed"
+        )
     return missions
 
 
@@ -406,10 +422,14 @@ def _mission(table: Table, continents: tuple[str, ...], territories: int) -> lis
         table.only("kind", "extended", "colours", "fallback_territories")
         fallback = table.whole("fallback_territories", 1, territories)
         seats = range(table.whole("colours", 1, MAX_COLOURS))
-        return [Mission(kind, target=seat, fallback_territories=fallback, extended=extended) for seat in seats]
+        return [
+            Mission(kind, target=seat, fallback_territories=fallback, extended=extended) for seat in seats
+        ]
     if kind == "continents":
         table.only("kind", "extended", "continents", "any_third")
-        return [Mission(kind, _mission_continents(table, continents), table.flag("any_third"), extended=extended)]
+        return [
+            Mission(kind, _mission_continents(table, continents), table.flag("any_third"), extended=extended)
+        ]
     table.only("kind", "extended", "territories", "min_troops")
     count, troops = table.whole("territories", 1, territories), table.whole("min_troops", 1, 1000, 1)
     return [Mission(kind, territories=count, min_troops=troops, extended=extended)]
@@ -417,7 +437,9 @@ def _mission(table: Table, continents: tuple[str, ...], territories: int) -> lis
 
 def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int, ...]:
     names = table.texts("continents")
-    numbers = tuple(table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1))
+    numbers = tuple(
+        table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
+    )
     if not numbers or len(set(numbers)) < len(numbers):
         raise table.error(f"{shortened(list(names))}: one continent or more, each once", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):

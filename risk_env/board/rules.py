@@ -1,8 +1,8 @@
 """Rules: every option of RULES 13 under its own name, the presets of RULES 12 and the profiles of RULES 12.1.
 
-A preset is a set of options, a profile changes some of them for a use. Options passed with a preset take precedence
-over both. A value or a combination that is not allowed is a `ValueError` of one line. `check_rules` checks what
-depends on the map.
+A preset is a set of options, a profile changes some of them for a use. Options passed with a preset take
+precedence over both. A value or a combination that is not allowed is a `ValueError` of one line.
+`check_rules` checks what depends on the map.
 """
 
 import dataclasses
@@ -46,7 +46,9 @@ class Numbers(NamedTuple):
 
     def allow(self, value: Any) -> bool:
         """Whether a value is one of them."""
-        is_number = isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        is_number = (
+            isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
+        )
         return is_number or (value is None and self.or_none)
 
 
@@ -153,7 +155,9 @@ BOOK, FAST = "book", "fast"
 
 
 class Change(NamedTuple):
-    """A profile gives `option` the first of these `values` that the other options allow, where a preset has `usual`."""
+    """A profile gives `option` the first of these `values` that the other options allow, where a preset has
+    `usual`.
+    """
 
     option: str
     usual: Any
@@ -228,13 +232,20 @@ class Rules:
 
     @classmethod
     def preset(
-        cls, name: str, /, num_players: int | None = None, expert: bool = False, profile: str = BOOK, **options: Any
+        cls,
+        name: str,
+        /,
+        num_players: int | None = None,
+        expert: bool = False,
+        profile: str = BOOK,
+        **options: Any,
     ) -> "Rules":
-        """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its own.
+        """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its
+        own.
 
-        `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the symbol
-        deck only (RULES 10.7). `profile` is "book", the rules as the books have them, or "fast", short games without
-        questions about dice (RULES 12.1). With two players `classic` is the duel of RULES 6.4.
+        `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the
+        symbol deck only (RULES 10.7). `profile` is "book", the rules as the books have them, or "fast", short
+        games without questions about dice (RULES 12.1). With two players `classic` is the duel of RULES 6.4.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
@@ -278,8 +289,9 @@ def rules_from(
 ) -> Rules:
     """Return `rules`, or the rules of the preset of this name with these options of `Rules.preset`.
 
-    The options may name a profile; `profile` is the default. Options beside a `Rules` raise ValueError. `function` is
-    the public function that took the options: its other arguments are suggested for an unknown option too.
+    The options may name a profile; `profile` is the default. Options beside a `Rules` raise ValueError.
+    `function` is the public function that took the options: its other arguments are suggested for an unknown
+    option too.
     """
     if isinstance(rules, Rules):
         for name, value in options.items():
@@ -288,12 +300,18 @@ def rules_from(
             )
         return rules
     arguments = inspect.signature(function).parameters if function else {}
-    _known(options, beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))))
+    _known(
+        options,
+        beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))),
+    )
     return Rules.preset(rules, **{"profile": profile, **options})
 
 
 def read_option(text: str) -> tuple[str, Any]:
-    """Name and value of a text `name=value`: None, True, False, a whole number or a word; ValueError otherwise."""
+    """Name and value of a text `name=value`: None, True, False, a whole number or a word.
+
+    ValueError otherwise.
+    """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
         raise ValueError(f"option {shortened(text)} must be NAME=VALUE")
@@ -309,7 +327,9 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(f"preset={name!r} is unknown{near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}")
+        raise ValueError(
+            f"preset={name!r} is unknown{near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
+        )
     return PRESETS[name]
 
 
@@ -321,7 +341,9 @@ def _players_of(name: str, num_players: int | None) -> int:
     _check_value("num_players", num_players)
     if num_players not in allowed:
         players = _listed(allowed, " or ")
-        raise ValueError(f"preset={name!r} needs num_players={players}, not num_players={num_players} (RULES 12)")
+        raise ValueError(
+            f"preset={name!r} needs num_players={players}, not num_players={num_players} (RULES 12)"
+        )
     return num_players
 
 
@@ -377,11 +399,12 @@ def near(name: Any, names: Iterable[str]) -> str:
 
 
 def check_rules(rules: Rules, board: Any) -> None:
-    """ValueError unless the rules can be played on this map; it names the option, its value and what the map has.
+    """ValueError unless the rules can be played on this map; it names the option, its value and what the map
+    has.
 
-    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and start
-    chart that the game needs, and room for all starting troops: at least one on every territory (RULES 4.3, 13) and at
-    most `max_troops` (RULES 10.3).
+    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and
+    start chart that the game needs, and room for all starting troops: at least one on every territory (RULES
+    4.3, 13) and at most `max_troops` (RULES 10.3).
     """
     _check_deck(rules, board)
     _check_missions(rules, board)

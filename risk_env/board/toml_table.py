@@ -48,7 +48,9 @@ class Table:
         value = self.values.get(key, default)
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
-        if value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
+        if value is not default and (
+            not isinstance(value, kind) or (kind is int and isinstance(value, bool))
+        ):
             raise self.error(f"{shortened(value)} is not {words}", key)
         return value
 
@@ -80,7 +82,10 @@ class Table:
         With `number_first` the name may begin with a number: "8 cities".
         """
         plain = _without_marks(name)
-        if not _NAME.fullmatch(re.sub(r"^\d+ ", "", plain) if number_first else plain) or len(name) > MAX_NAME:
+        if (
+            not _NAME.fullmatch(re.sub(r"^\d+ ", "", plain) if number_first else plain)
+            or len(name) > MAX_NAME
+        ):
             first = "a letter or a number first" if number_first else "a letter first"
             allowed = f"up to {MAX_NAME} letters, their marks, digits, single blanks and '.&()/-, {first}"
             raise self.error(f"{shortened(name)} cannot be a name: {allowed}", at)
@@ -119,7 +124,9 @@ class Table:
         for i, value in enumerate(values, 1):
             if not isinstance(value, dict):
                 raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
-        return [Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)]
+        return [
+            Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)
+        ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
         """Return the index of a name in `names`, which must match exactly.

@@ -32,7 +32,9 @@ def type_of(argument: Any) -> Any:
         return numba.typeof(argument)
     flags = argument.flags
     layout: Literal["C", "F", "A"] = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
-    return numba.types.Array(_record_type(argument.dtype), argument.ndim, layout, readonly=not flags.writeable)
+    return numba.types.Array(
+        _record_type(argument.dtype), argument.ndim, layout, readonly=not flags.writeable
+    )
 
 
 @lru_cache(maxsize=128)

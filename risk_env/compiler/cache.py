@@ -87,7 +87,11 @@ def _folders_beside(folder: Path) -> list[Path]:
     """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():
         return [folder]
-    others = [other for other in folder.parent.iterdir() if (other / "__init__.py").is_file() and _has_kernels(other)]
+    others = [
+        other
+        for other in folder.parent.iterdir()
+        if (other / "__init__.py").is_file() and _has_kernels(other)
+    ]
     return [folder, *others]
 
 

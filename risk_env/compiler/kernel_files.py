@@ -84,7 +84,9 @@ class GuardedCache:
         try:
             self._cache.save_overload(*arguments)
         except OSError as error:
-            report_once(f"compiled code cannot be saved in {self._root}: every process compiles it again", error)
+            report_once(
+                f"compiled code cannot be saved in {self._root}: every process compiles it again", error
+            )
 
     @property
     def _root(self) -> Path:

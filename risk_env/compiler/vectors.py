@@ -23,7 +23,10 @@ def differing(size: int, bits: int) -> Any:
     @intrinsic
     def compare(_, numbers, others, first):
         def code(context, builder, signature, arguments):
-            places = [_place(context, builder, signature.args[k], arguments[k], arguments[2], element) for k in (0, 1)]
+            places = [
+                _place(context, builder, signature.args[k], arguments[k], arguments[2], element)
+                for k in (0, 1)
+            ]
             ours, theirs = (_load(builder, place, element, size, align=bits // 8) for place in places)
             return _as_word(builder, builder.icmp_unsigned("!=", ours, theirs))
 

@@ -20,7 +20,14 @@ from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.draft import draftable, troops_due
 from risk_env.core.goals import taken_this_turn
 from risk_env.core.movement import movable
-from risk_env.core.position import holds_continent, is_alive, num_territories, owner_of, total_troops, troops_on
+from risk_env.core.position import (
+    holds_continent,
+    is_alive,
+    num_territories,
+    owner_of,
+    total_troops,
+    troops_on,
+)
 from risk_env.core.types import (
     MAX_SEATS,
     NOBODY,
@@ -281,7 +288,12 @@ def observe_star_marks(game, rules, seat, observation):
             mark_all(observation, w << 6, taken_this_turn(game, int(game.turn), w), COLUMN.taken, 1)
     for other in range(rules.num_players):
         if game.capital[other] != NOWHERE:
-            mark(observation, int(game.capital[other]), COLUMN.headquarters_of, 1 + seen_from(rules, seat, other))
+            mark(
+                observation,
+                int(game.capital[other]),
+                COLUMN.headquarters_of,
+                1 + seen_from(rules, seat, other),
+            )
     for which in range(NUM_AIRFIELDS):
         place = int(game.airfield[which])
         if place != NOWHERE:

@@ -7,7 +7,18 @@ from risk_env.core.bits import ONE, ZERO, add, bit, clear, nth_bit, popcount, re
 from risk_env.core.chance import any_of, below, draw_card
 from risk_env.core.position import add_troops, any_free, hold, set_troops, with_room
 from risk_env.core.turn import begin_turn
-from risk_env.core.types import NOWHERE, Deck, Held, Mission, Missions, Phase, Placement, Reward, Setup, Victory
+from risk_env.core.types import (
+    NOWHERE,
+    Deck,
+    Held,
+    Mission,
+    Missions,
+    Phase,
+    Placement,
+    Reward,
+    Setup,
+    Victory,
+)
 
 NEUTRAL_IN_A_ROW = 2  # own troops placed at a time in a game with a neutral army (RULES 6.1)
 DRAWN_OBJECTIVES = 4  # objectives drawn of each rank (RULES 9.3)
@@ -51,7 +62,10 @@ def mission_pile(board, rules):
     """Return the missions to deal, as bits; missions that name an unused colour are left out (RULES 8.1)."""
     pile = ZERO
     for mission in range(board.num_missions):
-        unused = board.mission_kind[mission] == Mission.DESTROY and board.mission_target[mission] >= rules.num_players
+        unused = (
+            board.mission_kind[mission] == Mission.DESTROY
+            and board.mission_target[mission] >= rules.num_players
+        )
         if not unused and (rules.missions == Missions.EXTENDED or not board.mission_extended[mission]):
             pile |= bit(mission)
     return pile

@@ -8,7 +8,14 @@ from risk_env.core.cards import ELIMINATION_HAND, hand_size
 from risk_env.core.chance import draw_card
 from risk_env.core.combat import airfield_reward, end_battle, lose_reward
 from risk_env.core.draft import anywhere_to_draft, begin_draft
-from risk_env.core.goals import end_game, judge_capture, judge_missions, objectives_met, objectives_won, truncate
+from risk_env.core.goals import (
+    end_game,
+    judge_capture,
+    judge_missions,
+    objectives_met,
+    objectives_won,
+    truncate,
+)
 from risk_env.core.movement import begin_fortify, end_move, movable
 from risk_env.core.position import is_alive
 from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, Reward, Trade
@@ -85,7 +92,11 @@ def after_occupation(game, board, rules):
     if judge_missions(game, board, rules):
         return
     end_battle(game)
-    if game.eliminated and rules.deck == Deck.SYMBOL and hand_size(game, int64(game.turn)) >= ELIMINATION_HAND:
+    if (
+        game.eliminated
+        and rules.deck == Deck.SYMBOL
+        and hand_size(game, int64(game.turn)) >= ELIMINATION_HAND
+    ):
         game.trade = Trade.ELIMINATION
         game.phase = Phase.TRADE
     game.eliminated = False

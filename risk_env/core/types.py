@@ -263,13 +263,22 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
             ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
-            *((number, np.int64) for number in ("num_territories", "num_borders", "num_continents", "num_chunks")),
-            *((number, np.int64) for number in ("num_missions", "num_objectives", "num_wilds", "random_cities")),
+            *(
+                (number, np.int64)
+                for number in ("num_territories", "num_borders", "num_continents", "num_chunks")
+            ),
+            *(
+                (number, np.int64)
+                for number in ("num_missions", "num_objectives", "num_wilds", "random_cities")
+            ),
             ("continent_bonus", np.int32, (C,)),
             ("border_source", np.int16, (B,)),
             ("border_target", np.int16, (B,)),
             ("continent_of", np.int8, (T,)),
-            *((f"mission_{fact}", np.int16, (MAX_MISSIONS,)) for fact in ("territories", "min_troops", "fallback")),
+            *(
+                (f"mission_{fact}", np.int16, (MAX_MISSIONS,))
+                for fact in ("territories", "min_troops", "fallback")
+            ),
             *((f"mission_{fact}", np.int8, (MAX_MISSIONS,)) for fact in ("kind", "target")),
             *((f"mission_{flag}", np.uint8, (MAX_MISSIONS,)) for flag in ("any_third", "extended")),
             ("goal_count", np.int16, (NUM_OBJECTIVES,)),

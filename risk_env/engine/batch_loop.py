@@ -121,16 +121,33 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
     (`work_stealing`). A helper repeats the call whenever it is called.
     """
     if share.thread == ALONE:
-        if is_full_step and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE:
+        if (
+            is_full_step
+            and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE
+        ):
             return False
-        step_some(0, len(lanes), records, results, ends, episodes, questions, is_full_step, lanes, actions, False)
+        step_some(
+            0, len(lanes), records, results, ends, episodes, questions, is_full_step, lanes, actions, False
+        )
         return True
     while is_caller(share) or is_called(share):
         legal = check_shared(records, lanes, actions, share)
         if legal:
             first, last = take(share, SECOND, PLAYED_AT_ONCE)
             while first < last:
-                step_some(first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, True)
+                step_some(
+                    first,
+                    last,
+                    records,
+                    results,
+                    ends,
+                    episodes,
+                    questions,
+                    is_full_step,
+                    lanes,
+                    actions,
+                    True,
+                )
                 first, last = take(share, SECOND, PLAYED_AT_ONCE)
         if is_caller(share):
             return legal
@@ -158,7 +175,9 @@ def check_shared(records, lanes, actions, share):
 
 
 @kernel
-def step_some(first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, is_shared):
+def step_some(
+    first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, is_shared
+):
     """Step the lane numbers from `first` to before `last`, as `step_lanes` does.
 
     `is_shared` is true if other threads step the other lanes.

@@ -42,7 +42,18 @@ from risk_env.core.observe import (
     seen_from,
 )
 from risk_env.core.position import owner_of, troops_on
-from risk_env.core.types import FREE, MAX_OWNERS, MAX_SEATS, NOBODY, Deck, Phase, SizeClass, Victory, game_dtype, packed
+from risk_env.core.types import (
+    FREE,
+    MAX_OWNERS,
+    MAX_SEATS,
+    NOBODY,
+    Deck,
+    Phase,
+    SizeClass,
+    Victory,
+    game_dtype,
+    packed,
+)
 from risk_env.engine.vectors import (
     differing_armies,
     differing_marks,
@@ -62,7 +73,19 @@ _BEFORE_PLACES = (ONE << np.uint64(8 * (COLUMN.city % _WORD))) - ONE
 
 
 CACHED = (
-    *("owned", "owner", "troops", "to_place", "source", "target", "hand", "wilds", "deck", "deck_wilds", "discard"),
+    *(
+        "owned",
+        "owner",
+        "troops",
+        "to_place",
+        "source",
+        "target",
+        "hand",
+        "wilds",
+        "deck",
+        "deck_wilds",
+        "discard",
+    ),
     *("picked", "picked_wilds", "shown", "sets_traded", "round_number", "phase", "turn", "death"),
     "seat",  # observing seat; NOBODY if no observation is written yet
 )

@@ -99,7 +99,10 @@ def first_unfit(rules, seats, stops, lanes):
     """Return the first lane with an unknown player number or a stop at an unknown seat, or NO_LANE."""
     for k in range(len(lanes)):
         lane = lanes[k]
-        if not (NOBODY <= stops.death[lane] < rules.num_players and ANY_SEAT <= stops.turn[lane] < rules.num_players):
+        if not (
+            NOBODY <= stops.death[lane] < rules.num_players
+            and ANY_SEAT <= stops.turn[lane] < rules.num_players
+        ):
             return lane
         for seat in range(MAX_SEATS):
             if not CALLER <= seats.numbers[lane, seat] < len(seats.addresses):

@@ -40,12 +40,12 @@ def make_lanes(
 ) -> SingleSeatVector:
     """Return the lanes of an environment with these arguments.
 
-    `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast" unless
-    `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any kind
-    (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the learner,
-    "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the learner all
-    seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal one, for learners
-    without masks, and sets `info["replaced"]`.
+    `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
+    unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
+    kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the
+    learner, "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the
+    learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
+    one, for learners without masks, and sets `info["replaced"]`.
     """
     return SingleSeatVector(
         rules_from(preset, options, FAST, make_lanes),
@@ -63,9 +63,9 @@ def make_lanes(
 class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
-    `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default profile
-    is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the players
-    (docs/gymnasium.md).
+    `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
+    profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
+    players (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
@@ -112,7 +112,9 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         """Return the legal actions, bool (n,). This is the method that sb3-contrib calls."""
         return self._mask.astype(np.bool_)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin a game and play to the learner's first decision; returns observation and info."""
         _check_options(options, "position")
         position = (options or {}).get("position")
@@ -225,14 +227,18 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         """Return the legal actions of every lane, bool (N, n). A game that is over has none."""
         return self._masks().astype(np.bool_)
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Any, dict[str, Any]]:
         """Begin the next game in every lane, or the first game of `seed`.
 
         Returns observations (N, ...) and info.
         """
         chosen = _lanes_of(options, self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
-            raise ValueError("reset: a seed is for all lanes; give none if options['reset_mask'] leaves some out")
+            raise ValueError(
+                "reset: a seed is for all lanes; give none if options['reset_mask'] leaves some out"
+            )
         super().reset(seed=seed)
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
         self._is_seeded = True

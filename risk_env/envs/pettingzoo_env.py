@@ -51,10 +51,10 @@ def env(
 class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk. `player_0` has seat 0, and so on.
 
-    `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options` are those
-    of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is a `Board` or an
-    argument of `load_map`. `reward` is `"win"` or `"placement"`, `observation`
-    `"flat"` or `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
+    `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
+    are those of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is
+    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`, `observation` `"flat"` or
+    `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
     (G,)}, "action_mask": int8 (n,)}.
     """
 
@@ -84,7 +84,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.rules = rules_from(preset, {**players, **options}, FAST, raw_env)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._reward, self._kind = reward, observation
-        self._size, self._num_actions = observation_size(self.board), tables(self.rules, self.board).num_actions
+        self._size, self._num_actions = (
+            observation_size(self.board),
+            tables(self.rules, self.board).num_actions,
+        )
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
         self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
@@ -162,7 +165,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {"action_mask": self._nothing} for agent in self.agents}
+        self.infos: dict[str, dict[str, Any]] = {
+            agent: {"action_mask": self._nothing} for agent in self.agents
+        }
         self._skip_agent_selection = None
         self._ending = False
         self._asked = self.agent_selection = self.possible_agents[game.seat]
@@ -184,7 +189,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             if not self.agents:
                 raise RuntimeError("no agent is left to step: call reset() first")
             self._was_dead_step(action)
-            self._ending = not self.agents or any(self.terminations.values()) or any(self.truncations.values())
+            self._ending = (
+                not self.agents or any(self.terminations.values()) or any(self.truncations.values())
+            )
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
             seat = self._game.step_in(self._buffer, self._kernel, action, view, mask)  # type: ignore[union-attr]

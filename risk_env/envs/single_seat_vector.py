@@ -48,10 +48,10 @@ class SingleSeatVector:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
     `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
-    at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a list of P -
-    1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every seat gets a
-    player drawn from a list of any length. `illegal_action="random"` plays a random legal action instead of an
-    illegal one, for learners without masks.
+    at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
+    list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
+    seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
+    instead of an illegal one, for learners without masks.
     """
 
     def __init__(
@@ -194,7 +194,8 @@ class SingleSeatVector:
     def state_dict(self) -> dict[str, Any]:
         """All games, players' chance and memories, for `load_state_dict`; not who the players are.
 
-        Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep these.
+        Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
+        these.
         """
         for player in self.arena.in_python:
             if player.keeps_memory:
@@ -218,7 +219,9 @@ class SingleSeatVector:
             restore(name, attrgetter(name)(self), values)
         self.arena.check_numbers()
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
-            raise ValueError(f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}")
+            raise ValueError(
+                f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}"
+            )
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
             self.batch.ask(self._all)
@@ -339,7 +342,17 @@ class SingleSeatVector:
 _STATE = (
     *("batch.records", "batch.episodes", "batch.seeds"),
     *("arena.numbers", "arena.randoms", "arena.memory"),
-    *("seat", "_has_decided", "reward", "terminated", "truncated", "ended", "replaced", "final", "_final_codes"),
+    *(
+        "seat",
+        "_has_decided",
+        "reward",
+        "terminated",
+        "truncated",
+        "ended",
+        "replaced",
+        "final",
+        "_final_codes",
+    ),
 )
 
 
@@ -369,7 +382,9 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         )
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
-    found = {id(opponent): find_player(opponent) for opponent in opponents}  # an object named twice is one player
+    found = {
+        id(opponent): find_player(opponent) for opponent in opponents
+    }  # an object named twice is one player
     return [found[id(opponent)] for opponent in opponents]
 
 
@@ -377,4 +392,6 @@ def check_seat(seat: Any, num_players: int) -> None:
     """Raise ValueError unless a learner's seat is None (all in turn) or one of the game's seats."""
     is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
     if seat is not None and not is_seat:
-        raise ValueError(f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}")
+        raise ValueError(
+            f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}"
+        )

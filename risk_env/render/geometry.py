@@ -38,7 +38,9 @@ def geometry_of(board: Board) -> Geometry:
 
 
 @lru_cache(maxsize=16)
-def _geometry(drawing: Drawing, borders: tuple[tuple[int, int], ...], continent_of: tuple[int, ...]) -> Geometry:
+def _geometry(
+    drawing: Drawing, borders: tuple[tuple[int, int], ...], continent_of: tuple[int, ...]
+) -> Geometry:
     beyond = _beyond(drawing)
     touching = frozenset((t, u) for (t, _), u in beyond.items() if u != SEA)
     inner: list[Path] = []

@@ -21,7 +21,17 @@ from risk_env.render.scene import Scene, check_scene
 SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")
 NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
 WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
-CONTINENTS = ("#c9a227", "#b5533c", "#3f6fa3", "#8a6d3b", "#4f8a5b", "#7d5ba6", "#3aa0a0", "#7a9a3a", "#a34f74")
+CONTINENTS = (
+    "#c9a227",
+    "#b5533c",
+    "#3f6fa3",
+    "#8a6d3b",
+    "#4f8a5b",
+    "#7d5ba6",
+    "#3aa0a0",
+    "#7a9a3a",
+    "#a34f74",
+)
 
 UNIT = 1200  # width of a map whose panels have the sizes given here
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
@@ -114,7 +124,9 @@ def compose(board: Board, scene: Scene) -> Picture:
         *_signs(scene, unit),
         *_goals(board, scene, unit),
     ]
-    height = top + drawing.height + (ROW + LEGEND + LEGEND * bool(scene.signs) + GOAL * goal_rows(scene)) * unit
+    height = (
+        top + drawing.height + (ROW + LEGEND + LEGEND * bool(scene.signs) + GOAL * goal_rows(scene)) * unit
+    )
     shapes = [
         Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
         Box(drawing.width / 2, top + drawing.height / 2, drawing.width, drawing.height, 0, WATER),
@@ -135,7 +147,10 @@ def compose_map(board: Board) -> Picture:
         Box(drawing.width / 2, height / 2, drawing.width, height, 0, PANEL),
         Box(drawing.width / 2, drawing.height / 2, drawing.width, drawing.height, 0, WATER),
         *_map(board, scene, drawing),
-        *(placed(shape, 0, drawing.height - ROW * unit) for shape in _legend(board, scene, unit, drawing.width)),
+        *(
+            placed(shape, 0, drawing.height - ROW * unit)
+            for shape in _legend(board, scene, unit, drawing.width)
+        ),
     ]
     return Picture(drawing.width, height, tuple(shapes))
 
@@ -374,7 +389,14 @@ def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iter
     yield Box(x + 28 * unit, y, 28 * unit, 28 * unit, 6 * unit, colour)
     yield Text(x + 28 * unit, y, "N" if seat == scene.num_players else str(seat), 17 * unit, INK)
     ink = PAPER if lives else "#97a3ad"
-    yield Text(x + 50 * unit, y - 9 * unit, shortened(scene.name(seat), cell / unit - 60, 8.5), 15 * unit, ink, "start")
+    yield Text(
+        x + 50 * unit,
+        y - 9 * unit,
+        shortened(scene.name(seat), cell / unit - 60, 8.5),
+        15 * unit,
+        ink,
+        "start",
+    )
     words = _holdings(scene, seat, lives)
     size = min(11.0, (cell / unit - 58) / (0.53 * len(words)))
     yield Text(x + 50 * unit, y + 10 * unit, words, size * unit, ink, "start")

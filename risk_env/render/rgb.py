@@ -73,8 +73,15 @@ def _draw_lines(pygame: Any, surface: Any, lines: Lines, scale: float) -> None:
 
 def _fill_box(pygame: Any, surface: Any, box: Box, colour: str, more: float, scale: float) -> None:
     left, top = (box.x - box.width / 2 - more) * scale, (box.y - box.height / 2 - more) * scale
-    rect = (round(left), round(top), round((box.width + 2 * more) * scale), round((box.height + 2 * more) * scale))
-    pygame.draw.rect(surface, colour, rect, border_radius=round((box.radius + more) * scale) if box.radius else 0)
+    rect = (
+        round(left),
+        round(top),
+        round((box.width + 2 * more) * scale),
+        round((box.height + 2 * more) * scale),
+    )
+    pygame.draw.rect(
+        surface, colour, rect, border_radius=round((box.radius + more) * scale) if box.radius else 0
+    )
 
 
 @lru_cache(maxsize=64)

@@ -63,7 +63,9 @@ class Scene(PublicState):
 
     def _objectives(self, board: Board, holder: int) -> list[str]:
         """Return the Objectives of a holder. Face-up Objectives are named with their Rewards."""
-        numbers = [number for number, state in enumerate(self.objectives[: len(board.objectives)]) if state == holder]
+        numbers = [
+            number for number, state in enumerate(self.objectives[: len(board.objectives)]) if state == holder
+        ]
         rewards = [reward_name(self.objective_rewards[n]) if holder == Held.FACE_UP else "" for n in numbers]
         named = zip([board.objectives[number].name for number in numbers], rewards, strict=True)
         return [f"{name} [{reward}]" if reward else name for name, reward in named]
@@ -90,7 +92,10 @@ def scene_of(game: Any, names: Sequence[str] = ()) -> Scene:
 
 
 def public_scene(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
-    """Return the scene of a public state of a game with these rules. If the game is over, it is nobody's turn."""
+    """Return the scene of a public state of a game with these rules.
+
+    If the game is over, it is nobody's turn.
+    """
     facts: dict[str, Any] = vars(state) | {"turn": -1} if state.phase == Phase.OVER else vars(state)
     return Scene(**facts, names=tuple(names), signs=_signs(rules))
 
@@ -111,7 +116,9 @@ def check_scene(board: Board, scene: Scene) -> None:
     for field in ("owner", "troops"):
         given = len(getattr(scene, field))
         if given != board.num_territories:
-            raise ValueError(f"{field}: {given} values; the map {board.name!r} has {board.num_territories} territories")
+            raise ValueError(
+                f"{field}: {given} values; the map {board.name!r} has {board.num_territories} territories"
+            )
     for t in np.flatnonzero((scene.owner < -1) | (scene.owner > scene.num_players)):
         allowed = f"-1 (free) ... {scene.num_players} (neutral)"
         raise ValueError(f"owner of {board.territories[t]}: {scene.owner[t]}; allowed are {allowed}")

@@ -35,7 +35,9 @@ def draw_shape(shape: Shape) -> str:
             start = f"<path d='{path}' fill='{fill}'"
             return f"{start}><title>{escape(title)}</title></path>" if title else f"{start}/>"
         case Lines(paths, colour, width):
-            pen = f"stroke='{colour}' stroke-width='{_n(width)}' stroke-linecap='round' stroke-linejoin='round'"
+            pen = (
+                f"stroke='{colour}' stroke-width='{_n(width)}' stroke-linecap='round' stroke-linejoin='round'"
+            )
             return f"<path d='{''.join(map(path_data, paths))}' fill='none' {pen}/>"
         case Box(x, y, width, height):
             corner = f"x='{_n(x - width / 2)}' y='{_n(y - height / 2)}'"

@@ -13,7 +13,8 @@ _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 def most_troops(position: Any, max_troops: int | None) -> int:
     """Return how many troops can be placed or moved where an amount is asked for (docs/decisions.md).
 
-    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the like.
+    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the
+    like.
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
@@ -21,7 +22,8 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
-    """Return the legal amount to choose first to place or move `wanted` of `most` troops, and how many remain then.
+    """Return the legal amount to choose first to place or move `wanted` of `most` troops, and how many remain
+    then.
 
     `wanted` is at least 1; `most` or more means all.
     """

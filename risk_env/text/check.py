@@ -143,7 +143,9 @@ def facts(record: Any) -> SimpleNamespace:
     These are numbers, lists and sets of numbers. Flags are given as their bytes.
     """
     raw, fields = record.tobytes(), record.dtype.fields.items()
-    values = {name: raw[start] if kind == np.bool_ else _plain(record[name]) for name, (kind, start, *_) in fields}
+    values = {
+        name: raw[start] if kind == np.bool_ else _plain(record[name]) for name, (kind, start, *_) in fields
+    }
     return SimpleNamespace(**values)
 
 
@@ -219,7 +221,11 @@ def due_trade(p: Position) -> Trade:
     if p.game.captured:
         return Trade.ELIMINATION
     cards = len(p.game.hand[p.game.turn]) + p.game.wilds[p.game.turn]
-    return Trade.OWED if p.phase == Phase.TRADE and cards >= FORCED_HAND and not p.game.set_traded else Trade.FREE
+    return (
+        Trade.OWED
+        if p.phase == Phase.TRADE and cards >= FORCED_HAND and not p.game.set_traded
+        else Trade.FREE
+    )
 
 
 def most_moves(p: Position) -> int:
@@ -532,7 +538,10 @@ def _layout(p: Position) -> Reasons:
     fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
     cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities, None: 0}
     objectives = {"fixed": len(fixed_goals), "random": 2 * LAID_OUT_OBJECTIVES, None: 0}
-    pairs = {"city": (p.game.city, cities[p.rules.cities]), "objective": (goals, objectives[p.rules.objectives])}
+    pairs = {
+        "city": (p.game.city, cities[p.rules.cities]),
+        "objective": (goals, objectives[p.rules.objectives]),
+    }
     for field, (laid, due) in pairs.items():
         if len(laid) != due:
             yield f"{field}: {len(laid)} in play, there must be {due}"
@@ -603,13 +612,18 @@ def _answers(p: Position) -> list[tuple[Phase, int]]:
     if p.phase == Phase.DRAFT_AMOUNT:
         return [(Phase.DRAFT, game.target)]
     if p.phase in types.FORTIFY_PHASES:
-        return [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)][: p.phase - Phase.FORTIFY_FROM]
+        return [(Phase.FORTIFY_FROM, game.source), (Phase.FORTIFY_TO, game.target)][
+            : p.phase - Phase.FORTIFY_FROM
+        ]
     if p.phase not in BATTLE_PHASES:
         return []
     border = int(numbers.border_0) + p.board.borders.index(way) if way in p.board.borders else -1
     is_blitz = game.blitz and game.troops[game.source] > types.BLITZ - 1
     first, (attack, defence) = int(numbers.dice_0) - 1, game.chosen_dice
-    dice = [(Phase.ATTACK_DICE, first + (types.BLITZ + 1 if is_blitz else attack)), (Phase.DEFEND, first + defence)]
+    dice = [
+        (Phase.ATTACK_DICE, first + (types.BLITZ + 1 if is_blitz else attack)),
+        (Phase.DEFEND, first + defence),
+    ]
     return [(Phase.ATTACK, border), *dice][: p.phase - Phase.ATTACK]
 
 
@@ -635,7 +649,10 @@ def _ask_again(p: Position) -> Reasons:
             return
         entry.apply_action(scratch, 0, board, rules, action)
     chosen = scratch[0].chosen_dice.tolist()
-    if scratch["phase"][0] != (Phase.ROLL if p.phase in DICE_PHASES else p.phase) or chosen != p.game.chosen_dice:
+    if (
+        scratch["phase"][0] != (Phase.ROLL if p.phase in DICE_PHASES else p.phase)
+        or chosen != p.game.chosen_dice
+    ):
         yield _no_way(p, answers[-1][0])
     p.games["seat"], p.games["reach"] = scratch["seat"], scratch["reach"]
 
@@ -656,7 +673,9 @@ def _nothing_legal(p: Position) -> Reasons:
 
 def _no_way(p: Position, asks: Phase) -> str:
     """Return the message that the decision cannot follow from the choices in the record."""
-    way = " > ".join(p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE)
+    way = " > ".join(
+        p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE
+    )
     picked = f"picked {_names(p.game.picked, p.board)} and {p.game.picked_wilds} wild cards"
     held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
     return f"phase {p.phase.name}: {held} is not legal in {asks.name}"

@@ -24,7 +24,9 @@ def for_terminal(words: Any, keep: str = "") -> str:
     text = str(words)
     if text.isprintable():
         return text
-    return "".join(letter if letter.isprintable() or letter in keep else ascii(letter)[1:-1] for letter in text)
+    return "".join(
+        letter if letter.isprintable() or letter in keep else ascii(letter)[1:-1] for letter in text
+    )
 
 
 def padded(text: str, width: int) -> str:

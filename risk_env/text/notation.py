@@ -147,7 +147,9 @@ def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
     return [answer_text(action, question, tables, board) for action in members(record["legal"])]
 
 
-def illegal_action(record: Any, tables: Tables, board: Board, action: Any, problem: str = "") -> IllegalAction:
+def illegal_action(
+    record: Any, tables: Tables, board: Board, action: Any, problem: str = ""
+) -> IllegalAction:
     """Return the error for an action (number, text or anything) that is not legal.
 
     `problem` gives the reason if it is known.

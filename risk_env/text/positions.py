@@ -138,7 +138,9 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
         key, colon, value = (" ".join(part.split()) for part in words.partition(":"))
         line = Line(f"line {number}" if section else f"line {number}, {key.casefold()}", section, key, value)
         if not colon:
-            raise PositionError(f"line {number}: {shortened(words)} is not of the form 'key: value' nor '[section]'")
+            raise PositionError(
+                f"line {number}: {shortened(words)} is not of the form 'key: value' nor '[section]'"
+            )
         if section:
             territories.append(line)
         elif lines.setdefault(key.casefold(), line) is not line:
@@ -165,7 +167,9 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
         number, last = numbered.pop()
         found, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
         if found != wanted:
-            problem = f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
+            problem = (
+                f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
+            )
             raise PositionError(f"line {number}: {problem}")
     return numbered[1:]
 
@@ -219,7 +223,9 @@ def _territory_lines(p: Position) -> Iterator[str]:
             yield f"{p.board.territories[t]}: {army}, {p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
 
 
-_GARRISON = re.compile(r"(?:(?:player )?([0-9])|(neutral)) ?(?:, ?([0-9]{1,10})(?: troops?)?)?", re.IGNORECASE)
+_GARRISON = re.compile(
+    r"(?:(?:player )?([0-9])|(neutral)) ?(?:, ?([0-9]{1,10})(?: troops?)?)?", re.IGNORECASE
+)
 
 
 def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) -> None:
@@ -243,7 +249,9 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
         return FREE, 0
     match = _GARRISON.fullmatch(value)
     if match is None:
-        raise ValueError(f"{shortened(value)} must be like 'player 0, 3 troops', 'neutral, 2 troops' or 'free'")
+        raise ValueError(
+            f"{shortened(value)} must be like 'player 0, 3 troops', 'neutral, 2 troops' or 'free'"
+        )
     seat, neutral, troops = match[1], match[2], int(match[3] or 1)
     if neutral and not rules.neutral:
         raise ValueError("neutral: the rules have no neutral army")
@@ -291,7 +299,9 @@ class Entry(NamedTuple):
 
         `field_of` returns the value of a field.
         """
-        values = [field_of(field) if self.place is None else field_of(field)[self.place] for field in self.fields]
+        values = [
+            field_of(field) if self.place is None else field_of(field)[self.place] for field in self.fields
+        ]
         return values if len(values) > 1 else values[0]
 
     def put(self, games: Any, value: Any) -> None:
@@ -328,7 +338,9 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
 def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     """Return all entries of a game, in the order of `_LINES`."""
     names: dict[str, Sequence[str]] = {
-        **dict.fromkeys(("mission", "headquarters", "capital", "hand"), tuple(map(str, range(rules.num_players)))),
+        **dict.fromkeys(
+            ("mission", "headquarters", "capital", "hand"), tuple(map(str, range(rules.num_players)))
+        ),
         "objective": [goal.name for goal in board.objectives],
         "reward_owner": REWARDS,
         "airfield": [REWARDS[reward] for reward in checks.AIRFIELDS],
@@ -521,7 +533,9 @@ def _deaths(fallen: list[int]) -> list[int]:
 def _to_place(rules: Rules, _: Board) -> Form:
     """Return the form of the troops to place in set-up, army by army."""
     armies = rules.num_players + rules.neutral
-    numbers = _listed(_number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed")
+    numbers = _listed(
+        _number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed"
+    )
     beyond = [0] * (types.MAX_OWNERS - armies)
     return Form(lambda value: numbers.write(value[:armies]), lambda text: numbers.read(text) + beyond)
 
@@ -554,7 +568,9 @@ def _dice(_: Rules, __: Board) -> Form:
             raise ValueError(f"{shortened(text)} must be {form}")
         return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
 
-    return Form(lambda value: " | ".join(" ".join(str(face) for face in side if face) for side in value).strip(), read)
+    return Form(
+        lambda value: " | ".join(" ".join(str(face) for face in side if face) for side in value).strip(), read
+    )
 
 
 _FORMS: dict[str, Callable[[Rules, Board], Form]] = {

@@ -46,14 +46,18 @@ class Frames:
         self.start = self.start or state
         self.frames.append((changes(self.last or state, state), [_event_facts(event) for event in seen]))
         self.last = state
-        if self._evaluate and (len(self.frames) == 1 or any(event.kind in ("turn", "over") for event in seen)):
+        if self._evaluate and (
+            len(self.frames) == 1 or any(event.kind in ("turn", "over") for event in seen)
+        ):
             self.chances.append((len(self.frames) - 1, [round(float(c), 4) for c in self._evaluate(records)]))
 
     def _state(self, records: Any) -> Facts:
         """Return the part of a record that the viewer may see."""
         public = public_facts(records, self._tables, self._seat)
         state = {name: value for name, value in public.items() if name not in _LEFT_OUT}
-        state["income"] = [self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])]
+        state["income"] = [
+            self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])
+        ]
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:

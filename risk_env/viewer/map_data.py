@@ -25,7 +25,9 @@ def map_data(board: Board) -> dict[str, Any]:
         "stars": board.stars and list(board.stars),
         "areas": ["".join(path_data(ring) + "Z" for ring in rings) for rings in drawing.outlines],
         "centres": [list(centre) for centre in drawing.centres],
-        "labels": [[*place, name_lines(name)] for place, name in zip(drawing.labels, board.territories, strict=True)],
+        "labels": [
+            [*place, name_lines(name)] for place, name in zip(drawing.labels, board.territories, strict=True)
+        ],
         "wrapped": [list(pair) for pair in drawing.wrapped],
         "inner": "".join(map(path_data, geometry.inner)),
         "sea": "".join(path_data(dash) for path in geometry.sea for dash in dashes(path)),

@@ -23,7 +23,9 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
 
     `facts` may contain any names. They are compressed, and written in letters and digits.
     """
-    packed = base64.b64encode(gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)).decode()
+    packed = base64.b64encode(
+        gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)
+    ).decode()
     imports = json.dumps({"imports": {f"risk/{name}": _data_url(name) for name in MODULES}})
     style, start = static("viewer.css"), 'import "risk/replay";'
     scripts = " ".join(f"'{digest(script)}'" for script in (imports, start))

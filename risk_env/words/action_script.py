@@ -1,8 +1,9 @@
 """Plans: several actions in one answer, played one by one while they are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
-`trade`, `fortify Ural > Siam all`, `end`. `ActionScript.next_action` returns the action for the current decision, or
-None if a new answer is needed. `ActionScript.account` tells which actions were played, and why the others were not.
+`trade`, `fortify Ural > Siam all`, `end`. `ActionScript.next_action` returns the action for the current
+decision, or None if a new answer is needed. `ActionScript.account` tells which actions were played, and why
+the others were not.
 """
 
 import re
@@ -107,7 +108,9 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
 
     `words` are the allowed first words.
     """
-    text = _BULLET.sub("", " ".join(composed(part).replace("->", ">").replace("→", ">").split()).strip("`*., "))
+    text = _BULLET.sub(
+        "", " ".join(composed(part).replace("->", ">").replace("→", ">").split()).strip("`*., ")
+    )
     if not text:
         return []
     word, _, argument = text.partition(" ")
@@ -144,7 +147,9 @@ def _order(argument: str) -> str:
     """Return the number of dice of a standing order to defend."""
     found = re.fullmatch(r"defend ([12])", argument.casefold())
     if not found:
-        raise ValueError(f"always {shortened(argument)}: standing orders are `always defend 1` and `always defend 2`")
+        raise ValueError(
+            f"always {shortened(argument)}: standing orders are `always defend 1` and `always defend 2`"
+        )
     return found[1]
 
 
@@ -172,8 +177,17 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
     """Return the step for an action number, which is equivalent to the step for the action's text."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
     asked = QUESTIONS[phase]
-    words = {"territory": _PLACE_WORDS.get(phase, "draft"), "border": "attack", "die": "reroll", "dice": "dice"}
-    words |= {"card": "card", "objective": "objective", "amount": "move" if phase == Phase.DRAFT_AMOUNT else "troops"}
+    words = {
+        "territory": _PLACE_WORDS.get(phase, "draft"),
+        "border": "attack",
+        "die": "reroll",
+        "dice": "dice",
+    }
+    words |= {
+        "card": "card",
+        "objective": "objective",
+        "amount": "move" if phase == Phase.DRAFT_AMOUNT else "troops",
+    }
     word = asked.word if block == asked.block else words.get(block, "")
     question = next((found for found in QUESTIONS.values() if found.word == word), None)
     text = answer_text(number, question, game.tables, game.board)
@@ -268,10 +282,14 @@ class ActionScript:
         """
         if not self._played and not self.stopped:
             return ""
-        played = [answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played]
+        played = [
+            answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played
+        ]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         self._look_at_attacks(game)
-        lines += [f"  {self._result(attack, found, game.board)}" for attack, found in self._attacks.items() if found]
+        lines += [
+            f"  {self._result(attack, found, game.board)}" for attack, found in self._attacks.items() if found
+        ]
         if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
             lines.append(f"Stopped: {self.stopped}" + (f". Not played: {rest}" if rest else ""))
@@ -280,7 +298,11 @@ class ActionScript:
     def report(self) -> dict[str, Any]:
         """Return `account` for programs: actions played, reason for stopping, number of steps left."""
         left = sum(not step.only for step in self._unplayed)
-        return {"played": [action for _, action in self._played], "stopped": self.reason or None, "left": left}
+        return {
+            "played": [action for _, action in self._played],
+            "stopped": self.reason or None,
+            "left": left,
+        }
 
     def _look_at_attacks(self, game: Any) -> None:
         """Store the results of the attacks. After the turn, other seats may have changed them."""
@@ -401,7 +423,9 @@ class ActionScript:
             return
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
         if attackers <= defenders:
-            raise Stopped(f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED)
+            raise Stopped(
+                f"{step} has {attackers} troops against {defenders} now: repeat it to confirm", OUTNUMBERED
+            )
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
         """Return the action for an amount, which may be any whole number, and the steps that complete it."""

@@ -34,10 +34,11 @@ class LastTurns:
 
 
 def seat_report(game: Any, seat: int, style: str = "brief") -> str:
-    """Return what a seat of a game may know, in words: situation, question, legal answers and odds (docs/llm.md).
+    """Return what a seat of a game may know, in words: situation, question, legal answers and odds
+    (docs/llm.md).
 
-    `style` is "brief" or "full". The game's history is played again to find what the other seats did since the
-    seat's last turn; a `TextMatch` keeps count of it instead.
+    `style` is "brief" or "full". The game's history is played again to find what the other seats did since
+    the seat's last turn; a `TextMatch` keeps count of it instead.
     """
     last_turns = LastTurns(game.beginning())
     last_turns.catch_up(game.actions)

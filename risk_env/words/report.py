@@ -41,7 +41,9 @@ STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, Tru
 
 
 class Armies(NamedTuple):
-    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the game."""
+    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the
+    game.
+    """
 
     owner: list[int]  # (T,)
     troops: list[int]  # (T,)
@@ -186,7 +188,9 @@ class _Report:
         if state.draft_left:
             lines.append(f"New troops to place: {state.draft_left}")
         if self.rules.deck == "symbol":
-            by_cards = f" (by its cards: {THREE_INFANTRY}, {THREE_CAVALRY}, {THREE_ARTILLERY} or {ONE_OF_EACH})"
+            by_cards = (
+                f" (by its cards: {THREE_INFANTRY}, {THREE_CAVALRY}, {THREE_ARTILLERY} or {ONE_OF_EACH})"
+            )
             worth = f"{state.next_set} troops{by_cards if self.rules.set_values == 'fixed' else ''}"
             lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
@@ -241,7 +245,11 @@ class _Report:
         """Return the line about the other seats' actions since the reader's last turn."""
         if self.before is None:
             return []
-        told = [self._deeds(seat, self.before) for seat in range(self.state.num_players) if seat != self.reader.seat]
+        told = [
+            self._deeds(seat, self.before)
+            for seat in range(self.state.num_players)
+            if seat != self.reader.seat
+        ]
         told.append(self._losses(self.before))
         return [f"Since your last turn: {'; '.join(filter(None, told)) or 'nothing changed'}"]
 
@@ -260,7 +268,9 @@ class _Report:
     def _losses(self, before: Armies) -> str:
         """Return the reader's own territories that have fewer troops than before."""
         mine = self.seats_of.get(self.reader.seat, ())
-        weaker = [t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]]
+        weaker = [
+            t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]
+        ]
         told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
         return f"you lost troops in {self.some(told)}" if told else ""
 
@@ -304,9 +314,14 @@ class _Report:
             if owner[target] == you and 0 <= owner[source] < self.rules.num_players and owner[source] != you:
                 odds = win_probability(troops[source], troops[target]), source
                 worst[target] = max(worst.get(target, odds), odds)
-        serious = [(chance, target, source) for target, (chance, source) in worst.items() if chance >= LEAST_THREAT]
+        serious = [
+            (chance, target, source) for target, (chance, source) in worst.items() if chance >= LEAST_THREAT
+        ]
         shown = sorted(serious, key=lambda row: (-row[0], row[1]))[: self.style.threats]
-        told = [f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%" for chance, t, source in shown]
+        told = [
+            f"{self._garrisons([t])} by {self.army(source)} {100 * chance:.0f}%"
+            for chance, t, source in shown
+        ]
         return [f"Under threat: {'; '.join(told)}"] if told else []
 
     # -------------------------------------------------------------------------------- the decision
@@ -314,7 +329,11 @@ class _Report:
     def question(self) -> list[str]:
         """Return the lines about the decision and the legal actions."""
         if not self.legal:
-            return [f"{self.who(self.state.seat)} decides now." if self.state.seat != NOBODY else "Nobody decides."]
+            return [
+                f"{self.who(self.state.seat)} decides now."
+                if self.state.seat != NOBODY
+                else "Nobody decides."
+            ]
         asked = QUESTIONS[self.state.phase]
         meaning = _ASKED[self.state.phase]
         words = meaning if isinstance(meaning, str) else meaning(self)
@@ -329,7 +348,9 @@ class _Report:
         if block == "border":
             return "`attack SOURCE > TARGET`: any of your territories with 2 troops or more to a neighbour not yours"
         if block == "amount":
-            return f"`{word} N`, N from 1 to {most_troops(self.state, self.rules.max_troops)}, or `{word} all`"
+            return (
+                f"`{word} N`, N from 1 to {most_troops(self.state, self.rules.max_troops)}, or `{word} all`"
+            )
         if block == "territory":
             return f"`{word} TERRITORY`: {self._places([action.arguments[0] for action in actions])}"
         if block == "objective":
@@ -338,7 +359,9 @@ class _Report:
             cards = [action.arguments[0] for action in actions]
             names = [card if card == WILD else self.board.territories[card] for card in cards]
         else:
-            return ", ".join(f"`{word} {action.arguments[0]}`" if action.arguments else "`blitz`" for action in actions)
+            return ", ".join(
+                f"`{word} {action.arguments[0]}`" if action.arguments else "`blitz`" for action in actions
+            )
         return f"`{word} NAME`: {', '.join(names)}"
 
     def _places(self, territories: list[int]) -> str:
@@ -365,7 +388,9 @@ class _Report:
 _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
     Phase.CAPITAL: "where do you put your capital?",
     Phase.CLAIM: "which free territory do you claim?",
-    Phase.DEPLOY: lambda report: f"where do you put a troop? {report.state.to_place[report.reader.seat]} left",
+    Phase.DEPLOY: lambda report: (
+        f"where do you put a troop? {report.state.to_place[report.reader.seat]} left"
+    ),
     Phase.DEPLOY_NEUTRAL: "which neutral territory gets a troop?",
     Phase.HEADQUARTERS: "which territory is your secret headquarters?",
     Phase.TRADE: "which cards do you trade? Name them one by one, or `trade` for any set",
@@ -374,7 +399,9 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
     Phase.DRAFT_AMOUNT: lambda report: f"how many troops go to {report.place(report.state.target)}?",
     Phase.ATTACK: "which attack? `done` ends the attacks",
     Phase.ATTACK_DICE: lambda report: f"{report.battle()}: how many dice, or blitz?",
-    Phase.DEFEND: lambda report: f"{report.battle()} with {report.state.chosen_dice} dice: how many do you roll?",
+    Phase.DEFEND: lambda report: (
+        f"{report.battle()} with {report.state.chosen_dice} dice: how many do you roll?"
+    ),
     Phase.REROLL: lambda report: f"{report.rolled()}. Show the card and roll a die again?",
     Phase.COMMANDER: lambda report: f"{report.rolled()}. Turn a die to 6, once a turn?",
     Phase.OCCUPY: lambda report: (

@@ -92,7 +92,10 @@ class Contest:
     def problem(self, result: GameResult, expected: dict[int, GameResult]) -> str:
         """Return the problem with a game, or "" if there is none."""
         if result.game in expected:
-            same = all(getattr(result, name) == getattr(expected[result.game], name) for name in ("actions", "places"))
+            same = all(
+                getattr(result, name) == getattr(expected[result.game], name)
+                for name in ("actions", "places")
+            )
             return "" if same else "a game of good bots went otherwise than without bad ones"
         bad = BAD_BOTS[self.names[result.seats[1] - len(GOOD)]]
         if bad.kind == FINE:

@@ -1,7 +1,7 @@
 """A script for each library that uses the environments, as one of its users would write it.
 
-`python tests/clients/with_NAME.py` runs one. `tests/test_clients.py` runs the scripts in HERE, whose libraries the
-project depends on. `python -m tests.clients` (`make clients`) runs the scripts in APART.
+`python tests/clients/with_NAME.py` runs one. `tests/test_clients.py` runs the scripts in HERE, whose
+libraries the project depends on. `python -m tests.clients` (`make clients`) runs the scripts in APART.
 """
 
 HERE = ("gymnasium", "pettingzoo", "sb3")

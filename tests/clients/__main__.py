@@ -1,4 +1,5 @@
-"""Run each script in APART in an environment of its own: `python -m tests.clients [NAME ...]` (`make clients`).
+"""Run each script in APART in an environment of its own: `python -m tests.clients [NAME ...]` (`make
+clients`).
 
 The libraries pin versions that exclude each other, and are large: the environments stay in build/clients.
 """
@@ -18,7 +19,9 @@ FOLDER = ROOT / "build" / "clients"
 
 def main() -> int:
     """Install and run; exit status 1 if a script fails or a library cannot be installed."""
-    parser = argparse.ArgumentParser(prog="python -m tests.clients", description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.clients", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(APART)} (default: all)")
     names = parser.parse_args().names or list(APART)
     if unknown := set(names) - set(APART):
@@ -36,7 +39,9 @@ def runs(name: str) -> bool:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     install = (python, "-m", "pip", "install", "--quiet", "--no-compile", "-e", *APART[name])
     script = (python, str(Path(__file__).parent / f"with_{name}.py"))
-    return all(subprocess.run(words, cwd=ROOT, env=environment).returncode == 0 for words in (install, script))
+    return all(
+        subprocess.run(words, cwd=ROOT, env=environment).returncode == 0 for words in (install, script)
+    )
 
 
 if __name__ == "__main__":

@@ -29,7 +29,9 @@ def play_vector(steps: int = 300) -> RecordEpisodeStatistics:
 
 def main() -> None:
     """Run all of it."""
-    check_env(gymnasium.make("risk_env/Risk-v0", illegal_action="random", **GAME).unwrapped, skip_render_check=True)
+    check_env(
+        gymnasium.make("risk_env/Risk-v0", illegal_action="random", **GAME).unwrapped, skip_render_check=True
+    )
     statistics = play_vector()
     mean = np.mean(statistics.length_queue)
     print(f"Gymnasium {gymnasium.__version__}: {statistics.episode_count} episodes of {mean:.0f} decisions")

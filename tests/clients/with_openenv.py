@@ -52,7 +52,9 @@ def main() -> None:
         assert report["passed"], report["criteria"]
         steps = play_in_two_sessions(address)
     passed = report["summary"]["passed_count"]
-    print(f"OpenEnv {version('openenv-core')}: {passed} criteria of its validation, an episode of {steps} steps")
+    print(
+        f"OpenEnv {version('openenv-core')}: {passed} criteria of its validation, an episode of {steps} steps"
+    )
 
 
 if __name__ == "__main__":

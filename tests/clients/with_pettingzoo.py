@@ -1,4 +1,6 @@
-"""PettingZoo: its own tests, a game of random legal actions, and the same game through the parallel interface."""
+"""PettingZoo: its own tests, a game of random legal actions, and the same game through the parallel
+interface.
+"""
 
 import pettingzoo
 from pettingzoo.test import api_test, seed_test
@@ -30,7 +32,10 @@ def play_in_parallel() -> int:
     while env.agents:
         masks = {agent: infos[agent]["action_mask"] for agent in env.agents}
         assert sum(mask.any() for mask in masks.values()) == 1
-        actions = {agent: env.action_space(agent).sample(mask) if mask.any() else None for agent, mask in masks.items()}
+        actions = {
+            agent: env.action_space(agent).sample(mask) if mask.any() else None
+            for agent, mask in masks.items()
+        }
         _observations, _rewards, _terminated, _truncated, infos = env.step(actions)
         decisions += 1
     return decisions

@@ -1,4 +1,6 @@
-"""TextArena: its registry and its wrappers take `examples/textarena_risk.py`, and whole games are played there."""
+"""TextArena: its registry and its wrappers take `examples/textarena_risk.py`, and whole games are played
+there.
+"""
 
 import copy
 import sys
@@ -36,11 +38,15 @@ def main() -> None:
     assert isinstance(ta.make("Risk-v0-raw"), textarena_risk.RiskEnv)
     template = ta.make("Risk-v0", **GAME)
     played = [play(copy.deepcopy(template), players, seed) for players in (2, 3) for seed in range(3)]
-    assert played == [play(ta.make("Risk-v0", **GAME), players, seed) for players in (2, 3) for seed in range(3)]
+    assert played == [
+        play(ta.make("Risk-v0", **GAME), players, seed) for players in (2, 3) for seed in range(3)
+    ]
     assert all(abs(sum(rewards.values())) < 1e-9 for rewards, _ in played)
     garbled, _ = play(ta.make("Risk-v0", **GAME), 2, 0, garbage=True)
     assert garbled == {0: -1.0, 1: 1.0}
-    print(f"TextArena {version('textarena')}: {len(played)} games, {sum(answers for _, answers in played)} answers")
+    print(
+        f"TextArena {version('textarena')}: {len(played)} games, {sum(answers for _, answers in played)} answers"
+    )
 
 
 if __name__ == "__main__":

@@ -15,7 +15,12 @@ from tianshou.utils.torch_utils import policy_within_training_step
 
 from risk_env import risk_v0
 
-GAME = {"num_players": 2, "attack": "blitz", "setup": "random", "max_rounds": 5}  # a death ends Tianshou's episode
+GAME = {
+    "num_players": 2,
+    "attack": "blitz",
+    "setup": "random",
+    "max_rounds": 5,
+}  # a death ends Tianshou's episode
 
 
 def main() -> None:
@@ -24,7 +29,9 @@ def main() -> None:
     env = PettingZooEnv(risk_v0.env(**GAME))
     size, actions = env.observation_space["observation"].shape, env.action_space
     policy = DiscreteQLearningPolicy(
-        model=Net(state_shape=size, action_shape=actions.n, hidden_sizes=[32]), action_space=actions, eps_training=0.5
+        model=Net(state_shape=size, action_shape=actions.n, hidden_sizes=[32]),
+        action_space=actions,
+        eps_training=0.5,
     )
     learner = DQN(policy=policy, optim=AdamOptimizerFactory(lr=1e-3), target_update_freq=100)
     both = MultiAgentOffPolicyAlgorithm(
@@ -34,7 +41,9 @@ def main() -> None:
     found = collector.collect(n_step=1200, reset_before_collect=True)
     with policy_within_training_step(both.policy):
         both.update(buffer=collector.buffer, sample_size=64)
-    print(f"Tianshou {version('tianshou')}: {found.n_collected_steps} decisions, {found.n_collected_episodes} games")
+    print(
+        f"Tianshou {version('tianshou')}: {found.n_collected_steps} decisions, {found.n_collected_episodes} games"
+    )
     assert found.n_collected_episodes > 0
 
 

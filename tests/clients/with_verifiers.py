@@ -26,7 +26,9 @@ def main() -> None:
     os.environ["OPENAI_API_KEY"] = "none"
     good, bad = play("good", 4), play("garbage", 1)
     assert all(trace.reward in (-1.0, 0.0, 1.0) for trace in good) and sum(trace.reward for trace in good) > 0
-    assert all(trace.metrics["illegal"] == 0 and trace.num_turns == trace.metrics["exchanges"] for trace in good)
+    assert all(
+        trace.metrics["illegal"] == 0 and trace.num_turns == trace.metrics["exchanges"] for trace in good
+    )
     assert bad[0].metrics["illegal"] == bad[0].metrics["exchanges"] > bad[0].metrics["fallbacks"] > 0
     print(f"verifiers {version('verifiers')}: {len(good)} games, rewards {[trace.reward for trace in good]}")
 

@@ -34,7 +34,9 @@ def main() -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz the readers of strangers' files.")
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.fuzz", description="Fuzz the readers of strangers' files."
+    )
     add = parser.add_argument
     add("targets", nargs="*", metavar="TARGET", choices=[*named(), []], help=", ".join(named()))
     add("--inputs", type=int, default=10_000, metavar="N", help="the most of each target (default: 10000)")
@@ -48,7 +50,13 @@ def _table(tallies: dict[str, Tally]) -> Table:
     for name, tally in tallies.items():
         refused = {kind: count for kind, count in tally.refused.items() if count}
         table.add_row(
-            *(name, f"{tally.inputs:,}", f"{tally.accepted:,}", f"{sum(refused.values()):,}", str(len(tally.findings))),
+            *(
+                name,
+                f"{tally.inputs:,}",
+                f"{tally.accepted:,}",
+                f"{sum(refused.values()):,}",
+                str(len(tally.findings)),
+            ),
             *(f"{1000 * tally.slowest:.0f} ms", f"{tally.growth / 2**20:.0f} MiB"),
             ", ".join(f"{kind} {count:,}" for kind, count in refused.items()),
         )

@@ -134,7 +134,9 @@ def work(pipe: Any, shared_path: str, name: str, seed: int) -> None:
     target = named()[name]
     seeds = target.make()
     _warm_up(target, seeds, name, seed)
-    used = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE if sys.platform == "linux" else 0
+    used = (
+        int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE if sys.platform == "linux" else 0
+    )
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE, resource.RLIM_INFINITY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     pipe.send(None)
@@ -180,7 +182,9 @@ class Child:
         except (EOFError, ConnectionError):
             self._process.join()
             code = self._process.exitcode
-            problem = f"more than {2 * TIME_LIMIT:g} s" if code == -signal.SIGPROF else f"ended with status {code}"
+            problem = (
+                f"more than {2 * TIME_LIMIT:g} s" if code == -signal.SIGPROF else f"ended with status {code}"
+            )
         self._end()
         content = Path(self._shared).read_bytes()
         number, length = _HEAD.unpack_from(content)
@@ -189,7 +193,9 @@ class Child:
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=work, args=(theirs, self._shared, self.name, self.seed), daemon=True)
+        self._process = context.Process(
+            target=work, args=(theirs, self._shared, self.name, self.seed), daemon=True
+        )
         self._process.start()
         theirs.close()
         if not self._pipe.poll(STARTING):

@@ -54,7 +54,9 @@ def folder() -> Path:
 
     It is removed with the process.
     """
-    kept = tempfile.TemporaryDirectory(prefix="risk-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+    kept = tempfile.TemporaryDirectory(
+        prefix="risk-fuzz-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None
+    )
     folder.kept = kept  # type: ignore[attr-defined]
     return Path(kept.name)
 
@@ -125,7 +127,9 @@ def read_a_map(data: bytes) -> None:
     if board.num_territories <= 64 and len(board.borders) <= 192:
         try:
             rules = Rules.preset("classic", 2, initial_troops=60)
-            record = tables.__wrapped__(rules, board) if hasattr(tables, "__wrapped__") else tables(rules, board)
+            record = (
+                tables.__wrapped__(rules, board) if hasattr(tables, "__wrapped__") else tables(rules, board)
+            )
         except ValueError as error:
             raise MapError(f"no game: {error}") from error
         assert record.num_actions > 0
@@ -193,11 +197,15 @@ def change_action(game: Game, rng: random.Random) -> bytes:
     """Return the number of a game and a changed text of one of its actions."""
     text = game.action_text(int(rng.choice(game.legal_actions())))
     if rng.random() < 0.2:
-        text = game.action_text(int(rng.choice(game.legal_actions()))) + rng.choice((" ", " > ", ">", "  ")) + text
+        text = (
+            game.action_text(int(rng.choice(game.legal_actions())))
+            + rng.choice((" ", " > ", ">", "  "))
+            + text
+        )
     number = games().index(game)
-    return bytes([number]) + change_text(change_word(text, rng) if rng.random() < 0.5 else text, rng, " ").encode(
-        errors="surrogatepass"
-    )
+    return bytes([number]) + change_text(
+        change_word(text, rng) if rng.random() < 0.5 else text, rng, " "
+    ).encode(errors="surrogatepass")
 
 
 def read_an_action(data: bytes) -> None:
@@ -244,7 +252,11 @@ def answers() -> list[dict[str, Any]]:
     """Return correct answers of a program."""
     legal, texts = view().legal_actions, view().texts
     by_number = [{"id": 1, "action": int(action)} for action in legal]
-    return [*by_number, *({"id": 1, "action": text} for text in texts), {"protocol": 1, "name": "a", "version": "1"}]
+    return [
+        *by_number,
+        *({"id": 1, "action": text} for text in texts),
+        {"protocol": 1, "name": "a", "version": "1"},
+    ]
 
 
 def change_json(value: Any, rng: random.Random) -> bytes:
@@ -313,7 +325,12 @@ def endpoint_replies() -> list[dict[str, Any]]:
 
     plain = "; ".join(plan_steps())
     told = [said(form(KEY)) for form in ENCODINGS]
-    return [said(plain), called(json.dumps({"plan": plain})), *told, {"error": {"message": f"not with {KEY}"}}]
+    return [
+        said(plain),
+        called(json.dumps({"plan": plain})),
+        *told,
+        {"error": {"message": f"not with {KEY}"}},
+    ]
 
 
 def read_a_reply(data: bytes) -> None:
@@ -347,7 +364,12 @@ def read_a_reply(data: bytes) -> None:
 def wishes() -> list[dict[str, Any]]:
     """Return requests of a browser that begin a game."""
     plain = {"preset": "classic", "map": "tiny", "players": ["human", "random"], "names": ["A", "B"]}
-    options = {"preset": "capital", "map": "tiny", "players": ["random"] * 3, "options": {"initial_troops": 9}}
+    options = {
+        "preset": "capital",
+        "map": "tiny",
+        "players": ["random"] * 3,
+        "options": {"initial_troops": 9},
+    }
     return [plain, options, {**options, "position": games()[0].to_text()}]
 
 
@@ -373,7 +395,12 @@ def read_a_wish(data: bytes) -> None:
 
 def messages() -> list[dict[str, Any]]:
     """Return messages of a browser on its socket."""
-    return [{"decision": 0, "action": 3}, {"decision": 0, "troops": 3}, {"pace": 0.5}, {"token": "x", "have": 2}]
+    return [
+        {"decision": 0, "action": 3},
+        {"decision": 0, "troops": 3},
+        {"pace": 0.5},
+        {"token": "x", "have": 2},
+    ]
 
 
 class Socket:
@@ -424,7 +451,9 @@ def requests() -> list[dict[str, Any]]:
         "/api/analysis/odds": {"attackers": 3, "defenders": 2},
         "/game/x": {},
     }
-    return [{"method": "POST", "path": path, "headers": headers, "body": body} for path, body in bodies.items()]
+    return [
+        {"method": "POST", "path": path, "headers": headers, "body": body} for path, body in bodies.items()
+    ]
 
 
 @functools.cache
@@ -456,8 +485,20 @@ def read_a_request(data: bytes) -> None:
     async def send(message: dict[str, Any]) -> None:
         found.extend([message["status"]] if "status" in message else [])
 
-    scope = {"type": "http", "method": method, "path": path, "raw_path": b"", "query_string": b"", "headers": headers}
-    scope |= {"server": ("127.0.0.1", 80), "client": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1"}
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": b"",
+        "query_string": b"",
+        "headers": headers,
+    }
+    scope |= {
+        "server": ("127.0.0.1", 80),
+        "client": ("127.0.0.1", 1),
+        "scheme": "http",
+        "http_version": "1.1",
+    }
     scope |= {"root_path": "", "asgi": {"version": "3.0"}}
     asyncio.run(page()(scope, receive, send))
     assert len(found) == 1 and found[0] < 500
@@ -501,7 +542,9 @@ def read_a_store(data: bytes) -> None:
 def tool_calls() -> list[dict[str, Any]]:
     """Return calls of an MCP client."""
     new = {"preset": "classic", "opponents": ["random"], "seat": 0, "board": "tiny", "seed": 1}
-    found: list[dict[str, Any]] = [{"tool": "begin", **new, "options": {"max_rounds": 2, "initial_troops": 9}}]
+    found: list[dict[str, Any]] = [
+        {"tool": "begin", **new, "options": {"max_rounds": 2, "initial_troops": 9}}
+    ]
     found += [{"tool": name, "token": ""} for name in ("report", "legal_actions", "history")]
     return [*found, {"tool": "act", "token": "", "plan": "deploy Ash", "style": "full"}]
 
@@ -511,14 +554,23 @@ def read_a_call(data: bytes) -> None:
     from risk_agents.mcp.games import OpenGames
 
     games = OpenGames()
-    types: dict[str, Any] = {"token": str, "plan": str, "style": str, "preset": str, "board": str, "opponents": list}
+    types: dict[str, Any] = {
+        "token": str,
+        "plan": str,
+        "style": str,
+        "preset": str,
+        "board": str,
+        "opponents": list,
+    }
     types |= {"seat": int, "seed": int | None, "options": dict | None}
     try:
         asked = json.loads(data)
         tool = asked.pop("tool")
     except (LookupError, TypeError, AttributeError, RecursionError) as error:
         raise ValueError("no call") from error
-    if any(not isinstance(value, types.get(name, object)) or name not in types for name, value in asked.items()):
+    if any(
+        not isinstance(value, types.get(name, object)) or name not in types for name, value in asked.items()
+    ):
         raise ValueError("refused by the schema")
     if tool not in ("begin", "report", "legal_actions", "history", "act") or not all(
         isinstance(name, str) for name in asked.get("opponents", [])
@@ -540,7 +592,9 @@ def records() -> tuple[dict[str, Any], ...]:
 
     found = []
     for seed in range(4):
-        rules = Rules.preset("classic", 2, initial_troops=12, max_rounds=3, attack="blitz", defender_dice="max")
+        rules = Rules.preset(
+            "classic", 2, initial_troops=12, max_rounds=3, attack="blitz", defender_dice="max"
+        )
         game = play_game(rules, load_map("tiny"), ["random", "attacker"], seed)
         result = {
             "game": seed,
@@ -569,7 +623,9 @@ def kept_games() -> list[dict[str, Any]]:
     from risk_env.saved_game import SavedGame
 
     begun = [played("classic", seed, 30, num_players=2, initial_troops=9) for seed in range(4)]
-    begun += [Game(game.rules, game.board, seed=1, position=game.to_text()) for game in begun if not game.is_over]
+    begun += [
+        Game(game.rules, game.board, seed=1, position=game.to_text()) for game in begun if not game.is_over
+    ]
     return [SavedGame.of(game, ["human", "random"]).to_dict() for game in begun]
 
 
@@ -721,7 +777,10 @@ def change_decisions(table: Any, rng: random.Random) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    options: dict[str, Any] = {"use_dictionary": rng.random() < 0.1, "compression": rng.choice(("zstd", "none"))}
+    options: dict[str, Any] = {
+        "use_dictionary": rng.random() < 0.1,
+        "compression": rng.choice(("zstd", "none")),
+    }
     if rng.random() < 0.7:
         column = rng.randrange(table.num_columns)
         field, values = table.schema.field(column), table.column(column).to_pylist()
@@ -764,7 +823,13 @@ def method_calls() -> list[list[Any]]:
     """Return calls of the methods of batches and arenas: a name, then its arguments."""
     lanes, seeds = [0, 1, 2, 3], [7, 8, 9, 10]
     return [
-        [["begin", lanes], ["ask", [2, 0]], ["numbers", 1, 2, 0], ["seat_players", lanes], ["play_on", [1, 3]]],
+        [
+            ["begin", lanes],
+            ["ask", [2, 0]],
+            ["numbers", 1, 2, 0],
+            ["seat_players", lanes],
+            ["play_on", [1, 3]],
+        ],
         [
             ["begin_seeded", lanes, seeds],
             ["seat_players", lanes],
@@ -772,8 +837,21 @@ def method_calls() -> list[list[Any]]:
             ["step", [0, 1]],
             ["game", 2],
         ],
-        [["begin", lanes], ["step_lanes", [3], [0, 0, 0, 5]], ["finish", [0]], ["death", 1, 2], ["run", lanes]],
-        [["begin", lanes], ["turn", 0, -2], ["seat_players", [0]], ["play_on", [0]], ["asked", lanes], ["count", [1]]],
+        [
+            ["begin", lanes],
+            ["step_lanes", [3], [0, 0, 0, 5]],
+            ["finish", [0]],
+            ["death", 1, 2],
+            ["run", lanes],
+        ],
+        [
+            ["begin", lanes],
+            ["turn", 0, -2],
+            ["seat_players", [0]],
+            ["play_on", [0]],
+            ["asked", lanes],
+            ["count", [1]],
+        ],
     ]
 
 
@@ -792,7 +870,12 @@ def make_calls(data: bytes) -> None:
         name: getattr(batch, name) for name in ("begin", "begin_seeded", "step_lanes", "finish", "game")
     }
     does |= {name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "asked", "resume")}
-    does |= {"ask": batch.ask, "ask_players": arena.ask, "count": arena.tally.count, "actions": arena.tally.actions}
+    does |= {
+        "ask": batch.ask,
+        "ask_players": arena.ask,
+        "count": arena.tally.count,
+        "actions": arena.tally.actions,
+    }
     does |= {"run": lambda lanes: list(arena.run(lanes)), "illegal_action": arena.illegal_action}
     places = {
         "numbers": arena.numbers,
@@ -833,7 +916,9 @@ def change_settings(text: str, rng: random.Random) -> bytes:
     name = lines[place].partition(":")[0]
     match rng.randrange(4):
         case 0:
-            lines[place] = f"{name}: {rng.choice(('1e30', '1e23', '-1', '0', '8000', 'nan', '.inf', '1e999', 9**99))}"
+            lines[place] = (
+                f"{name}: {rng.choice(('1e30', '1e23', '-1', '0', '8000', 'nan', '.inf', '1e999', 9**99))}"
+            )
         case 1:
             lines.insert(place, lines[place])
         case _:
@@ -1031,7 +1116,9 @@ def named() -> dict[str, Target]:
         "kept": Target(kept_games, change_json, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
         "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),
-        "maps": Target(lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files),
+        "maps": Target(
+            lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files
+        ),
         "decisions": Target(lambda: [recorded()], change_decisions, read_recorded, files),
         "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),

@@ -1,7 +1,7 @@
 """Golden games: the beginning of a game of each preset as text, and digests of the rest and of random games.
 
-`make golden` (python -m tests.golden) writes them again; review the difference before you commit it. To see where a
-game differs after its first rounds, print all of it before and after the change and compare:
+`make golden` (python -m tests.golden) writes them again; review the difference before you commit it. To see
+where a game differs after its first rounds, print all of it before and after the change and compare:
 
     python -m tests.golden classic
 """
@@ -51,7 +51,9 @@ def play_golden(preset: str) -> tuple[list[str], int]:
 
 
 def in_moves(lines: list[str]) -> Iterator[str]:
-    """The lines of a log with each move on one line: an attack with its dice, a draft or a march with its number."""
+    """The lines of a log with each move on one line: an attack with its dice, a draft or a march with its
+    number.
+    """
     move, seat = "", ""
     for line in lines:
         who, _, what = line.partition(": ")
@@ -70,7 +72,9 @@ def golden_text(preset: str) -> str:
     rest = "\n".join(lines[shown:])
     digest = hashlib.sha256(rest.encode()).hexdigest()[:16]
     heading = f"# {preset}, seed {SEED}: set-up and {SHOWN_ROUNDS} rounds"
-    return "\n".join([heading, *in_moves(lines[:shown]), f"# and {len(lines) - shown} lines of digest {digest}", ""])
+    return "\n".join(
+        [heading, *in_moves(lines[:shown]), f"# and {len(lines) - shown} lines of digest {digest}", ""]
+    )
 
 
 def load_digests() -> dict[str, Any]:

@@ -1,4 +1,7 @@
-"""`python -m tests.golden` writes the golden games again; with the name of a preset it prints that whole game."""
+"""`python -m tests.golden` writes the golden games again.
+
+With the name of a preset it prints that whole game.
+"""
 
 import sys
 

@@ -74,7 +74,9 @@ def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: I
     kernels.
     """
     if features.device.type == CPU:
-        found: Tensor = _Compiled.apply(heads, legal, features, *(part.float().contiguous() for part in inputs))
+        found: Tensor = _Compiled.apply(
+            heads, legal, features, *(part.float().contiguous() for part in inputs)
+        )
         return found
     return logits_in_torch(heads, legal, features, inputs)
 

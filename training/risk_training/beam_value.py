@@ -96,7 +96,11 @@ class Network(NamedWeights):
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()
-        for name, inputs, outputs in (("first", columns, first), ("second", first, second), ("output", second, 1)):
+        for name, inputs, outputs in (
+            ("first", columns, first),
+            ("second", first, second),
+            ("output", second, 1),
+        ):
             self.weights[name] = nn.init.kaiming_uniform_(torch.empty(outputs, inputs), 5**0.5).T.contiguous()
             self.weights[f"{name}_bias"] = torch.zeros(outputs)
         self.weights["trust"] = torch.ones(1)
@@ -137,7 +141,9 @@ class Positions:
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
         """Return the positions of a round, joined from its chunks of `size` games."""
         found = cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
-        found.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks]).astype(np.int32)
+        found.games += np.repeat(
+            size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks]
+        ).astype(np.int32)
         return found
 
     def save(self, path: Path) -> None:
@@ -156,7 +162,9 @@ class Positions:
         wanted["features"] = np.dtype(np.float16), (count, columns)
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
             raise ValueError(f"{path.name} has other arrays than the positions of {columns} columns")
-        if count and (arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS):
+        if count and (
+            arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
+        ):
             raise ValueError(f"{path.name} has positions of unknown games or seats")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are no finite numbers")
@@ -208,10 +216,14 @@ class Games:
         The player of each seat is drawn separately.
         """
         config, P = self.config, self.rules.num_players
-        arena = Arena(self.batch, [*map(compiled, config.bots), *([learner] if learner else []), random_bot.BOT])
+        arena = Arena(
+            self.batch, [*map(compiled, config.bots), *([learner] if learner else []), random_bot.BOT]
+        )
         shape = self.batch.num_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
-        bots = self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)
+        bots = (
+            self.chance.integers(len(config.bots), size=shape) if config.bots else np.zeros(shape, np.int64)
+        )
         arena.numbers[:, :P] = np.where(by_bot, bots, len(config.bots))
         return arena
 
@@ -278,7 +290,9 @@ class Trainer(TorchRun):
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
         self.network = Network(num_columns(self.rules, self.board), *config.hidden_sizes).to(self.device)
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), weight_decay=config.weight_decay, fused=True
+        )
         self.positions: dict[int, Positions] = {}  # by round
         self.ahead: dict[str, Any] | None = None  # weights that play the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
@@ -339,12 +353,16 @@ class Trainer(TorchRun):
     def learn(self) -> Metrics:
         """Fit the network to the latest positions."""
         config, latest = self.config, list(self.positions.values())
-        targets = [lambda_returns(part, self.network.chances(part.features), config.td_lambda) for part in latest]
+        targets = [
+            lambda_returns(part, self.network.chances(part.features), config.td_lambda) for part in latest
+        ]
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
         rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # a whole pass at a time
-        losses = [self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)]
+        losses = [
+            self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)
+        ]
         value_loss = np.mean([loss.item() for loss in losses])
         return {"train/value_loss": float(value_loss), "train/learning_rate": learning_rate}
 
@@ -383,7 +401,9 @@ class Trainer(TorchRun):
         """Restore the state that `state_dict` returned."""
         super().load_state_dict(state)
         columns, most = num_columns(self.rules, self.board), self._most_bytes()
-        self.positions = {number: Positions.load(self._file(number), columns, most) for number in state["positions"]}
+        self.positions = {
+            number: Positions.load(self._file(number), columns, most) for number in state["positions"]
+        }
         self.ahead = state["ahead"]
         if self.ahead is not None:
             self._begin_round(self.steps, self.ahead)

@@ -18,12 +18,28 @@ from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
 from risk_env.cli import command_parser
-from risk_training.config import CHECKPOINT, TRAINERS, WIN_RATE, check_range, read_config, set_value, shipped_configs
+from risk_training.config import (
+    CHECKPOINT,
+    TRAINERS,
+    WIN_RATE,
+    check_range,
+    read_config,
+    set_value,
+    shipped_configs,
+)
 
 MOST_THREADS = 1024
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")  # settings with an argument of their own
+SETTINGS = (
+    "preset",
+    "players",
+    "map",
+    "expert",
+    "profile",
+    "seed",
+    "device",
+)  # settings with an argument of their own
 
 
 def main(argv: Sequence[str]) -> None:
@@ -48,7 +64,9 @@ def main(argv: Sequence[str]) -> None:
 def _train(run: Any) -> None:
     """Train to the end of the run, and say so."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
-    print(f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}")
+    print(
+        f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}"
+    )
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
     try:
@@ -64,11 +82,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("train")
     parser.epilog = "configurations: " + ", ".join(Path(path).name for path in shipped_configs())
     add = parser.add_argument
-    add("--config", metavar="FILE", help="what to train and how (.yml); a name finds one that comes with the project")
+    add(
+        "--config",
+        metavar="FILE",
+        help="what to train and how (.yml); a name finds one that comes with the project",
+    )
     add_rules_arguments(parser, FAST, otherwise="value of the configuration")
     add("--set", action="append", metavar="KEY=VALUE", help=f"{SET}; may be repeated")
     add(
-        "--steps", type=float, metavar="N", help="length of the run in decisions, or games; overrides the configuration"
+        "--steps",
+        type=float,
+        metavar="N",
+        help="length of the run in decisions, or games; overrides the configuration",
     )
     add("--seed", type=int, help="seed of the run; overrides the configuration")
     add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")

@@ -40,7 +40,12 @@ TRAINERS = {
 
 
 def setting(
-    default: Any, least: float | None = None, most: float | None = None, *, choices: Any = None, length: Any = None
+    default: Any,
+    least: float | None = None,
+    most: float | None = None,
+    *,
+    choices: Any = None,
+    length: Any = None,
 ) -> Any:
     """Declare a field of `Settings`: its default and the allowed values.
 
@@ -68,7 +73,9 @@ class Settings:
 def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
     """Raise ValueError if the declaration of a setting does not allow this value."""
     parts = (
-        {f"{name}[{place}]": part for place, part in enumerate(value)} if isinstance(value, tuple) else {name: value}
+        {f"{name}[{place}]": part for place, part in enumerate(value)}
+        if isinstance(value, tuple)
+        else {name: value}
     )
     lengths = allowed.get(LENGTH)
     if lengths is not None and len(parts) not in lengths:
@@ -94,7 +101,10 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class RunSettings(Settings):
-    """What all trainers share. A step is a decision of the learner; for `trainer: beam_value` it is a game."""
+    """What all trainers share.
+
+    A step is a decision of the learner; for `trainer: beam_value` it is a game.
+    """
 
     TRAINER: ClassVar[str]
     LENGTH: ClassVar[str]  # the setting that holds the number of steps
@@ -152,7 +162,9 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
         inner = getattr(settings, name)
         is_section = dataclasses.is_dataclass(inner)
         changes[name] = (
-            _replaced(inner, value, name) if is_section else _typed(f"{settings.SECTION}{name}", value, types[name])
+            _replaced(inner, value, name)
+            if is_section
+            else _typed(f"{settings.SECTION}{name}", value, types[name])
         )
     return dataclasses.replace(settings, **changes)
 
@@ -216,13 +228,17 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
     """Raise ValueError for an unknown name; the error suggests a similar allowed name."""
     if strange := [found for found in facts if found not in allowed]:
         hint = near(str(strange[0])[:MOST_LETTERS], allowed)
-        raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}")
+        raise ValueError(
+            f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}"
+        )
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
-    """Set a value in the names and values of a configuration by `KEY=VALUE`; VALUE is YAML, a key may be `section.key`.
+    """Set a value in the names and values of a configuration by `KEY=VALUE`; VALUE is YAML, a key may be
+    `section.key`.
 
-    Sections are changed in copies. ValueError says what is wrong with the text; `Settings` check key and value.
+    Sections are changed in copies. ValueError says what is wrong with the text; `Settings` check key and
+    value.
     """
     key, equals, written = text.partition("=")
     *sections, name = key.strip().split(".")
@@ -243,7 +259,9 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     path = Path(path)
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
-        raise ValueError(f"config {str(path)!r} does not exist{near(path.stem, names)}; there are {', '.join(names)}")
+        raise ValueError(
+            f"config {str(path)!r} does not exist{near(path.stem, names)}; there are {', '.join(names)}"
+        )
     try:
         text = read_text(path, MOST_BYTES)
     except ValueError as error:
@@ -253,7 +271,9 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
         raise ValueError(f"config {str(path)!r} must hold names and values")
     trainer = facts.get("trainer")
     if not isinstance(trainer, str) or trainer not in TRAINERS:
-        raise ValueError(f"config {str(path)!r}: trainer={shortened(trainer)} must be one of {', '.join(TRAINERS)}")
+        raise ValueError(
+            f"config {str(path)!r}: trainer={shortened(trainer)} must be one of {', '.join(TRAINERS)}"
+        )
     return facts | {name: value for name, value in changes.items() if value is not None}
 
 

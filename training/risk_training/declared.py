@@ -1,6 +1,7 @@
 """Declare what a checkpoint may contain, and check a loaded checkpoint against the declaration.
 
-    check_declared("checkpoint", state, {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors})
+    check_declared("checkpoint", state, {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network":
+    tensors})
 
 A declaration is one of: a class below; a type; an array or tensor (the value needs the same dtype and shape,
 and finite numbers); a table (the value needs the same names, each with its own declaration); a tuple (the
@@ -72,7 +73,9 @@ class ListOf:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
-            raise ValueError(f"{name}={shortened(value)} must be a list of {self.least} to {self.most} values")
+            raise ValueError(
+                f"{name}={shortened(value)} must be a list of {self.least} to {self.most} values"
+            )
         for place, part in enumerate(value):
             check_declared(f"{name}[{place}]", part, self.inner)
 
@@ -86,7 +89,11 @@ class TableOf:
 
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
-        if not isinstance(value, dict) or len(value) > self.most or not all(isinstance(key, str) for key in value):
+        if (
+            not isinstance(value, dict)
+            or len(value) > self.most
+            or not all(isinstance(key, str) for key in value)
+        ):
             raise ValueError(f"{name}={shortened(value)} must be a table of at most {self.most} names")
         for key, part in value.items():
             check_declared(f"{name}.{shortened(key)}", part, self.inner)

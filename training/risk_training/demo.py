@@ -33,12 +33,20 @@ WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command `demo`."""
     parser = command_parser("demo")
-    parser.add_argument("--games", type=int, default=280, help="duels of the tournament (default: %(default)s)")
-    parser.add_argument("--six-games", type=int, default=36, metavar="N", help="games of six (default: %(default)s)")
-    parser.add_argument("--decisions", type=int, metavar="N", help="to train on (default: about two minutes' worth)")
+    parser.add_argument(
+        "--games", type=int, default=280, help="duels of the tournament (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--six-games", type=int, default=36, metavar="N", help="games of six (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--decisions", type=int, metavar="N", help="to train on (default: about two minutes' worth)"
+    )
     parser.add_argument("--no-training", action="store_true", help="leave the training out")
     parser.add_argument("--seed", type=int, default=1, help="of the games (default: %(default)s)")
-    parser.add_argument("--out", metavar="FOLDER", help="where the files go (default: a new runs/demo-<time>)")
+    parser.add_argument(
+        "--out", metavar="FOLDER", help="where the files go (default: a new runs/demo-<time>)"
+    )
     arguments = parser.parse_args(argv)
     _check(arguments)
     if arguments.out:

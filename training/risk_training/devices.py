@@ -23,7 +23,9 @@ def find_device(name: str) -> torch.device:
     not find.
     """
     if name == AUTO:
-        return torch.device("cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else CPU)
+        return torch.device(
+            "cuda" if torch.cuda.is_available() else "mps" if torch.mps.is_available() else CPU
+        )
     kind, colon, number = name.partition(":")
     if kind not in (CPU, "cuda", "mps") or (colon and (kind != "cuda" or not number.isdecimal())):
         raise ValueError(f"device={name!r} must be {DEVICES}")

@@ -30,7 +30,9 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # in a piece, where all play in batches
-SLOW_GAMES_AT_ONCE = 12  # where an agent is asked for each action: it is made for every piece, which may take seconds
+SLOW_GAMES_AT_ONCE = (
+    12  # where an agent is asked for each action: it is made for every piece, which may take seconds
+)
 BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
 
 
@@ -59,10 +61,11 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
     executor: WorkExecutor | None = None,
 ) -> Score:
-    """The score of an agent (what `risk_agents.make` takes) in at least `games` games, every deal from every seat.
+    """The score of an agent (what `risk_agents.make` takes) in at least `games` games, every deal from every
+    seat.
 
-    `progress` is called with the number of games that have just ended. The games are played in pieces by `executor`
-    (`risk_agents.workers`; None: in this process), with the same score wherever they are.
+    `progress` is called with the number of games that have just ended. The games are played in pieces by
+    `executor` (`risk_agents.workers`; None: in this process), with the same score wherever they are.
     """
     seats = rules.num_players
     is_slow = any(isinstance(load(spec), AgentFactory) for spec in (agent, opponent))
@@ -74,7 +77,9 @@ def evaluate(
         if progress is not None:
             progress(len(part))
     found = summarise(np.concatenate(parts), seats)
-    return Score(opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated)
+    return Score(
+        opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated
+    )
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
@@ -95,7 +100,11 @@ def main(argv: Sequence[str]) -> None:
         parser.error("--plot draws the learning curves of a run: name it by --run")
     if arguments.plot:
         require("matplotlib")
-    agent = labelled(arguments.agent, "agent") if arguments.agent else NamedAgent(None, _best_of(Path(arguments.run)))
+    agent = (
+        labelled(arguments.agent, "agent")
+        if arguments.agent
+        else NamedAgent(None, _best_of(Path(arguments.run)))
+    )
     rules, board = setting(agent.spec, arguments)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         scores = _scores(agent, rules, board, arguments, executor)

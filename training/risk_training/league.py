@@ -1,7 +1,8 @@
 """The league: the learner's opponents in training, and how often each is drawn.
 
-Pure bookkeeping, for any trainer: opponents are names, those of scripted bots and of the learner's own snapshots.
-The trainer keeps the snapshots' weights under their names, records results, and draws opponents for new games.
+Pure bookkeeping, for any trainer: opponents are names, those of scripted bots and of the learner's own
+snapshots. The trainer keeps the snapshots' weights under their names, records results, and draws opponents
+for new games.
 
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
     leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
@@ -34,10 +35,10 @@ MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each is a ne
 class LeagueSettings(Settings):
     """The opponents in the league, and how they are drawn.
 
-    A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with probability
-    `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so those that still beat the learner come
-    most often; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all alike, where w is the
-    learner's share of points against them.
+    A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with
+    probability `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so those that still
+    beat the learner come most often; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all
+    alike, where w is the learner's share of points against them.
     """
 
     SECTION: ClassVar[str] = "league."
@@ -87,9 +88,14 @@ class League:
         return [*self.settings.bots, *self.snapshots]
 
     def add_snapshot(self, steps: int) -> list[str]:
-        """The learner after `steps` steps joins as `snapshot_name(steps)`; returns the snapshots that leave for it."""
+        """The learner after `steps` steps joins as `snapshot_name(steps)`.
+
+        Returns the snapshots that leave for it.
+        """
         if self._steps and steps <= self._steps[-1]:
-            raise ValueError(f"steps={steps} must be more than {self._steps[-1]}, those of the latest snapshot")
+            raise ValueError(
+                f"steps={steps} must be more than {self._steps[-1]}, those of the latest snapshot"
+            )
         before = self.snapshots
         self._steps.append(int(steps))
         self._standings[snapshot_name(steps)] = Standing()
@@ -99,7 +105,8 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """A game against this opponent is over: 1 if the learner was placed before it, 0 if after, 1/2 if level.
+        """A game against this opponent is over: 1 if the learner was placed before it, 0 if after, 1/2 if
+        level.
 
         Results against a snapshot that has left are ignored.
         """
@@ -146,7 +153,10 @@ class League:
         return (1 - self.settings.floor) * preferred + self.settings.floor * even
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` of a league with the same settings needs; plain values that JSON can hold."""
+        """What `load_state_dict` of a league with the same settings needs.
+
+        Plain values that JSON can hold.
+        """
         return {
             "steps": list(self._steps),
             "standings": {name: asdict(standing) for name, standing in self._standings.items()},
@@ -167,7 +177,9 @@ class League:
             raise ValueError(f"league.steps={shortened(self._steps)} must ascend")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
-            raise ValueError(f"league.standings {shortened(list(standings))} must be those of {shortened(self.names)}")
+            raise ValueError(
+                f"league.standings {shortened(list(standings))} must be those of {shortened(self.names)}"
+            )
         if strange := [name for name, found in standings.items() if found.points > found.games]:
             raise ValueError(f"league.standings.{strange[0]} has more points than games")
         self._standings, self._rng.bit_generator.state = standings, state["rng"]

@@ -34,7 +34,11 @@ class LegalActions:
 
     def to(self, device: torch.device) -> LegalActions:
         """Return the same list on a device."""
-        return self if device == self.actions.device else LegalActions(self.actions.to(device), self.counts.to(device))
+        return (
+            self
+            if device == self.actions.device
+            else LegalActions(self.actions.to(device), self.counts.to(device))
+        )
 
     def select(self, decisions: Tensor) -> LegalActions:
         """Return the legal actions of some decisions, given by number, int64 (j,)."""

@@ -83,7 +83,9 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
         reward = rollout.rewards[step] + gamma * next_potential - rollout.potentials[step]
         td_error = reward + gamma * next_value - rollout.values[step]
         known[step] = ends | follows[here]
-        found[step] = np.where(known[step], td_error + gamma * gae_lambda * np.where(ends, 0, advantage[here]), 0)
+        found[step] = np.where(
+            known[step], td_error + gamma * gae_lambda * np.where(ends, 0, advantage[here]), 0
+        )
         value[here], advantage[here], follows[here] = rollout.values[step], found[step], True
         ahead[here] = rollout.potentials[step]
     return found, known
@@ -105,7 +107,9 @@ class Trainer(TorchRun):
         self.layout = Layout(self.rules, self.board, tables(self.rules, self.board).num_actions)
         self.games = self._new_games()
         self.network = Network(self.layout, config.width, config.local).to(self.device)
-        self.optimizer = torch.optim.Adam(self.network.parameters(), config.learning_rate, eps=1e-5, fused=True)
+        self.optimizer = torch.optim.Adam(
+            self.network.parameters(), config.learning_rate, eps=1e-5, fused=True
+        )
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
     def _new_games(self) -> SelfPlay | Actors:
@@ -151,12 +155,18 @@ class Trainer(TorchRun):
         chosen = legal.find(self.moved(_flat(rollout.actions)), self.layout.num_actions)
         decisions = self.moved(np.flatnonzero(known))
         learning_rate = self.set_learning_rate()
-        minibatches = (decisions[rows] for _ in range(config.n_epochs) for rows in self.minibatches(len(decisions)))
+        minibatches = (
+            decisions[rows] for _ in range(config.n_epochs) for rows in self.minibatches(len(decisions))
+        )
         losses = [
-            self._update_on(territories, legal.select(some), *(part[some] for part in (boards, chosen, *flat)))
+            self._update_on(
+                territories, legal.select(some), *(part[some] for part in (boards, chosen, *flat))
+            )
             for some in minibatches
         ]
-        metrics = {f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]}
+        metrics = {
+            f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]
+        }
         metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
         return metrics | {"train/learning_rate": learning_rate}
 
@@ -171,7 +181,10 @@ class Trainer(TorchRun):
         with self.mixed():
             logits, values = self.network.legal_logits(territory_features, board_features, legal)
         all_logprobs = legal.logprobs(logits)
-        logprobs, entropy = all_logprobs[legal.starts + chosen], -legal.sums(all_logprobs.exp() * all_logprobs)
+        logprobs, entropy = (
+            all_logprobs[legal.starts + chosen],
+            -legal.sums(all_logprobs.exp() * all_logprobs),
+        )
         logratio = logprobs - old_logprobs
         ratio = logratio.exp()
         clipped = ratio.clip(1 - config.clip_range, 1 + config.clip_range)
@@ -187,7 +200,10 @@ class Trainer(TorchRun):
             approx_kl = ((ratio - 1) - logratio).mean()
             clipfrac = ((ratio - 1).abs() > config.clip_range).float().mean()
         losses = {"policy_loss": policy_loss, "value_loss": value_loss, "entropy": entropy.mean()}
-        return {name: loss.detach() for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()}
+        return {
+            name: loss.detach()
+            for name, loss in (losses | {"approx_kl": approx_kl, "clipfrac": clipfrac}).items()
+        }
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the run, including the games."""

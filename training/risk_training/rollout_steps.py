@@ -52,7 +52,11 @@ class ObservationRecorder:
     def packed(self) -> dict[str, Array]:
         """Return the input of `replayed`: places and words of all steps, and counts by step, int64 (T,)."""
         counts = np.array([len(places) for places in self._places])
-        return {"places": np.concatenate(self._places), "words": np.concatenate(self._words), "word_counts": counts}
+        return {
+            "places": np.concatenate(self._places),
+            "words": np.concatenate(self._words),
+            "word_counts": counts,
+        }
 
 
 def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
@@ -122,7 +126,9 @@ class Rollout:
         self.rewards[:] = 0
         self.ends[:] = CONTINUES
 
-    def add(self, step: int, spec: FeatureSpec, observations: Array, legal: LegalActions) -> tuple[Array, Array]:
+    def add(
+        self, step: int, spec: FeatureSpec, observations: Array, legal: LegalActions
+    ) -> tuple[Array, Array]:
         """Record the learner's observations int8 (N, D) and legal actions of a step. Return the features."""
         features = self.features_at(step)
         encode(spec, observations, *features)
@@ -143,7 +149,10 @@ class Rollout:
     def packed(self) -> dict[str, Array]:
         """Return the rollout without features, which `write_features` computes from the observations."""
         found = {name: getattr(self, name) for name in (*OF_DECISIONS, *OF_LANES)} | self.recorder.packed()
-        found |= {"seats": _narrow(self.seats, MAX_SEATS), "actions": _narrow(self.actions, self.layout.num_actions)}
+        found |= {
+            "seats": _narrow(self.seats, MAX_SEATS),
+            "actions": _narrow(self.actions, self.layout.num_actions),
+        }
         listed = zip(("legal_actions", "legal_counts"), _joined(self.legal), strict=True)
         return found | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
 
@@ -182,6 +191,8 @@ def _joined(listed: Sequence[Listed]) -> Listed:
 def _steps(packed: Packed, layout: Layout) -> Iterator[tuple[Array, Listed]]:
     """Yield the observations and legal actions of each step that an actor sent."""
     observations = replayed(packed, len(packed["next_seats"]), layout.observation_columns)
-    actions, counts = (torch.as_tensor(packed[name].astype(np.int64)) for name in ("legal_actions", "legal_counts"))
+    actions, counts = (
+        torch.as_tensor(packed[name].astype(np.int64)) for name in ("legal_actions", "legal_counts")
+    )
     counts = counts.view(packed["actions"].shape)
     return zip(observations, zip(actions.split(counts.sum(1).tolist()), counts, strict=True), strict=True)

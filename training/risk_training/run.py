@@ -168,7 +168,9 @@ class Run(ABC):
         for name in settings.opponents:
             games = self.rules, self.board, name, settings.games, self.config.seed
             found = win_rate_by(self.executor, seating, *games)
-            metrics |= zip((f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True)
+            metrics |= zip(
+                (f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True
+            )
             metrics[f"eval/truncated_{name}"] = found.truncated
         return metrics
 
@@ -231,7 +233,12 @@ class Run(ABC):
     def _restore(self, state: Mapping[str, Any]) -> None:
         """Load a checkpoint. Raise ValueError if it does not match its declaration or contradicts itself."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
-        counters |= {"spent": dict.fromkeys(self.spent, Number(0)), "rows": ROWS, "config": dict, "trainer": dict}
+        counters |= {
+            "spent": dict.fromkeys(self.spent, Number(0)),
+            "rows": ROWS,
+            "config": dict,
+            "trainer": dict,
+        }
         check_declared(CHECKPOINT, state, counters)
         for name in _COUNTERS:
             setattr(self, name, state[name])
@@ -383,15 +390,23 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
 
 
 def _no_checkpoint(path: Path, error: Exception) -> ValueError:
-    problem = f"{str(path)!r} is no checkpoint of this version: {shortened(error)}; start a new run by --config"
+    problem = (
+        f"{str(path)!r} is no checkpoint of this version: {shortened(error)}; start a new run by --config"
+    )
     return ValueError(problem)
 
 
 def to_data(value: Any) -> Any:
     """Convert a value to data for `torch.load`: tensors on the CPU, arrays as bytes with dtype and shape."""
     if isinstance(value, np.ndarray):
-        values = torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
-        return {_ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)), "shape": value.shape, "bytes": values}
+        values = (
+            torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
+        )
+        return {
+            _ARRAY: json.dumps(np.lib.format.dtype_to_descr(value.dtype)),
+            "shape": value.shape,
+            "bytes": values,
+        }
     if isinstance(value, torch.Tensor):
         return value.cpu()
     if isinstance(value, Mapping):
@@ -434,5 +449,7 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
-        advice = f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
+        advice = (
+            f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
+        )
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

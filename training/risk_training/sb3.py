@@ -115,7 +115,9 @@ class RiskVecEnv(VecEnv):
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Raise AttributeError, because the environments have no attribute that can be set."""
-        raise AttributeError(f"attribute {attr_name!r} cannot be set: make a new RiskVecEnv with other arguments")
+        raise AttributeError(
+            f"attribute {attr_name!r} cannot be set: make a new RiskVecEnv with other arguments"
+        )
 
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
         """Call a method of each environment and return the results.
@@ -124,7 +126,9 @@ class RiskVecEnv(VecEnv):
         """
         if method_name != "action_masks" or args or kwargs:
             known = "'action_masks' without arguments"
-            raise AttributeError(f"the environments have no method {method_name!r} of that form, only {known}")
+            raise AttributeError(
+                f"the environments have no method {method_name!r} of that form, only {known}"
+            )
         masks = self.action_masks()
         return [masks[index] for index in self._get_indices(indices)]
 
@@ -135,13 +139,17 @@ class RiskVecEnv(VecEnv):
     def get_images(self) -> Sequence[Array | None]:
         """Return the boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
         if self.render_mode is None:
-            warnings.warn("get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2)
+            warnings.warn(
+                "get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2
+            )
             return [None] * self.num_envs
         return [draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs)]
 
 
 class ModelPolicy(Policy):
-    """A trained model (MaskablePPO, or its policy) as a player: one inference for all decisions that wait for it."""
+    """A trained model (MaskablePPO, or its policy) as a player: one inference for all decisions that wait for
+    it.
+    """
 
     name = "model"
 
@@ -158,4 +166,8 @@ class ModelPolicy(Policy):
 
 def _row(values: Any, k: int) -> Any:
     """Return a copy of observation k of a batch."""
-    return {name: value[k].copy() for name, value in values.items()} if isinstance(values, dict) else values[k].copy()
+    return (
+        {name: value[k].copy() for name, value in values.items()}
+        if isinstance(values, dict)
+        else values[k].copy()
+    )

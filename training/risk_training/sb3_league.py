@@ -75,7 +75,14 @@ class CompiledSlot(SnapshotSlot):
         self.network: Network = compiled_network(network.layout, network.arrays())
 
     def _choose(
-        self, games: Array, boards: Array, rules: Array, lanes: Array, randoms: Array, memory: Array, actions: Array
+        self,
+        games: Array,
+        boards: Array,
+        rules: Array,
+        lanes: Array,
+        randoms: Array,
+        memory: Array,
+        actions: Array,
     ) -> None:
         start = process_time()
         answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
@@ -83,9 +90,11 @@ class CompiledSlot(SnapshotSlot):
 
 
 class LeagueVecEnv(RiskVecEnv):
-    """`RiskVecEnv` whose games are played against the league's opponents, and which reports results to the league.
+    """`RiskVecEnv` whose games are played against the league's opponents, and which reports results to the
+    league.
 
-    Rewards are shaped by `shaping` times the potential of `risk_training.selfplay.potential`; `gamma` is the learner's.
+    Rewards are shaped by `shaping` times the potential of `risk_training.selfplay.potential`; `gamma` is the
+    learner's.
     `compiled`: the learner's policy is a `BoardPolicy`, and its snapshots play compiled.
     """
 
@@ -165,11 +174,16 @@ class LeagueVecEnv(RiskVecEnv):
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:
-        """float32 (N,): gamma times the next potential, less the last; that of an end is 0, but not of a truncation."""
+        """float32 (N,): gamma times the next potential, less the last.
+
+        That of an end is 0, but not of a truncation.
+        """
         lanes = self.lanes
         now = potential(lanes.batch.observation, lanes.board, self.shaping)
         following = now.copy()
-        following[ended] = potential(lanes._final_codes[ended], lanes.board, self.shaping) * lanes.truncated[ended]
+        following[ended] = (
+            potential(lanes._final_codes[ended], lanes.board, self.shaping) * lanes.truncated[ended]
+        )
         gained = self.gamma * following - self._potential
         self._potential = now
         return gained
@@ -221,7 +235,10 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
-        """Restore what `state_dict` returned; `policy` is the learner's, of which the snapshots are copies."""
+        """Restore what `state_dict` returned.
+
+        `policy` is the learner's, of which the snapshots are copies.
+        """
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
         if not set(self.league.snapshots) == self.weights.keys() == {*state["slots"]} - {None}:

@@ -54,7 +54,9 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
         features = Features(*(part[rows].to(self.device) for part in self._features))
         facts = (self.actions, self.values, self.log_probs, self.advantages, self.returns, self.action_masks)
         actions, *numbers, masks = (torch.as_tensor(fact[batch_inds], device=self.device) for fact in facts)
-        return MaskableRolloutBufferSamples(features, actions, *(number.flatten() for number in numbers), masks)  # type: ignore
+        return MaskableRolloutBufferSamples(
+            features, actions, *(number.flatten() for number in numbers), masks
+        )  # type: ignore
 
 
 def as_codes(observations: Any) -> Any:
@@ -82,12 +84,23 @@ class BoardPolicy(MaskableActorCriticPolicy):
         local: int = 32,
         **arguments: Any,
     ) -> None:
-        self.network_arguments = {"rules": dict(rules), "map_source": map_source, "width": width, "local": local}
+        self.network_arguments = {
+            "rules": dict(rules),
+            "map_source": map_source,
+            "width": width,
+            "local": local,
+        }
         super().__init__(observation_space, action_space, lr_schedule, net_arch=[], **arguments)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
         found = super()._get_constructor_parameters()
-        own = ("net_arch", "activation_fn", "ortho_init", "features_extractor_class", "features_extractor_kwargs")
+        own = (
+            "net_arch",
+            "activation_fn",
+            "ortho_init",
+            "features_extractor_class",
+            "features_extractor_kwargs",
+        )
         return {name: value for name, value in found.items() if name not in own} | self.network_arguments
 
     def _build(self, lr_schedule: Any) -> None:
@@ -96,7 +109,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
         layout = Layout(Rules.from_dict(arguments["rules"]), board, int(self.action_space.n))  # type: ignore[attr-defined]
         self.network = Network(layout, arguments["width"], arguments["local"])
         quick = {"fused": True} if issubclass(self.optimizer_class, torch.optim.Adam) else {}
-        self.optimizer = self.optimizer_class(self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs)
+        self.optimizer = self.optimizer_class(
+            self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs
+        )
 
     def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (k, n), very low for illegal actions, and values (k,).

@@ -74,7 +74,9 @@ class BestSettings(EvaluationSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if strange := set(self.best_by) - set(self.opponents):
-            raise ValueError(f"evaluation.best_by: {min(strange)!r} is not in opponents={list(self.opponents)!r}")
+            raise ValueError(
+                f"evaluation.best_by: {min(strange)!r} is not in opponents={list(self.opponents)!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,9 @@ def schedule(name: str, value: float | str) -> float | Schedule:
     try:
         first = float(value[:MOST_LETTERS].removeprefix(LINEAR))
     except ValueError:
-        raise ValueError(f"{name}={shortened(value)} must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4") from None
+        raise ValueError(
+            f"{name}={shortened(value)} must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4"
+        ) from None
     return Linear(first) if value.startswith(LINEAR) else first
 
 
@@ -224,7 +228,9 @@ class Trainer(Run):
     def evaluate(self) -> Metrics:
         """Run the evaluations, and keep the best policy so far."""
         metrics, settings = super().evaluate(), self.config.evaluation
-        mean = float(np.mean([metrics[f"eval/win_rate_{name}"] for name in settings.best_by or settings.opponents]))
+        mean = float(
+            np.mean([metrics[f"eval/win_rate_{name}"] for name in settings.best_by or settings.opponents])
+        )
         if mean >= self.best:
             self.best, self.best_files = mean, {BEST: self._zip()} | self._weights()
         return metrics | {"eval/best_by": mean}
@@ -243,7 +249,9 @@ class Trainer(Run):
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()
-        PolicyFile(self.model.policy.network.arrays(), schema_of(self.rules, self.board), made_by(self)).save(buffer)
+        PolicyFile(self.model.policy.network.arrays(), schema_of(self.rules, self.board), made_by(self)).save(
+            buffer
+        )
         return {BEST_WEIGHTS: buffer.getvalue()}
 
     def write_policy(self) -> None:
@@ -261,7 +269,10 @@ class Trainer(Run):
             "last": (model._last_obs, model._last_episode_starts),
             "env": self.env.state_dict(),
             "random": (random.getstate(), np.random.get_state(), torch.get_rng_state()),  # noqa: NPY002
-            "best": (self.best, {name: np.frombuffer(file, np.uint8) for name, file in self.best_files.items()}),
+            "best": (
+                self.best,
+                {name: np.frombuffer(file, np.uint8) for name, file in self.best_files.items()},
+            ),
         }
 
     def weights(self) -> Mapping[str, torch.Tensor]:

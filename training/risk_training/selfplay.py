@@ -72,7 +72,9 @@ class SelfPlay:
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
         self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
-        self.opponent = np.full(config.n_envs, "", dtype=object)  # (N,) name, "" where the learner plays every seat
+        self.opponent = np.full(
+            config.n_envs, "", dtype=object
+        )  # (N,) name, "" where the learner plays every seat
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
@@ -127,12 +129,18 @@ class SelfPlay:
         return LegalActions.of(torch.as_tensor(np.asarray(self.batch.action_mask)[lanes].view(np.bool_)))
 
     def decide(
-        self, network: Network, territory_features: torch.Tensor, board_features: torch.Tensor, legal: LegalActions
+        self,
+        network: Network,
+        territory_features: torch.Tensor,
+        board_features: torch.Tensor,
+        legal: LegalActions,
     ) -> tuple[Array, Array, Array]:
         """Return sampled actions, log-probabilities and values, each (k,), of features and legal actions."""
         with torch.no_grad():
             inputs = (moved(part, network.device) for part in (territory_features, board_features))
-            logits, values = (found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device)))
+            logits, values = (
+                found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device))
+            )
             logprobs = legal.logprobs(logits)
             at = legal.sample(logprobs, self.draws)
             chances = win_chance(values, self.config.shaping)
@@ -204,11 +212,20 @@ class SelfPlay:
         needed = {*self.opponent, *self.league.snapshots}
         self.playing = {name: found for name, found in self.playing.items() if name in needed}
 
-    _ARRAYS = ("batch._games", "batch.episodes", "batch.seeds", "arena.numbers", "arena.randoms", "arena.memory")
+    _ARRAYS = (
+        "batch._games",
+        "batch.episodes",
+        "batch.seeds",
+        "arena.numbers",
+        "arena.randoms",
+        "arena.memory",
+    )
 
     def state_dict(self) -> dict[str, Any]:
         """Return games, players and random generators, for a checkpoint between two rollouts."""
-        return self.game_state() | {"playing": {label: copy.state_dict() for label, copy in self.playing.items()}}
+        return self.game_state() | {
+            "playing": {label: copy.state_dict() for label, copy in self.playing.items()}
+        }
 
     def game_state(self) -> dict[str, Any]:
         """Return the same state as `state_dict` without the snapshots."""
@@ -260,7 +277,9 @@ class SelfPlay:
         with torch.device("meta"):
             return Network(layout, self.config.width, self.config.local)
 
-    def restore(self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True) -> None:
+    def restore(
+        self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True
+    ) -> None:
         """Restore the state that `game_state` returned, with these snapshots.
 
         Positions from a file are checked, which takes 1 ms each.
@@ -316,7 +335,9 @@ def actor_seed(seed: int, actor: int) -> int:
     return int(np.random.SeedSequence([seed, actor]).generate_state(1)[0]) if actor else seed
 
 
-def game_metrics(rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]) -> dict[str, Any]:
+def game_metrics(
+    rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]
+) -> dict[str, Any]:
     """Return metrics of games, given their numbers of rounds and (opponent, learner won) pairs."""
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:

@@ -79,7 +79,9 @@ class TableSettings(RunSettings):
 
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     games: int = setting(14_000, 1, MOST_STEPS)
-    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))  # numbers of players
+    tables: tuple[int, ...] = setting(
+        (2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS)
+    )  # numbers of players
     round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
@@ -94,7 +96,9 @@ class TableSettings(RunSettings):
         if len(set(self.tables)) < len(self.tables):
             raise ValueError(f"tables={self.tables!r} must name each number of players once")
         if self.round_games % len(self.tables):
-            raise ValueError(f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables")
+            raise ValueError(
+                f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables"
+            )
         for players in self.tables:
             self.rules_for(players)
 
@@ -144,7 +148,9 @@ class Config(TableSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.weights) != len(self.bots) or not sum(self.weights):
-            raise ValueError(f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0")
+            raise ValueError(
+                f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0"
+            )
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: no seat is played by it")
 
@@ -230,7 +236,9 @@ def tactician_by(judge: StateValueFile) -> CompiledBot:
     return TurnPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
 
 
-def play_chunk(config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None) -> Positions:
+def play_chunk(
+    config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None
+) -> Positions:
     """Play `count` games of a round with this number of players, from game number `first` on.
 
     `judge` is the tactician's value, if the tactician has seats.
@@ -246,7 +254,11 @@ class Games:
 
     def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
-        self.seated = [*map(compiled, config.bots), GATHERER, *([] if judge is None else [tactician_by(judge)])]
+        self.seated = [
+            *map(compiled, config.bots),
+            GATHERER,
+            *([] if judge is None else [tactician_by(judge)]),
+        ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
         self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
         self.rules, self.board = config.rules_for(players), load_map(config.map)
@@ -359,8 +371,12 @@ class Trainer(TorchRun):
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
         columns = input_columns(self.board)
-        self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(self.device)
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
+        self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(
+            self.device
+        )
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), weight_decay=config.weight_decay, fused=True
+        )
         self.running: list[Future[Positions]] = []  # chunks of the next round
         self.judge = None if config.judge is None else config.read_value(config.judge)
         if config.has_tactician:
@@ -407,7 +423,9 @@ class Trainer(TorchRun):
 
     def learn(self, played: list[Positions], chances: list[Array]) -> Metrics:
         """Fit the network to these positions."""
-        wanted = [table_targets(part, now, self.config.td_lambda) for part, now in zip(played, chances, strict=True)]
+        wanted = [
+            table_targets(part, now, self.config.td_lambda) for part, now in zip(played, chances, strict=True)
+        ]
         codes = self.moved(np.concatenate([part.codes for part in played]))
         targets = self.moved(np.concatenate(wanted))
         learning_rate = self.set_learning_rate()

@@ -59,7 +59,9 @@ class Network(NamedWeights):
         encode(self.spec, codes, *found)
         return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
 
-    def answer(self, territory_features: Tensor, board_features: Tensor, masks: Tensor) -> tuple[Tensor, Tensor]:
+    def answer(
+        self, territory_features: Tensor, board_features: Tensor, masks: Tensor
+    ) -> tuple[Tensor, Tensor]:
         """Return the same as `forward`, given features and masks bool (k, n)."""
         legal = LegalActions.of(masks)
         found, values = self.legal_logits(territory_features, board_features, legal)
@@ -105,7 +107,9 @@ class Network(NamedWeights):
 
         The weights are then on the CPU.
         """
-        self.weights.load_state_dict({name: torch.tensor(values) for name, values in arrays.items()}, assign=True)
+        self.weights.load_state_dict(
+            {name: torch.tensor(values) for name, values in arrays.items()}, assign=True
+        )
 
 
 def sample_actions(logprobs: Tensor, legal: Tensor) -> Tensor:

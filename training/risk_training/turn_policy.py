@@ -76,7 +76,9 @@ class Trials:
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
         """Return the trials of a table in a round, joined from its chunks."""
-        codes, worths = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths"))
+        codes, worths = (
+            np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths")
+        )
         return cls(codes, worths, chunks[0].players)
 
     @property
@@ -96,7 +98,9 @@ class Recorder:
         self.found: list[tuple[Array, Array]] = []  # codes and worths
         self.bot = CompiledBot("recorder", "1", self.choose, MEMORY)
 
-    def choose(self, games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+    def choose(
+        self, games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any
+    ) -> None:
         """Choose an action in each of the lanes, and record the trials of turns that begin."""
         seats = games["seat"][lanes]
         rounds = memory[lanes, seats, ROUND].copy()
@@ -114,7 +118,11 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
     line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # one at least
-    seats, rules, board = [recorder.bot, *map(compiled, config.bots)], config.rules_for(players), load_map(config.map)
+    seats, rules, board = (
+        [recorder.bot, *map(compiled, config.bots)],
+        config.rules_for(players),
+        load_map(config.map),
+    )
     play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=first + np.arange(count))
     codes, worths = (np.concatenate(parts) for parts in zip(*recorder.found, strict=True))
     return Trials(codes, worths, players)
@@ -131,7 +139,9 @@ class Trainer(TorchRun):
         self.judge = config.judge_file()
         columns = len(self.judge.value.columns)
         self.network = TableNetwork(columns, *config.hidden_sizes, len(NAMES)).to(self.device)
-        self.optimizer = torch.optim.AdamW(self.network.parameters(), weight_decay=config.weight_decay, fused=True)
+        self.optimizer = torch.optim.AdamW(
+            self.network.parameters(), weight_decay=config.weight_decay, fused=True
+        )
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
@@ -149,7 +159,9 @@ class Trainer(TorchRun):
         config, policy = self.config, self.executor.share(self.policy().value)
         pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
         found = list(in_order(self.executor, play_chunk, pieces))
-        return [Trials.joined([part for part in found if part.players == players]) for players in config.tables]
+        return [
+            Trials.joined([part for part in found if part.players == players]) for players in config.tables
+        ]
 
     def gain_metrics(self, part: Trials) -> Metrics:
         """Return the mean gain of the policy's best plans at a table, and that of the best single plan."""

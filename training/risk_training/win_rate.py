@@ -41,7 +41,13 @@ class WinRate:
 
 
 def win_rate_by(
-    executor: WorkExecutor, seating: Seating, rules: Rules, board: Board, opponent: str, games: int, seed: int = 0
+    executor: WorkExecutor,
+    seating: Seating,
+    rules: Rules,
+    board: Board,
+    opponent: str,
+    games: int,
+    seed: int = 0,
 ) -> WinRate:
     """Play at least `games` games, in whole deals, with an executor.
 
@@ -76,11 +82,15 @@ def play_deals(
     places = np.arange(games) % seats
     line_ups = (np.arange(seats) != places[:, None]).astype(np.int64)
     players = [player, opponent]
-    return play(rules, board, players, games, seed, lanes or games, line_ups=line_ups, deals=np.repeat(deals, seats))
+    return play(
+        rules, board, players, games, seed, lanes or games, line_ups=line_ups, deals=np.repeat(deals, seats)
+    )
 
 
 def summarise(results: Array, seats: int) -> WinRate:
     """Return the win rate, given the results of whole deals."""
     won = results["winner"] == np.arange(len(results)) % seats
     truncated, rounds = float(results["truncated"].mean()), float(results["rounds"].mean())
-    return WinRate(int(won.sum()), len(won), truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist()))
+    return WinRate(
+        int(won.sum()), len(won), truncated, rounds, tuple(won.reshape(-1, seats).mean(axis=0).tolist())
+    )

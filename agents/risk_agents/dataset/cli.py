@@ -42,8 +42,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--agents", required=True, metavar="A,B,...", help=agents)
     add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
     add("--decisions", type=int, default=100_000, metavar="N", help="at least this many (default: 100,000)")
-    add("--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)")
-    add("--reward", choices=("win", "placement"), default="win", help="what a game pays its seats (default: win)")
+    add(
+        "--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)"
+    )
+    add(
+        "--reward",
+        choices=("win", "placement"),
+        default="win",
+        help="what a game pays its seats (default: win)",
+    )
     add("--seed", type=int, default=0, help="decides every game (default: 0)")
     add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
     return parser
@@ -52,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
 def _spec(arguments: argparse.Namespace) -> RecordingSpec:
     agents = agent_list(arguments.agents)
     rules, board = rules_of(vars(arguments), FAST, len(agents)), load_map(arguments.map or MAP)
-    specs, labels = (tuple(column) for column in zip(*((agent.spec, agent.name) for agent in agents), strict=True))
+    specs, labels = (
+        tuple(column) for column in zip(*((agent.spec, agent.name) for agent in agents), strict=True)
+    )
     only = tuple(agent.name for agent in agent_list(arguments.only, "--only")) if arguments.only else ()
     return RecordingSpec(rules, board, specs, arguments.seed, only, arguments.reward, labels)
 

@@ -58,7 +58,9 @@ def facts_of(spec: RecordingSpec) -> dict[str, Any]:
     }
 
 
-def first_games(games: Iterable[GameDecisions], decisions: int, progress: Progress) -> Iterator[GameDecisions]:
+def first_games(
+    games: Iterable[GameDecisions], decisions: int, progress: Progress
+) -> Iterator[GameDecisions]:
     """The first games that have that many decisions together."""
     written = 0
     for game in games:
@@ -75,8 +77,9 @@ def first_games(games: Iterable[GameDecisions], decisions: int, progress: Progre
 def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
     """Write these games into a file, a row a decision; how many rows.
 
-    Columns: `game`, `round`, `seat`, `agent` (number in the facts' list), `action`, `reward`, `placement`, `truncated`,
-    `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are those of the seat at the game's end.
+    Columns: `game`, `round`, `seat`, `agent` (number in the facts' list), `action`, `reward`, `placement`,
+    `truncated`, `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are those of the
+    seat at the game's end.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -86,7 +89,9 @@ def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDec
     schema = _parquet_schema(pa, first.observations.shape[1], first.masks.shape[1])
     schema = schema.with_metadata({FACTS: json.dumps(facts_of(spec))})
     rows = 0
-    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=1, use_dictionary=False) as writer:
+    with pq.ParquetWriter(
+        path, schema, compression="zstd", compression_level=1, use_dictionary=False
+    ) as writer:
         for group in _groups(chain([first], games)):
             columns = {name: np.concatenate(parts) for name, parts in group.items()}
             writer.write_table(pa.table([_arrow(pa, column) for column in columns.values()], schema=schema))
@@ -151,9 +156,15 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     schema = Schema.from_dict(facts["schema"])
     schema.check_types()
     texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]
-    if not (isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)):
+    if not (
+        isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)
+    ):
         raise ValueError("'agents' must be a list of strings; 'reward' and 'version' must be strings")
-    if not 0 < schema.num_actions <= MOST_ACTIONS or type(facts["seed"]) is not int or facts["reward"] not in REWARDS:
+    if (
+        not 0 < schema.num_actions <= MOST_ACTIONS
+        or type(facts["seed"]) is not int
+        or facts["reward"] not in REWARDS
+    ):
         raise ValueError(
             f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, seed={shortened(facts['seed'])} a whole "
             f"number, reward={shortened(facts['reward'])} one of {', '.join(REWARDS)}"
@@ -174,7 +185,12 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
     _check_values("observation", columns["observation"], 0, MOST_CODE)
-    limits = {"game": (0, _MOST), "round": (0, _MOST), "seat": (0, players - 1), "agent": (0, len(facts["agents"]) - 1)}
+    limits = {
+        "game": (0, _MOST),
+        "round": (0, _MOST),
+        "seat": (0, players - 1),
+        "agent": (0, len(facts["agents"]) - 1),
+    }
     for name, (least, most) in (limits | {"reward": (-1, 1), "placement": (1, players)}).items():
         _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
@@ -238,23 +254,28 @@ def _arrow(pa: Any, column: Array) -> Any:
     if column.ndim == 1:
         return pa.array(column)
     kind = pa.binary(column.shape[1])
-    return pa.FixedSizeBinaryArray.from_buffers(kind, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))])
+    return pa.FixedSizeBinaryArray.from_buffers(
+        kind, len(column), [None, pa.py_buffer(np.ascontiguousarray(column))]
+    )
 
 
 def _bytes_of(column: Any) -> Array:
     """uint8 (k, bytes) of a column of fixed size."""
     rows = column.combine_chunks()
-    return np.frombuffer(rows.buffers()[1], np.uint8).reshape(-1, column.type.byte_width)[rows.offset :][: len(rows)]
+    return np.frombuffer(rows.buffers()[1], np.uint8).reshape(-1, column.type.byte_width)[rows.offset :][
+        : len(rows)
+    ]
 
 
 # ------------------------------------------------------------------------------------------------ Minari
 
 
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games as the Minari dataset of that name, an episode for each seat of a game; how many decisions.
+    """Write these games as the Minari dataset of that name, an episode for each seat of a game; how many
+    decisions.
 
-    Observations are int8 (D,), actions whole numbers; the reward comes with a seat's last decision. Masks of the legal
-    actions are in `infos["action_mask"]`, int8 (n,).
+    Observations are int8 (D,), actions whole numbers; the reward comes with a seat's last decision. Masks of
+    the legal actions are in `infos["action_mask"]`, int8 (n,).
     """
     import minari
     from gymnasium import spaces
@@ -267,7 +288,9 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
         for seat in np.unique(game.seats).tolist():
             episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, spec.schema.num_actions)))
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=UserWarning, module="minari")  # no author, environment or link
+        warnings.filterwarnings(
+            "ignore", category=UserWarning, module="minari"
+        )  # no author, environment or link
         minari.create_dataset_from_buffers(
             dataset_id=name,
             buffer=episodes,
@@ -287,7 +310,9 @@ def check_new(name: str) -> None:
 
     parse_dataset_id(name)
     if name in minari.list_local_datasets():
-        raise ValueError(f"the Minari dataset {name!r} exists: choose another name, or `minari delete {name}`")
+        raise ValueError(
+            f"the Minari dataset {name!r} exists: choose another name, or `minari delete {name}`"
+        )
 
 
 def _episode(game: GameDecisions, seat: int, num_actions: int) -> dict[str, Any]:

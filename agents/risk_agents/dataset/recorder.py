@@ -43,7 +43,9 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one")
         for name in self.only:
             if name not in self.names:
-                raise ValueError(f"only={name!r} does not play{near(name, self.names)}: {', '.join(self.names)} do")
+                raise ValueError(
+                    f"only={name!r} does not play{near(name, self.names)}: {', '.join(self.names)} do"
+                )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -150,7 +152,9 @@ class _Recording:
         at = lanes, self.count[lanes]
         self._make_room(int(at[1].max()))
         self.columns["observations"][at] = batch.observation[lanes]
-        self.columns["masks"][at] = np.packbits(np.asarray(batch.action_mask)[lanes] > 0, axis=1, bitorder="little")
+        self.columns["masks"][at] = np.packbits(
+            np.asarray(batch.action_mask)[lanes] > 0, axis=1, bitorder="little"
+        )
         self.columns["actions"][at] = self.arena.actions[lanes]
         self.columns["seats"][at] = batch.seat[lanes]
         self.columns["rounds"][at] = batch.records["round_number"][lanes]

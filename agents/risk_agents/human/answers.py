@@ -13,7 +13,12 @@ from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, Question
 
-NUMBERED = ("territory", "border", "card", "objective")  # blocks whose answers are numbered; the others are numbers
+NUMBERED = (
+    "territory",
+    "border",
+    "card",
+    "objective",
+)  # blocks whose answers are numbered; the others are numbers
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
 
@@ -71,7 +76,9 @@ def _no_attack(said: str, view: View) -> str:
     names = view.board.territories[a], view.board.territories[b]
     if b not in view.board.neighbours(a):
         return f"{names[0]} does not border {names[1]}"
-    return f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
+    return (
+        f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
+    )
 
 
 def _number(text: str, view: View) -> int:

@@ -17,7 +17,12 @@ An answer is an action in words, `attack Alaska > Kamchatka`, where the first wo
 short (`al > kam`); or its number in the list. Amounts and dice are said as they are: `3`, `half`, `all`, `blitz`.
 Several answers go on one line with `;` between them: `alaska; 3`.
 """
-COMMANDS = {"help": "this help (also ?)", "list": "what is legal", "board": "the board", "hand": "what only you know"}
+COMMANDS = {
+    "help": "this help (also ?)",
+    "list": "what is legal",
+    "board": "the board",
+    "hand": "what only you know",
+}
 SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # these reveal a hidden fact
 LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
 # Short decisions that show nothing hidden
@@ -41,7 +46,9 @@ class Desk:
         if self.people == 1:
             return
         if self.secrets_of not in (NOBODY, seat):
-            self.terminal.ask(f"\n{names[self.secrets_of]}, press Enter to clear the screen for {names[seat]}. ")
+            self.terminal.ask(
+                f"\n{names[self.secrets_of]}, press Enter to clear the screen for {names[seat]}. "
+            )
             self._clear()
         if seat != self._holder and phase not in OPEN:
             self.terminal.ask(f"\n{names[seat]}, the keyboard is yours: press Enter when nobody else looks. ")
@@ -69,7 +76,10 @@ class Human(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Start a game."""
         super().reset(seat, rules, board, seed)
-        default = (*(f"Player {other}" if other != seat else "You" for other in range(rules.num_players)), "neutral")
+        default = (
+            *(f"Player {other}" if other != seat else "You" for other in range(rules.num_players)),
+            "neutral",
+        )
         self._words = Words(self.names or default, board, seat)
         self._lists: dict[Phase, list[str]] = {}  # the texts shown this turn for each phase, numbered from 1
         self._waiting: list[str] = []  # answers for decisions that are still to come

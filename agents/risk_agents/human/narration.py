@@ -108,7 +108,9 @@ def _fought(group: list[Event], words: Words) -> str:
     battles = [event for event in group if event.kind == "battle"]
     first, last = battles[0], battles[-1]
     lost, killed = (sum(event.losses[side] for event in battles) for side in (ATTACKER, DEFENDER))
-    text = f"attacked {words.place(first.source)} > {words.place(first.target)} ({words.names[first.other]}): "
+    text = (
+        f"attacked {words.place(first.source)} > {words.place(first.target)} ({words.names[first.other]}): "
+    )
     is_involved = words.viewer in (first.seat, first.other)
     if (rolls := sum(event.number for event in battles)) > 1:
         text += f"{rolls} rolls, "
@@ -165,8 +167,12 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "bonus": lambda group, words: f"got {group[0].number} on {words.place(group[0].territory)} for its card",
     "pick": lambda group, words: "picked the headquarters in secret",
     "reveal": _revealed,
-    "trade": lambda group, words: f"traded {words.cards(group[0].cards)} for {_plural(group[0].number, 'troop')}",
-    "draft": lambda group, words: "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group),
+    "trade": lambda group, words: (
+        f"traded {words.cards(group[0].cards)} for {_plural(group[0].number, 'troop')}"
+    ),
+    "draft": lambda group, words: (
+        "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group)
+    ),
     "reroll": _rerolled,
     "commander": lambda group, words: f"turned a {group[0].faces[0]} to 6",
     "battle": _fought,
@@ -174,7 +180,9 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "occupy": _moved,
     "elimination": _eliminated,
     "handed_over": _handed_over,
-    "shuffle": lambda group, words: f"-- {_plural(group[0].number, 'discarded card')} shuffled into the deck --",
+    "shuffle": lambda group, words: (
+        f"-- {_plural(group[0].number, 'discarded card')} shuffled into the deck --"
+    ),
     "objective": _took_objective,
     "airfield": lambda group, words: f"built an airfield in {words.place(group[0].territory)}",
     "draw": lambda group, words: "drew a card",

@@ -120,7 +120,9 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
 
 def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
     """Return the names and numbers of all actions except DONE, which the question mentions."""
-    return [(argument_of(text, QUESTIONS[view.phase]), number) for text, number in numbers.items() if text != DONE]
+    return [
+        (argument_of(text, QUESTIONS[view.phase]), number) for text, number in numbers.items() if text != DONE
+    ]
 
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:

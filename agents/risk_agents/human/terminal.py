@@ -81,5 +81,10 @@ class Terminal:
 def wrapped(text: str, width: int, indent: str = "", later: str = "") -> str:
     """Return a paragraph in lines of at most `width` columns."""
     return textwrap.fill(
-        text, width, initial_indent=indent, subsequent_indent=later, break_long_words=False, break_on_hyphens=False
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=later,
+        break_long_words=False,
+        break_on_hyphens=False,
     )

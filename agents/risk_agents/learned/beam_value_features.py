@@ -79,7 +79,12 @@ def num_columns(rules: Rules, board: Board) -> int:
 
 def value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the weights for a number of columns and sizes of the hidden layers."""
-    hidden = {"first": (columns, first), "first_bias": (first,), "second": (first, second), "second_bias": (second,)}
+    hidden = {
+        "first": (columns, first),
+        "first_bias": (first,),
+        "second": (first, second),
+        "second_bias": (second,),
+    }
     return hidden | {"output": (second, 1), "output_bias": (1,), "trust": (1,)}
 
 
@@ -100,7 +105,11 @@ def learned_value(game, board, rules, seat, heuristic, weights, start, work):
     `weights` are float32; the weights of the network begin at `start` (see `packed`).
     """
     count = encode_position(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, heuristic, work)
-    columns, first, second = np.uint64(weights[start]), np.uint64(weights[start + 1]), np.uint64(weights[start + 2])
+    columns, first, second = (
+        np.uint64(weights[start]),
+        np.uint64(weights[start + 1]),
+        np.uint64(weights[start + 2]),
+    )
     at = np.uint64(start + NUM_SIZES)
     for u in range(first):
         work[FIRST, u] = weights[at + u]
@@ -130,7 +139,9 @@ def add_features(weights, at, count, size, work):
         i, j = at + size * np.uint64(work[COLUMN, n]), at + size * np.uint64(work[COLUMN, n + 1])
         k, m = at + size * np.uint64(work[COLUMN, n + 2]), at + size * np.uint64(work[COLUMN, n + 3])
         for u in range(size):
-            work[FIRST, u] += a * weights[i + u] + b * weights[j + u] + c * weights[k + u] + d * weights[m + u]
+            work[FIRST, u] += (
+                a * weights[i + u] + b * weights[j + u] + c * weights[k + u] + d * weights[m + u]
+            )
 
 
 @inlined

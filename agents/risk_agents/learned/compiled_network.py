@@ -2,8 +2,8 @@
 
 The inputs of the trunk are the features of the board (`learned.features`). Small heads take the features of a
 territory, or of both ends of a border. A head has the same weights everywhere on the map.
-`risk_training.torch_network` is the same network in PyTorch. All numbers are float32 and are added in one order,
-which gives the same bits on every machine, compiled or not.
+`risk_training.torch_network` is the same network in PyTorch. All numbers are float32 and are added in one
+order, which gives the same bits on every machine, compiled or not.
 """
 
 from collections.abc import Mapping

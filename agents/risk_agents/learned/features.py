@@ -40,7 +40,9 @@ def feature_spec(layout: Layout) -> FeatureSpec:
         count_columns=np.array(layout.count_columns),
         mark_columns=np.array(layout.mark_columns),
         count_values=np.stack(scaled_counts(codes), 1),
-        global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(np.float32),
+        global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(
+            np.float32
+        ),
         ends=3 * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
         borders=layout.borders,
     )
@@ -55,7 +57,9 @@ def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
     columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     if codes.dtype != np.int8 or codes.ndim != 2 or codes.shape[1] != columns or codes.min(initial=0) < 0:
         told = f"{codes.dtype} {codes.shape}, smallest code {codes.min(initial=0)}"
-        raise ValueError(f"observations are {told}: must be int8 (k, {columns}) with codes from 0 to {MOST_CODE}")
+        raise ValueError(
+            f"observations are {told}: must be int8 (k, {columns}) with codes from 0 to {MOST_CODE}"
+        )
     return np.ascontiguousarray(codes)
 
 

@@ -43,7 +43,10 @@ class Layout:
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
         """Return names and shapes of the weights: trunk layers of `width` units, heads of `local` units."""
-        shapes: dict[str, tuple[int, ...]] = {"trunk_1": (self.board_features, width), "trunk_2": (width, width)}
+        shapes: dict[str, tuple[int, ...]] = {
+            "trunk_1": (self.board_features, width),
+            "trunk_2": (width, width),
+        }
         shapes |= {"actions": (width, self.num_actions), "value": (width, 1)}
         for head, ends in (("territory", 1), ("border", 2), ("card", 1)):
             shapes[f"{head}_in"] = (2 * self.own_features * ends, local)

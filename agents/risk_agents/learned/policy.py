@@ -63,7 +63,9 @@ class PolicyFile(TrainedFile):
         """
         codes, legal = checked_codes(self.network.spec, observations), np.asarray(masks) > 0
         if legal.shape != (len(codes), self.layout.num_actions):
-            raise ValueError(f"masks have shape {legal.shape}: must be {(len(codes), self.layout.num_actions)}")
+            raise ValueError(
+                f"masks have shape {legal.shape}: must be {(len(codes), self.layout.num_actions)}"
+            )
         logits, values = np.zeros(legal.shape, np.float32), np.zeros(len(legal), np.float32)
         padding = -legal.shape[1] % _BITS
         bits = np.packbits(np.pad(legal, ((0, 0), (0, padding))), axis=1, bitorder="little")
@@ -75,7 +77,9 @@ class PolicyFile(TrainedFile):
         policy = self
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
-            answer_lanes(games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False)
+            answer_lanes(
+                games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False
+            )
 
         return self.bot_of(choose, source, name)
 
@@ -98,7 +102,9 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamil
             continue
         observe(game, boards[0], rules[0], seat, words, observation)
         answer(network, observation, game.legal, logits, work)
-        actions[lane] = drawn(game, logits, draw_word(randoms, lane, seat)) if draws else likeliest(game, logits)
+        actions[lane] = (
+            drawn(game, logits, draw_word(randoms, lane, seat)) if draws else likeliest(game, logits)
+        )
 
 
 @inlined

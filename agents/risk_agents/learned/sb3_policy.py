@@ -108,7 +108,9 @@ class ZipPolicy(Policy):
             network = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
             network.load_state_dict(weights)
         except Exception as error:  # SB3 does not check what it is given
-            raise ValueError(f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}") from error
+            raise ValueError(
+                f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}"
+            ) from error
         return Sb3Policy(network, self.schema.rules, self.schema.board)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
@@ -126,8 +128,12 @@ def own_network(path: str | Path) -> PolicyFile:
     """Return the policy of a `.zip` with the project's own network; raise ValueError for other networks."""
     policy = ZipPolicy(path)
     if policy.config["policy"] != OWN_POLICY:
-        raise ValueError(f"policy {str(path)!r} is a {policy.config['policy']} of SB3: must be a {OWN_POLICY}")
-    weights = {name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(policy.path).items()}
+        raise ValueError(
+            f"policy {str(path)!r} is a {policy.config['policy']} of SB3: must be a {OWN_POLICY}"
+        )
+    weights = {
+        name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(policy.path).items()
+    }
     return PolicyFile(weights, policy.schema, {"name": policy.name, "version": policy.version})
 
 
@@ -145,7 +151,9 @@ def read_weights(path: Path) -> dict[str, Any]:
         ) from error
     try:
         found = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
-        if not isinstance(found, dict) or not all(isinstance(values, torch.Tensor) for values in found.values()):
+        if not isinstance(found, dict) or not all(
+            isinstance(values, torch.Tensor) for values in found.values()
+        ):
             raise ValueError("not a table of tensors")
         check_numbers({name: values.numpy() for name, values in found.items()})
         return found
@@ -204,7 +212,9 @@ def check_policy(policy: str, arguments: Any) -> None:
         raise ValueError(f"policy={shortened(policy)} must be one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
     if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
-        raise ValueError(f"policy_kwargs={shortened(arguments)} of {policy} may hold {' and '.join(allowed)} only")
+        raise ValueError(
+            f"policy_kwargs={shortened(arguments)} of {policy} may hold {' and '.join(allowed)} only"
+        )
     if policy == SB3_POLICY:
         layers_of(arguments)
     elif not all(_is_width(arguments[name]) for name in arguments):
@@ -219,7 +229,9 @@ def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
         isinstance(sizes, list) and len(sizes) <= MOST_LAYERS and all(map(_is_width, sizes))
         for sizes in layers.values()
     ):
-        allowed = f"a list of up to {MOST_LAYERS} whole numbers, 1 to {MOST_WIDTH:,}, or one for each of pi and vf"
+        allowed = (
+            f"a list of up to {MOST_LAYERS} whole numbers, 1 to {MOST_WIDTH:,}, or one for each of pi and vf"
+        )
         raise ValueError(f"policy_kwargs: net_arch={shortened(given)} must be {allowed}")
     return layers
 
@@ -245,6 +257,8 @@ def check_shapes(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
         raise ValueError(f"weights {shortened(sorted(weights))} instead of {shortened(sorted(shapes))}")
     for name, values in weights.items():
         if str(values.dtype) != "torch.float32" or tuple(values.shape) != shapes[name]:
-            raise ValueError(f"{name}: {values.dtype} {tuple(values.shape)} instead of torch.float32 {shapes[name]}")
+            raise ValueError(
+                f"{name}: {values.dtype} {tuple(values.shape)} instead of torch.float32 {shapes[name]}"
+            )
         if not bool(values.isfinite().all()):
             raise ValueError(f"{name} has values that are not finite")

@@ -65,7 +65,9 @@ class Schema:
         """
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
-            raise ValueError("the schema's map and columns must be texts, its number of actions a whole number")
+            raise ValueError(
+                "the schema's map and columns must be texts, its number of actions a whole number"
+            )
         Rules.from_dict(dict(self.options))
 
     def check(self, game: Self, policy: str) -> None:
@@ -76,7 +78,11 @@ class Schema:
 
 def _facts(schema: Schema) -> dict[str, Any]:
     """Return the facts that must be equal, by name."""
-    facts: dict[str, Any] = {"map": schema.map_digest, "columns": schema.columns, "actions": schema.num_actions}
+    facts: dict[str, Any] = {
+        "map": schema.map_digest,
+        "columns": schema.columns,
+        "actions": schema.num_actions,
+    }
     return facts | {name: getattr(schema.rules, name) for name in OPTIONS if name not in FREE_OPTIONS}
 
 
@@ -110,5 +116,8 @@ def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
     the most dice.
     """
     found = np.zeros(len(Phase), np.bool_)
-    found[Phase.ATTACK_DICE], found[Phase.DEFEND] = trained.attack != "choice", trained.defender_dice != "choice"
+    found[Phase.ATTACK_DICE], found[Phase.DEFEND] = (
+        trained.attack != "choice",
+        trained.defender_dice != "choice",
+    )
     return found

@@ -69,7 +69,9 @@ def input_scales() -> npt.NDArray[np.float32]:
     return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32)), 1).astype(np.float32)
 
 
-def state_value_shapes(columns: int, first: int, second: int, outputs: int = MAX_SEATS) -> dict[str, tuple[int, ...]]:
+def state_value_shapes(
+    columns: int, first: int, second: int, outputs: int = MAX_SEATS
+) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the weights for numbers of columns, hidden units and outputs."""
     hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, outputs)}
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
@@ -97,7 +99,9 @@ class TableFile(TrainedFile):
             raise ValueError(f"tables are for map {named[0]}, but the {self.KIND} is for map {named[1]}")
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
-            raise ValueError(f"records must be an array (k,) of records of games of this map, not {records.shape}")
+            raise ValueError(
+                f"records must be an array (k,) of records of games of this map, not {records.shape}"
+            )
         return records
 
     def knows(self, rules: Rules, board: Board) -> bool:
@@ -136,7 +140,9 @@ class StateValueFile(TableFile):
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
         """Raise ValueError: a value cannot play on its own."""
-        raise ValueError(f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent")
+        raise ValueError(
+            f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent"
+        )
 
 
 @vectorized_entry_point

@@ -54,7 +54,9 @@ class TrainedFile(ABC):
         """Return the bot of a file."""
         return cls.load(path).bot(name or str(path), name)
 
-    def bot_of(self, choose: Callable[..., None], source: str, name: str | None, memory: int = 1) -> CompiledBot:
+    def bot_of(
+        self, choose: Callable[..., None], source: str, name: str | None, memory: int = 1
+    ) -> CompiledBot:
         """Return a bot that acts by `choose` in the games that the weights were trained for."""
 
         def check(rules: Rules, board: Board) -> None:
@@ -73,7 +75,9 @@ class TrainedFile(ABC):
         shapes, found = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
         wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
         if wrong:
-            told = ", ".join(f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3])
+            told = ", ".join(
+                f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3]
+            )
             raise ValueError(f"a {self.KIND} with other weights than its schema says: {told}")
         check_numbers(self.weights)
         return {name: np.ascontiguousarray(values, np.float32) for name, values in self.weights.items()}
@@ -82,14 +86,18 @@ class TrainedFile(ABC):
         """Return the number of outputs of a layer; raise ValueError unless it is from 1 to `most`."""
         shape = np.shape(self.weights.get(name, ()))
         if len(shape) != 2 or not 0 < shape[1] <= most:
-            raise ValueError(f"a {self.KIND} whose layer {name!r} has shape {shape}: outputs must be 1 to {most}")
+            raise ValueError(
+                f"a {self.KIND} whose layer {name!r} has shape {shape}: outputs must be 1 to {most}"
+            )
         return shape[1]
 
     def save(self, path: str | Path | BinaryIO) -> None:
         """Write the weights as float16, with schema and facts, to a path or an open file."""
         facts = {"format": FORMAT, "kind": self.KIND, "schema": self.schema.to_dict(), "made": self.made}
         check_numbers(self.weights)
-        weights: dict[str, Any] = {name: np.asarray(values, np.float16) for name, values in self.weights.items()}
+        weights: dict[str, Any] = {
+            name: np.asarray(values, np.float16) for name, values in self.weights.items()
+        }
         np.savez_compressed(path, facts=np.array(json.dumps(facts)), **weights)
 
 

@@ -1,9 +1,9 @@
 """`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
 
 If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
-`risk_env.words.action_script` plays the rest of the turn: after too many attempts, after a failure of the endpoint,
-and once the tokens or the money of a game are spent. The agent counts these events for the table of the
-tournament.
+`risk_env.words.action_script` plays the rest of the turn: after too many attempts, after a failure of the
+endpoint, and once the tokens or the money of a game are spent. The agent counts these events for the table of
+the tournament.
 """
 
 import time
@@ -74,7 +74,10 @@ class ModelAgent(Agent):
         self.settings = settings_for(self.model) if settings is None else settings
         self._endpoint = Endpoint(self.model, self.settings)
         self._system = prompt(self.settings.prompts, "system")
-        self.name, self.version = self.model, f"{self.settings.prompts}-{self.settings.style}-{self.settings.answer}"
+        self.name, self.version = (
+            self.model,
+            f"{self.settings.prompts}-{self.settings.style}-{self.settings.answer}",
+        )
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Start a game."""
@@ -97,7 +100,11 @@ class ModelAgent(Agent):
 
     def notes(self) -> dict[str, Any]:
         """Return the counts of this game and the name of its transcript, for the tournament."""
-        return {**asdict(self.counts), "failures": dict(self.counts.failures), "transcript": self.transcript.name}
+        return {
+            **asdict(self.counts),
+            "failures": dict(self.counts.failures),
+            "transcript": self.transcript.name,
+        }
 
     def over(self, outcome: dict[str, Any]) -> bool:
         """Note the end of the game in the transcript; return True, like a program that still listens."""
@@ -139,7 +146,10 @@ class ModelAgent(Agent):
         """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
         account = self.plan.account(view.game)
         report = report_since(view.game, self.seat, self._before, self.settings.style)
-        primer, asked = prompt(self.settings.prompts, PRIMERS[view.phase]), "\n".join(filter(None, (account, report)))
+        primer, asked = (
+            prompt(self.settings.prompts, PRIMERS[view.phase]),
+            "\n".join(filter(None, (account, report))),
+        )
         messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
         self.transcript.write("question", round=view.public.round, phase=view.phase.name, messages=messages)
         return messages

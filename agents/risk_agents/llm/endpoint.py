@@ -30,7 +30,9 @@ _SCHEMA = {
 _FORMS: dict[str, dict[str, Any]] = {  # fields of a request by form of the answer
     "text": {},
     "tool": {
-        "tools": [{"type": "function", "function": {"name": "act", "description": "Play.", "parameters": _SCHEMA}}],
+        "tools": [
+            {"type": "function", "function": {"name": "act", "description": "Play.", "parameters": _SCHEMA}}
+        ],
         "tool_choice": {"type": "function", "function": {"name": "act"}},
     },
     "json": {"response_format": {"type": "json_schema", "json_schema": {"name": "act", "schema": _SCHEMA}}},
@@ -100,7 +102,12 @@ class Endpoint:
             raise self._refusal(reply)
         try:
             return self._answer(parse_json(reply.body.decode(errors="replace")), len(body))
-        except (AttributeError, LookupError, TypeError, ValueError) as error:  # any part may be missing or wrong
+        except (
+            AttributeError,
+            LookupError,
+            TypeError,
+            ValueError,
+        ) as error:  # any part may be missing or wrong
             raise self._error("garbage", error) from None
 
     def _body(self, messages: list[dict[str, str]]) -> bytes:

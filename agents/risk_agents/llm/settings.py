@@ -58,7 +58,9 @@ class Settings:
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError("base_url must begin with http:// or https://")  # may hold a password
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
-            raise ValueError(f"the key in {self.key_variable} must be printable ASCII characters without spaces")
+            raise ValueError(
+                f"the key in {self.key_variable} must be printable ASCII characters without spaces"
+            )
 
     @cached_property
     def key(self) -> str:

@@ -37,7 +37,9 @@ class Transcript:
     def write(self, kind: str, **facts: Any) -> None:
         """Write a line."""
         if self._path.name:
-            line = json.dumps(masked_values({"schema": SCHEMA, "kind": kind, **facts}, self._key), default=str)
+            line = json.dumps(
+                masked_values({"schema": SCHEMA, "kind": kind, **facts}, self._key), default=str
+            )
             try:
                 with self._path.open("a", encoding="utf-8") as file:
                     file.write(line + "\n")

@@ -57,12 +57,20 @@ def _loop(process: int) -> tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient]:
 async def _post(client: httpx2.AsyncClient, url: str, key: str, body: bytes, limit: float) -> Reply:
     import httpx2
 
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json", "Accept-Encoding": "identity"}
+    headers = {
+        "Authorization": f"Bearer {key}",
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+    }
     try:
         async with asyncio.timeout(limit):
-            request = client.stream("POST", url, content=body, headers=headers, timeout=None, follow_redirects=False)
+            request = client.stream(
+                "POST", url, content=body, headers=headers, timeout=None, follow_redirects=False
+            )
             async with request as response:
-                return Reply(response.status_code, response.headers.get("retry-after", ""), await _body(response))
+                return Reply(
+                    response.status_code, response.headers.get("retry-after", ""), await _body(response)
+                )
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise ConnectionError(f"{type(error).__name__}: {error}") from None
 

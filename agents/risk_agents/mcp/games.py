@@ -43,7 +43,9 @@ class OpenGame(TextMatch):
     def step(self, action: int | str) -> None:
         """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
-            raise ValueError(f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game")
+            raise ValueError(
+                f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game"
+            )
         super().step(action)
 
     def play_on(self) -> int:
@@ -131,7 +133,9 @@ class OpenGames:
         with table.lock:
             game = table.game
             if game.is_over or game.seat != seat:
-                raise ValueError("the game is over" if game.is_over else f"P{game.seat} decides now; ask again later")
+                raise ValueError(
+                    "the game is over" if game.is_over else f"P{game.seat} decides now; ask again later"
+                )
             table.plans[seat].give(plan, game)
             table.play_on()
             return "\n".join(filter(None, (table.plans[seat].account(game), table.report(seat, style))))

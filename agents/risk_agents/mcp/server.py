@@ -73,11 +73,14 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
     ) -> str:
         """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
-        Gives the token of your seat, those of open seats (pass each on to its player), and your first report. options
-        are those of the rules, for example {"attack": "blitz", "max_rounds": 100}. profile "fast" asks less and deals.
+        Gives the token of your seat, those of open seats (pass each on to its player), and your first report.
+        options are those of the rules, for example {"attack": "blitz", "max_rounds": 100}. profile "fast"
+        asks less and deals.
         """
         chosen = {"profile": profile, **(options or {})}
-        tokens = games.begin(preset, opponents or ["grower", "grower"], seat, board, seed, chosen, client_of(context))
+        tokens = games.begin(
+            preset, opponents or ["grower", "grower"], seat, board, seed, chosen, client_of(context)
+        )
         others = {f"P{number}": token for number, token in tokens.items() if number != seat}
         facts = json.dumps({"token": tokens[seat], "open_seats": others})
         return f"{facts}\n{games.report(tokens[seat])}"
@@ -152,7 +155,12 @@ def _add_resources(server: MCPServer) -> None:
     def choices() -> str:
         """Presets, profiles, maps and bots."""
         return json.dumps(
-            {"presets": presets(), "profiles": list(PROFILES), "maps": map_names(), "opponents": [OPEN, *bots.names()]}
+            {
+                "presets": presets(),
+                "profiles": list(PROFILES),
+                "maps": map_names(),
+                "opponents": [OPEN, *bots.names()],
+            }
         )
 
 
@@ -167,7 +175,9 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
         stateless_http=True,  # a token finds its game; open sessions of one client would lock all others out
-        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),  # `NamedHosts` does it
+        transport_security=TransportSecuritySettings(
+            enable_dns_rebinding_protection=False
+        ),  # `NamedHosts` does it
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 
@@ -175,8 +185,12 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
 def main(argv: Sequence[str]) -> None:
     """Run the command `mcp`: serve until the client leaves or until Ctrl-C."""
     parser = command_parser("mcp")
-    parser.add_argument("--http", action="store_true", help="streamable HTTP in place of standard input and output")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen at (default: this machine only)")
+    parser.add_argument(
+        "--http", action="store_true", help="streamable HTTP in place of standard input and output"
+    )
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at (default: this machine only)"
+    )
     parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; the path is /mcp")
     parser.add_argument(
         "--allowed-host",

@@ -93,14 +93,20 @@ def _new_name() -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("play")
     add = parser.add_argument
-    opponents = f"agents in the other seats, clockwise from yours: names, {SPECS}, or {HUMAN}; label=agent names one"
+    opponents = (
+        f"agents in the other seats, clockwise from yours: names, {SPECS}, or {HUMAN}; label=agent names one"
+    )
     add("--opponents", metavar="A,B,...", help=f"{opponents} (default: {','.join(OPPONENTS)})")
     add_rules_arguments(parser, BOOK, "you and the opponents, where the preset has that number")
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
     add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
     add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
     add("--resume", metavar="FILE", help="continue a game that was kept")
-    add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
+    add(
+        "--allow-programs",
+        action="store_true",
+        help="with --resume: start programs, ask models that the file names",
+    )
     return parser
 
 
@@ -140,7 +146,9 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
 
 
 def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...]:
-    """Who sits where: a person at `seat`, the opponents around in their order, the last one as often as needed."""
+    """Who sits where: a person at `seat`, the opponents around in their order, the last one as often as
+    needed.
+    """
     others = rules.num_players - 1
     if not 0 <= seat <= others:
         raise ValueError(f"--seat {seat}: must be from 0 to {others}")

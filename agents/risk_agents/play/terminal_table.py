@@ -56,7 +56,9 @@ class Table(Match):
             self.prepare()
             self.begin()
         except PlayerFault as fault:
-            raise ValueError(f"agent={self.specs[fault.seat]!r} cannot play this game: {fault.reason}") from fault
+            raise ValueError(
+                f"agent={self.specs[fault.seat]!r} cannot play this game: {fault.reason}"
+            ) from fault
         for seat, person in self._people.items():
             person.names = self.names
             person.commands = {
@@ -85,7 +87,10 @@ class Table(Match):
             self._watch()
 
     def resume(self, saved: SavedGame) -> None:
-        """Play a kept game up to where it was left; the bots are asked again, so that they remember what they knew."""
+        """Play a kept game up to where it was left.
+
+        The bots are asked again, so that they remember what they knew.
+        """
         changed, self._own = set(), self.path
         for action in saved.actions:
             if self.game.seat in self._seen:
@@ -119,7 +124,9 @@ class Table(Match):
         if self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("", *self._news(last), "")
-            if self.terminal.ask("No person is left in the game. Enter: the bots play on; quit: stop here> ").strip():
+            if self.terminal.ask(
+                "No person is left in the game. Enter: the bots play on; quit: stop here> "
+            ).strip():
                 raise Leave
         if self._watched_round != self.game.round:
             self._watched_round = self.game.round
@@ -187,7 +194,9 @@ def _made(spec: str) -> Agent:
 
 
 def _names(agents: Sequence[Agent], labels: Sequence[str | None]) -> list[str]:
-    """The names of the seats: labels, `You` or `Player 0` for people, names of bots, with their seat if equal."""
+    """The names of the seats: labels, `You` or `Player 0` for people, names of bots, with their seat if
+    equal.
+    """
     alone = sum(isinstance(agent, Human) for agent in agents) == 1
     names = [label(given or agent.name) for agent, given in zip(agents, labels, strict=True)]
     called = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]

@@ -217,7 +217,10 @@ def place_worth(game, board, seat, territory, purpose):
     if purpose == STRIKE:
         return (enemy_neighbours(game, board, seat, territory) << 32) + troops
     if purpose == NEUTRAL:
-        own, others = own_neighbours(game, board, seat, territory), own_neighbours(game, board, 1 - seat, territory)
+        own, others = (
+            own_neighbours(game, board, seat, territory),
+            own_neighbours(game, board, 1 - seat, territory),
+        )
         return 4 * (others - own) - troops
     near = enemy_troops_near(game, board, seat, territory)
     if purpose == HEADQUARTERS:

@@ -9,7 +9,14 @@ threat-based players in the literature; the implementation is our own.
 import numpy as np
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, ends_of, enemy_troops_near, is_inland, next_attack, num_rivals
+from risk_agents.scripted.board_sense import (
+    NONE,
+    ends_of,
+    enemy_troops_near,
+    is_inland,
+    next_attack,
+    num_rivals,
+)
 from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import easiest_continent, has_majority, is_spoil
 from risk_agents.scripted.grower import grow

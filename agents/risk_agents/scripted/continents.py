@@ -73,7 +73,9 @@ def weakest_border(game, board, seat):
     """Return the legal territory of an own continent that is outnumbered most, or NONE if all hold."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
-        if has(game.legal, territory) and holds_continent(game, board, seat, int64(board.continent_of[territory])):
+        if has(game.legal, territory) and holds_continent(
+            game, board, seat, int64(board.continent_of[territory])
+        ):
             danger = enemy_troops_near(game, board, seat, territory) - troops_on(game, territory)
             if danger > most:
                 best, most = territory, danger
@@ -153,4 +155,8 @@ def split_advance(game, board, seat, most):
     behind, ahead = enemy_troops_near(game, board, seat, source), enemy_troops_near(game, board, seat, target)
     if troops_on(game, source) > 1.2 * (behind + ahead):
         return most // 2
-    return most if enemy_neighbours(game, board, seat, target) >= enemy_neighbours(game, board, seat, source) else 0
+    return (
+        most
+        if enemy_neighbours(game, board, seat, target) >= enemy_neighbours(game, board, seat, source)
+        else 0
+    )

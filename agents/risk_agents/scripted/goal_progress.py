@@ -43,7 +43,9 @@ def mission_progress(game, board, seat, mission):
         return 3.0 - 3.0 * num_territories(game, target) / board.num_territories
     if kind == Mission.CONTINENTS:
         return continents_progress(game, board, seat, board.mission_continents[mission])
-    needed = board.mission_territories[mission] if kind == Mission.TERRITORIES else board.mission_fallback[mission]
+    needed = (
+        board.mission_territories[mission] if kind == Mission.TERRITORIES else board.mission_fallback[mission]
+    )
     return 3.0 * num_territories(game, seat) / max(int64(needed), 1)
 
 

@@ -81,7 +81,9 @@ def growing_attack(game, board, rules, seat):
         source, target = ends_of(board, rules, action)
         if has_majority(game, board, seat, source, target):
             worth = attack_worth(game, board, seat, bold, wanted, source, target)
-            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0 if worth > 0.0 else 0.0
+            value = (
+                worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0 if worth > 0.0 else 0.0
+            )
             if value > most:
                 best, most = action, value
         action = next_attack(game, rules, action)
@@ -104,7 +106,9 @@ def attack_worth(game, board, seat, bold, wanted, source, target):
         worth += 3.0
     if is_spoil(game, board, target):
         worth += 5.0
-    if enemy_neighbours(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(game, target):
+    if enemy_neighbours(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(
+        game, target
+    ):
         worth += 2.0
     if not game.captured:
         worth += 1.0

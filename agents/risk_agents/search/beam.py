@@ -11,7 +11,14 @@ import numpy as np
 from numpy import int64
 
 from risk_agents.learned.beam_value_features import WORKSPACE as LEARNED_WORKSPACE
-from risk_agents.scripted.board_sense import NONE, border_action, draft_amount, is_inland, move_amount, next_legal
+from risk_agents.scripted.board_sense import (
+    NONE,
+    border_action,
+    draft_amount,
+    is_inland,
+    move_amount,
+    next_legal,
+)
 from risk_agents.scripted.claims import claim
 from risk_agents.search.evaluation import EXPOSED, INCOME, PROGRESS, WEIGHTS, WORKSPACE, Evaluator
 from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
@@ -46,7 +53,9 @@ MOST_RANK = 7  # highest rank of a place to draft to
 HALF_DRAFTED = -1
 # The weights of `search.evaluation` by number of players, found by `research/tune_beam.py`; else WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
-WEIGHTS_FOR = np.concatenate([TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]])
+WEIGHTS_FOR = np.concatenate(
+    [TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]]
+)
 CAUTIOUS = MAX_SEATS + 1  # additional row: income counts less, exposed territories cost more
 WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
 # The memory of the bot in its turn: int32 words

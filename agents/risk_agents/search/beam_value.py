@@ -65,7 +65,9 @@ class BeamValueFile(TrainedFile):
             raise ValueError(f"width={width!r} must be 1 to {MOST_WIDTH}")
         value = self
 
-        def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+        def choose(
+            games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any
+        ) -> None:
             choose_learned(games, boards, rules, lanes, randoms, memory, actions, value.packed, width)
 
         return self.bot_of(choose, source, name, MEMORY)

@@ -30,7 +30,14 @@ class FirstTroops:
     """
 
     def __init__(
-        self, rules: Rules, board: Board, judge: Judge, player: CompiledBot, games: int, turns: int, lanes: int
+        self,
+        rules: Rules,
+        board: Board,
+        judge: Judge,
+        player: CompiledBot,
+        games: int,
+        turns: int,
+        lanes: int,
     ) -> None:
         self._rollouts = Rollouts(rules, board, (), (player,), judge, lanes)
         self._games, self._turns = games, turns

@@ -151,7 +151,9 @@ def draft(plan, game, boards, rules, word, trial):
     trial.games[DRAFTED] = game
     determinize(trial.games[DRAFTED], boards[0], rules[0], int64(game.turn), word)
     trial.randoms[DRAFTED] = word
-    play_turn(plan, trial.games, boards, rules, DRAFTED, trial.randoms, trial.memory, LAST_OF_DRAFT, trial.space)
+    play_turn(
+        plan, trial.games, boards, rules, DRAFTED, trial.randoms, trial.memory, LAST_OF_DRAFT, trial.space
+    )
 
 
 @kernel
@@ -164,7 +166,9 @@ def worth(plan, seat, boards, rules, word, samples, trial):
         trial.randoms[PLAYED] = word
         if trial.games[PLAYED].phase < Phase.OVER:
             determinize(trial.games[PLAYED], boards[0], rules[0], seat, word)
-        play_turn(plan, trial.games, boards, rules, PLAYED, trial.randoms, trial.memory, LAST_OF_TURN, trial.space)
+        play_turn(
+            plan, trial.games, boards, rules, PLAYED, trial.randoms, trial.memory, LAST_OF_TURN, trial.space
+        )
         evaluate_table(trial.games[PLAYED], boards[0], rules[0], trial.value, trial.value_work, trial.chances)
         total += trial.chances[seat]
     return np.float32(total / samples)

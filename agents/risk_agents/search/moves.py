@@ -29,7 +29,11 @@ def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)
     target = int64(memory[MOVE_TARGET])
-    if game.phase == Phase.FORTIFY_TO and 0 <= target < evaluator.board.num_territories and has(game.legal, target):
+    if (
+        game.phase == Phase.FORTIFY_TO
+        and 0 <= target < evaluator.board.num_territories
+        and has(game.legal, target)
+    ):
         return target
     if game.phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, evaluator.rules, memory)

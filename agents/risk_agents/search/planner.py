@@ -49,14 +49,18 @@ class Workspace(NamedTuple):
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
-    space = Workspace(np.empty(NUM_SLOTS, games.dtype), np.zeros((3, MOST_TERRITORIES)), np.zeros(2, np.int64))
+    space = Workspace(
+        np.empty(NUM_SLOTS, games.dtype), np.zeros((3, MOST_TERRITORIES)), np.zeros(2, np.int64)
+    )
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         lane = lanes[k]
         seat = int64(games[lane].seat)
         evaluator = Evaluator(boards[0], rules[0], seat, WEIGHTS, work)
         claimed = claim(games[lane], boards[0], randoms, lane, seat)
-        actions[lane] = answer(games[lane], memory[lane, seat], space, evaluator) if claimed == NONE else claimed
+        actions[lane] = (
+            answer(games[lane], memory[lane, seat], space, evaluator) if claimed == NONE else claimed
+        )
 
 
 @kernel
@@ -65,7 +69,9 @@ def answer(game, memory, space, evaluator):
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)
-        action = border_action(game, evaluator.board, rules, plan[SOURCE], plan[TARGET])  # NONE without a plan
+        action = border_action(
+            game, evaluator.board, rules, plan[SOURCE], plan[TARGET]
+        )  # NONE without a plan
         return int64(rules.done) if action == NONE else action
     if phase == Phase.DRAFT:
         make_plan(game, int64(game.draft_left), space, evaluator)

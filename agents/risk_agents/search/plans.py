@@ -64,7 +64,9 @@ class Space(NamedTuple):
 @inlined
 def new_space(games):
     """Return an empty workspace for games of this dtype."""
-    return Space(new_tree(games, WIDTH, beam.DEPTH), np.zeros(WORKSPACE), np.zeros(games[0].strong.shape[0], np.uint64))
+    return Space(
+        new_tree(games, WIDTH, beam.DEPTH), np.zeros(WORKSPACE), np.zeros(games[0].strong.shape[0], np.uint64)
+    )
 
 
 @kernel
@@ -96,7 +98,12 @@ def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
     """Play a turn in a lane by a plan, until the turn is over or its phase is after `last`."""
     turn = games[lane].turn
     while games[lane].turn == turn and games[lane].phase <= last:
-        act(games[lane], boards[0], rules[0], plan_action(plan, games, boards, rules, lane, randoms, memory, space))
+        act(
+            games[lane],
+            boards[0],
+            rules[0],
+            plan_action(plan, games, boards, rules, lane, randoms, memory, space),
+        )
 
 
 @kernel
@@ -110,12 +117,16 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
     if TABLE[plan, KIND] == BEAM:
         row = TABLE[plan, WEIGHED]
         weights = beam.WEIGHTS_FOR[row if row > 0 else int64(rules[0].num_players)]
-        return int64(beam.choose_in(lane, games, boards, rules, randoms, memory, weights, space.work, space.tree))
+        return int64(
+            beam.choose_in(lane, games, boards, rules, randoms, memory, weights, space.work, space.tree)
+        )
     action = int64(claim(game, boards[0], randoms, lane, seat))
     if action == NONE:
         action = drafted_action(plan, game, boards[0], rules[0], seat)
     if action == NONE:
-        action = script_action(TABLE[plan, KIND], game, boards[0], rules[0], seat, memory[lane, seat], space.seen)
+        action = script_action(
+            TABLE[plan, KIND], game, boards[0], rules[0], seat, memory[lane, seat], space.seen
+        )
     return action
 
 

@@ -1,4 +1,7 @@
-"""`raider`: a breaker that stops its attacks once it has earned a card; a plan of `strategist` and of `tactician`."""
+"""`raider`: a breaker that stops its attacks once it has earned a card.
+
+A plan of `strategist` and of `tactician`.
+"""
 
 import numpy as np
 from numpy import int64

@@ -187,7 +187,9 @@ class Rollouts:
             most = batch.num_games if name in ("plans", "places") else 1
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
-                raise ValueError(f"{name}={shortened(values.tolist())} must be 1 to {most} of {least} to {end - 1}")
+                raise ValueError(
+                    f"{name}={shortened(values.tolist())} must be 1 to {most} of {least} to {end - 1}"
+                )
 
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
@@ -220,7 +222,9 @@ class Rollouts:
         is_open = np.ones(len(lanes), np.bool_)
         for step in count():
             phase = records["phase"][first]
-            is_open &= (phase >= Phase.TRADE) & (phase <= Phase.DRAFT_AMOUNT) & (records["turn"][first] == turn)
+            is_open &= (
+                (phase >= Phase.TRADE) & (phase <= Phase.DRAFT_AMOUNT) & (records["turn"][first] == turn)
+            )
             if not is_open.any():
                 break
             arena.query_players(first[is_open & is_new])

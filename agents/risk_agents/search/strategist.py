@@ -46,12 +46,19 @@ SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
 
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
     """Return the beams that draft to the best, second best, ... place."""
-    return tuple(beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks))
+    return tuple(
+        beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks)
+    )
 
 
 def _plans(bold: int) -> tuple[CompiledBot, ...]:
     """Return the plans: beams with usual, bold (row `bold`) and cautious weights, and scripted bots."""
-    return *_beams("beam", 0, 5), *_beams("bold beam", bold, 2), *_beams("cautious beam", beam.CAUTIOUS, 2), *SCRIPTS
+    return (
+        *_beams("beam", 0, 5),
+        *_beams("bold beam", bold, 2),
+        *_beams("cautious beam", beam.CAUTIOUS, 2),
+        *SCRIPTS,
+    )
 
 
 PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the usual ones at these tables
@@ -239,7 +246,9 @@ class Strategist(Agent):
         for _ in range(rounds):
             count = max(2, games // self._price // rounds // open_plans)
             samples.append(view.samples(view.rng.integers(2**63, size=count)))
-            values = self._rollouts.play(ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts)
+            values = self._rollouts.play(
+                ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts
+            )
             for plan, new in zip(ranked, values, strict=False):
                 found[plan] = np.append(found[plan], new)
             ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -found[plan].mean())
@@ -252,11 +261,20 @@ class Strategist(Agent):
         return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
-        """The attacks that a plan makes in a sample. The other seats play their last legal actions in this turn."""
-        match, turn = Match.of(game.copy(), _alone(plan, self.seat, game.num_players)), (game.round, game.turn)
+        """The attacks that a plan makes in a sample.
+
+        The other seats play their last legal actions in this turn.
+        """
+        match, turn = (
+            Match.of(game.copy(), _alone(plan, self.seat, game.num_players)),
+            (game.round, game.turn),
+        )
         while match.run() != NOBODY and (match.game.round, match.game.turn) == turn:
             match.step(int(match.game.legal_actions()[-1]))
-        events, names = takewhile(lambda event: event.kind != "turn_end", match.game.events()), game.board.territories
+        events, names = (
+            takewhile(lambda event: event.kind != "turn_end", match.game.events()),
+            game.board.territories,
+        )
         battles = [(names[event.source], names[event.target]) for event in events if event.kind == "battle"]
         return tuple(dict.fromkeys(battles))
 
@@ -295,7 +313,9 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     than the seat in turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only")
+        raise ValueError(
+            f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only"
+        )
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

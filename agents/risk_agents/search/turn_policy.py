@@ -43,7 +43,11 @@ class TurnPolicyFile(TableFile):
         return found
 
     def bot(
-        self, source: str, name: str | None = None, judge: StateValueFile | None = None, effort: Effort = EFFORT
+        self,
+        source: str,
+        name: str | None = None,
+        judge: StateValueFile | None = None,
+        effort: Effort = EFFORT,
     ) -> CompiledBot:
         """Return the bot that tries the plans with the highest outputs.
 
@@ -51,7 +55,9 @@ class TurnPolicyFile(TableFile):
         `source`. Raise ValueError if the policy was trained for other plans than `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):
-            raise ValueError(f"turn policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}")
+            raise ValueError(
+                f"turn policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}"
+            )
         value = StateValueFile.load(VALUE_FILE) if judge is None else judge
         choose = chooser(self.value, value.value, effort)
 
@@ -63,13 +69,17 @@ class TurnPolicyFile(TableFile):
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, MEMORY, check)
 
 
-def chooser(policy: StateValue, value: StateValue, effort: Effort = EFFORT, worths: Array | None = None) -> Any:
+def chooser(
+    policy: StateValue, value: StateValue, effort: Effort = EFFORT, worths: Array | None = None
+) -> Any:
     """Return a function for `CompiledBot.choose` that looks ahead.
 
     `worths`, if given, is filled as in `lookahead.choose_moves`.
     """
 
-    def choose(games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any) -> None:
+    def choose(
+        games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any
+    ) -> None:
         found = np.zeros((1, len(NAMES)), np.float32) if worths is None else worths
         choose_moves(games, boards, rules, lanes, randoms, memory, actions, (policy, value), effort, found)
 

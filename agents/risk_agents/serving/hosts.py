@@ -58,7 +58,9 @@ class NamedHosts:
             return False
         name = found[1].strip("[]")
         address = _address(name)
-        return name in self._names or (address is not None and bool(server) and address == _address(server[0]))
+        return name in self._names or (
+            address is not None and bool(server) and address == _address(server[0])
+        )
 
 
 def served_names(host: str, allowed: Sequence[str]) -> list[str]:
@@ -69,7 +71,9 @@ def served_names(host: str, allowed: Sequence[str]) -> list[str]:
     """
     for name in allowed:
         if not (_NAME.fullmatch(name.lower()) or _address(name)):
-            raise ValueError(f"allowed-host={name!r}: must be a host name or an address; patterns are not allowed")
+            raise ValueError(
+                f"allowed-host={name!r}: must be a host name or an address; patterns are not allowed"
+            )
     machine = socket.gethostname().lower()
     own = [] if host in LOOPBACK else [host, machine, f"{machine}.local"]
     return ["localhost", *(str(_address(name) or name.lower()) for name in (*allowed, *own) if name)]

@@ -2,10 +2,9 @@
 
 `risk-env tournament` is the way in for people; programs use
 
-    config = make_config(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic", seed=0)
-    store = Store.create("games.sqlite", config)
-    conduct(store, games=3000, jobs=2)
-    summary = summarise(config, list(store.results()))
+    config = make_config(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic",
+    seed=0) store = Store.create("games.sqlite", config) conduct(store, games=3000, jobs=2) summary =
+    summarise(config, list(store.results()))
 """
 
 from importlib import import_module

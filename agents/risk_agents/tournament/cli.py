@@ -24,7 +24,14 @@ from risk_agents.rules_arguments import MAP, NAMES, OPTIONS, PRESET, add_rules_a
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
-from risk_agents.tournament.exports import config_lines, model_grids, remarks, rich_tables, write_csv, write_json
+from risk_agents.tournament.exports import (
+    config_lines,
+    model_grids,
+    remarks,
+    rich_tables,
+    write_csv,
+    write_json,
+)
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config
 from risk_agents.tournament.records import write_records
@@ -41,8 +48,15 @@ from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
-TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))  # of `agents`
-DEFAULTS: dict[str, Any] = {  # the arguments that decide which games are played, and their values if not given
+TRIALS = (
+    ("classic", 3, FAST),
+    ("classic", 2, FAST),
+    ("two_player", 2, FAST),
+    ("classic", 3, BOOK),
+)  # of `agents`
+DEFAULTS: dict[
+    str, Any
+] = {  # the arguments that decide which games are played, and their values if not given
     **dict.fromkeys(("against", *NAMES)),
     "preset": PRESET,
     "map": MAP,
@@ -102,25 +116,57 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("tournament")
     add = parser.add_argument
     add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
-    add("--against", metavar="B", help="test the one agent of --agents against B until the question is answered (SPRT)")
+    add(
+        "--against",
+        metavar="B",
+        help="test the one agent of --agents against B until the question is answered (SPRT)",
+    )
     add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
-    add("--games", type=int, metavar="N", help=f"at least this number of games, in whole deals (default: {GAMES})")
+    add(
+        "--games",
+        type=int,
+        metavar="N",
+        help=f"at least this number of games, in whole deals (default: {GAMES})",
+    )
     add("--seed", type=int, help="decides every deal (default: 0)")
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
-    add("--game-time", type=float, metavar="S", help=f"seconds a seat may think in a game (default: {GAME_TIME:g})")
-    add("--fresh", action="store_true", default=None, help="new processes for every game: no agent remembers the last")
-    add("--fixed-seats", action="store_true", default=None, help="agents sit in the order of --agents in every game")
+    add(
+        "--game-time",
+        type=float,
+        metavar="S",
+        help=f"seconds a seat may think in a game (default: {GAME_TIME:g})",
+    )
+    add(
+        "--fresh",
+        action="store_true",
+        default=None,
+        help="new processes for every game: no agent remembers the last",
+    )
+    add(
+        "--fixed-seats",
+        action="store_true",
+        default=None,
+        help="agents sit in the order of --agents in every game",
+    )
     add_options(parser, "--jobs", note="; threads where models play")
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add("--resume", nargs="?", const="", metavar="FILE", help="continue a file (default: the newest)")
-    add("--record", metavar="FILE", help="write every game's actions as JSON Lines (`risk-env replay` reads them)")
+    add(
+        "--record",
+        metavar="FILE",
+        help="write every game's actions as JSON Lines (`risk-env replay` reads them)",
+    )
     add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
     add("--replay-games", metavar="WHICH", default="every:100", help=f"which: {FORMS} (default: every:100)")
     add("--csv", metavar="FILE", help="write a row a game")
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
     _add_sandbox(parser)
-    add("--allow-programs", action="store_true", help="with --resume: start programs, ask models that the file names")
+    add(
+        "--allow-programs",
+        action="store_true",
+        help="with --resume: start programs, ask models that the file names",
+    )
     add("--quiet", action="store_true", help="no progress bar")
     return parser
 
@@ -146,7 +192,11 @@ def _begun(arguments: argparse.Namespace) -> Store:
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     usual = DUEL_GAMES if wanted["against"] else GAMES
-    facts = {**wanted, "players": config.num_players, "games": usual if arguments.games is None else arguments.games}
+    facts = {
+        **wanted,
+        "players": config.num_players,
+        "games": usual if arguments.games is None else arguments.games,
+    }
     facts |= {option: getattr(config.rules, option) for option in OPTIONS}
     if arguments.out:
         return Store.create(arguments.out, config, facts)
@@ -164,13 +214,18 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         if len(agents) != 1:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
-    options = {name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")}
+    options = {
+        name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")
+    }
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
 def _resumed(arguments: argparse.Namespace) -> Store:
-    """The tournament of a file; ValueError where the command line, or an agent's version, is another than then."""
+    """The tournament of a file.
+
+    ValueError where the command line, or an agent's version, is another than then.
+    """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
     if _keeps_actions(arguments):
@@ -240,7 +295,10 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
 
 @contextmanager
 def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
-    """A Ray cluster; threads where language models play, whose games mostly wait for answers; None: processes."""
+    """A Ray cluster.
+
+    Threads where language models play, whose games mostly wait for answers; None: processes.
+    """
     jobs = local_processes(workers)
     if jobs is None:
         with open_executor(workers, limit) as cluster:

@@ -17,7 +17,10 @@ Test = Callable[[Any, TournamentConfig], bool]
 
 
 class Column(NamedTuple):
-    """A column: what a value (of a list: each of its values) must be, in words and as a test; its type in SQL."""
+    """A column: what a value (of a list: each of its values) must be, in words and as a test.
+
+    Its type in SQL.
+    """
 
     words: str
     is_right: Test
@@ -45,7 +48,9 @@ def _is_opening(value: Any, _: TournamentConfig) -> bool:
 
 
 _SEAT = Column(
-    f"a seat, or {NOBODY}", lambda value, config: _is_whole(value, NOBODY, config.num_players - 1), "INTEGER NOT NULL"
+    f"a seat, or {NOBODY}",
+    lambda value, config: _is_whole(value, NOBODY, config.num_players - 1),
+    "INTEGER NOT NULL",
 )
 COLUMNS = {
     "game": _whole("INTEGER PRIMARY KEY"),

@@ -1,4 +1,7 @@
-"""What a tournament is about: its agents, rules, map, seed and limits. Small, frozen and sent to every job."""
+"""What a tournament is about: its agents, rules, map, seed and limits.
+
+Small, frozen and sent to every job.
+"""
 
 import json
 from dataclasses import dataclass
@@ -28,7 +31,10 @@ class Entrant:
 
 @dataclass(frozen=True)
 class TournamentConfig:
-    """Everything that decides what is played. Equal settings give equal games, whatever the jobs and the machine."""
+    """Everything that decides what is played.
+
+    Equal settings give equal games, whatever the jobs and the machine.
+    """
 
     entrants: tuple[Entrant, ...]
     rules: Rules
@@ -41,7 +47,9 @@ class TournamentConfig:
     fresh: bool = False  # a new process for every game of an agent that has one
     game_time: float = GAME_TIME  # of a seat, where not all agents are compiled
     fixed_seats: bool = False  # agent s sits at seat s in every game
-    sandbox: str | None = None  # of agents' processes (`risk_agents.sandbox`); of this run, not of the tournament
+    sandbox: str | None = (
+        None  # of agents' processes (`risk_agents.sandbox`); of this run, not of the tournament
+    )
 
     @cached_property
     def board(self) -> Board:
@@ -89,7 +97,10 @@ class TournamentConfig:
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """The configuration that `to_json` wrote; ValueError for another schema, or what no configuration can be."""
+        """The configuration that `to_json` wrote.
+
+        ValueError for another schema, or what no configuration can be.
+        """
         facts = json.loads(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             schema = facts.get("schema") if isinstance(facts, dict) else None
@@ -101,7 +112,9 @@ class TournamentConfig:
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
         agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
-        if (facts["duel"] and len(agents) != 2) or (facts["fixed_seats"] and len(agents) != rules.num_players):
+        if (facts["duel"] and len(agents) != 2) or (
+            facts["fixed_seats"] and len(agents) != rules.num_players
+        ):
             raise ValueError(f"the configuration has {len(agents)} agents, which its schedule cannot seat")
         settings = {name: facts[name] for name in _SETTINGS}
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
@@ -124,7 +137,9 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
     """The agents of a configuration; ValueError for an impossible one, or two of one label."""
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
-            raise ValueError("the configuration's agents must have a label, a spec, a version, and whether compiled")
+            raise ValueError(
+                "the configuration's agents must have a label, a spec, a version, and whether compiled"
+            )
         if not is_label(agent["label"]):
             raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")
     if not facts or len({agent["label"] for agent in facts}) < len(facts):

@@ -68,7 +68,10 @@ def grids(summary: Summary) -> list[Grid]:
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
     counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
     heading = ["agent", "version", "rating", "win %", *places, *counts]
-    title, rows = "Agents (intervals: 95 %, by deals and openings)", [_agent_row(agent) for agent in summary.agents]
+    title, rows = (
+        "Agents (intervals: 95 %, by deals and openings)",
+        [_agent_row(agent) for agent in summary.agents],
+    )
     labels = [agent.label for agent in summary.agents]
     ahead = [["" if cell is None else percent(cell) for cell in row] for row in summary.ahead]
     payoffs = [[label, *row] for label, row in zip(labels, ahead, strict=True)]
@@ -109,7 +112,9 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
     for title, heading, rows in [*grids(summary), *more]:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for k, column in enumerate(heading):
-            table.add_column(Text(for_terminal(column)), justify="left" if k == 0 else "right", no_wrap=k == 0)
+            table.add_column(
+                Text(for_terminal(column)), justify="left" if k == 0 else "right", no_wrap=k == 0
+            )
         for row in rows:
             table.add_row(*(Text(for_terminal(cell)) for cell in row))
         yield table

@@ -1,11 +1,13 @@
 """A process in which agents written in Python live: it may crash, hang or end, and the tournament goes on.
 
-At each decision the process is sent a record in which everything that the seat cannot see has been drawn again: there
-is nothing in it to peek at. Messages are lines of JSON (`program`): a question with its number, an answer or an error.
+At each decision the process is sent a record in which everything that the seat cannot see has been drawn
+again: there is nothing in it to peek at. Messages are lines of JSON (`program`): a question with its number,
+an answer or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
 
-An agent that reads `view.events` gets those that it does not know yet, which its process asks for once a decision:
+An agent that reads `view.events` gets those that it does not know yet, which its process asks for once a
+decision:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """
@@ -52,7 +54,9 @@ _UNPREPARED: set[str] = set()  # specs whose process ended while preparing, and 
 class Host:
     """The near end: starts the process, sends it questions, and ends it when an answer takes too long."""
 
-    def __init__(self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN) -> None:
+    def __init__(
+        self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN
+    ) -> None:
         self.time_limit, self._asked = time_limit, 0
         self._spec, self._prepared = spec, set[int]()  # seats
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
@@ -102,7 +106,9 @@ class Host:
         reply = self._program.request({"id": self._asked, "type": message, **content}, limit)
         if history is not None and reply.get("wants") == "events":
             events = [event.to_json() for event in history()[self._since(reply) :]]
-            reply = self._program.request({"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0))
+            reply = self._program.request(
+                {"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0)
+            )
         if reply.get("id") != self._asked or not isinstance(reply.get("error", ""), str):
             raise self._garbage(reply, f"the answer to question {self._asked}")
         if "error" in reply:
@@ -171,7 +177,17 @@ class AgentServer:
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
-        str((view.observation, view.codes, view.texts, view.public, view.hand, view.rng, view.samples(np.arange(2))))
+        str(
+            (
+                view.observation,
+                view.codes,
+                view.texts,
+                view.public,
+                view.hand,
+                view.rng,
+                view.samples(np.arange(2)),
+            )
+        )
 
     def _agent(self, seat: int) -> Any:
         if seat not in self._agents:
@@ -202,7 +218,10 @@ class AgentServer:
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
 
     def prepare(self, seat: int, seconds: float) -> None:
-        """Let the agent of a seat prepare. If it has no method for that, another agent of the spec rehearses, once."""
+        """Let the agent of a seat prepare.
+
+        If it has no method for that, another agent of the spec rehearses, once.
+        """
         with _global_chance_kept():
             agent = self._agent(seat)
             if prepares(agent):
@@ -221,7 +240,12 @@ class AgentServer:
         seat, known = game.seat, set[Phase]()
         match = Match.of(game, [agent if other == seat else None for other in range(game.num_players)])
         match.begin()
-        while match.run(until={seat}) != NOBODY and game.alive[seat] and game.round <= REHEARSED_ROUNDS and seconds > 0:
+        while (
+            match.run(until={seat}) != NOBODY
+            and game.alive[seat]
+            and game.round <= REHEARSED_ROUNDS
+            and seconds > 0
+        ):
             if game.seat != seat:
                 match.step(int(chance.choice(game.legal_actions())))
                 continue

@@ -15,7 +15,9 @@ from risk_agents.tournament.schedule import Chunk
 from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 
-_POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}  # of each thread of this process, at most one a thread
+_POOLS: dict[
+    tuple[int, TournamentConfig], PlayerPool
+] = {}  # of each thread of this process, at most one a thread
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:

@@ -34,8 +34,11 @@ def compiled_bot(spec: str) -> CompiledBot | None:
     return found if isinstance(found, CompiledBot) else None
 
 
-def make_config(agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any) -> TournamentConfig:
-    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried once.
+def make_config(
+    agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any
+) -> TournamentConfig:
+    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried
+    once.
 
     `options` are the other fields of `TournamentConfig`.
     """

@@ -46,7 +46,10 @@ class HostedAgent(Agent):
 
 
 class AskedAgent(Agent):
-    """An external program, started again after a fault; or a language model, which runs no code of its own."""
+    """An external program, started again after a fault.
+
+    Or a language model, which runs no code of its own.
+    """
 
     def __init__(self, spec: str, config: TournamentConfig) -> None:
         self._spec, self._config = spec, config
@@ -68,7 +71,10 @@ class AskedAgent(Agent):
             return self._agent.act(view)
 
     def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
-        """Tell it how the game ended, if it still listens; with the last of the `events`, if it wants them."""
+        """Tell it how the game ended, if it still listens.
+
+        With the last of the `events`, if it wants them.
+        """
         if isinstance(self._agent, ExternalAgent):
             if not self._agent.over(outcome, events() if self._agent.wants_events else ()):
                 self.close()
@@ -105,8 +111,8 @@ class PlayerPool:
     def players(self, agents: Sequence[int]) -> list[CompiledBot | Agent]:
         """Return the player of each seat, given the number of each seat's agent.
 
-        A program plays any seat in the same process. A program at several seats of one game has a process for each
-        of these seats.
+        A program plays any seat in the same process. A program at several seats of one game has a process for
+        each of these seats.
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 
@@ -122,7 +128,11 @@ class PlayerPool:
         bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
         if bot is not None:
             return bot
-        return AskedAgent(entrant.spec, self.config) if is_asked(entrant.spec) else HostedAgent(self, agent, seat)
+        return (
+            AskedAgent(entrant.spec, self.config)
+            if is_asked(entrant.spec)
+            else HostedAgent(self, agent, seat)
+        )
 
     def host(self, agent: int, seat: int) -> Host:
         """The living host of an agent, in which the agent of the seat has prepared."""

@@ -1,12 +1,14 @@
-"""Ratings by Plackett-Luce (Bradley-Terry with two players), and intervals by bootstrap over deals and openings.
+"""Ratings by Plackett-Luce (Bradley-Terry with two players), and intervals by bootstrap over deals and
+openings.
 
-An agent of strength g takes the next place of a game with probability g over the strengths of all that have no place
-yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead. `choix.ilsr_rankings` fits
-the same model; here equal rankings are counted once, with a weight, so that hundreds of bootstrap samples take seconds.
+An agent of strength g takes the next place of a game with probability g over the strengths of all that have
+no place yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead.
+`choix.ilsr_rankings` fits the same model; here equal rankings are counted once, with a weight, so that
+hundreds of bootstrap samples take seconds.
 
-Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from a
-bootstrap over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust standard
-errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
+Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from
+a bootstrap over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust
+standard errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
 """
 
 from collections.abc import Iterator
@@ -32,7 +34,8 @@ _Z = 1.959963984540054  # of LEVEL, two-sided
 class Rankings:
     """The games of a tournament as rankings, equal ones together.
 
-    `order` is int (G, P): the agents of each game from the first place to the last; copies of an agent may take part.
+    `order` is int (G, P): the agents of each game from the first place to the last; copies of an agent may
+    take part.
     """
 
     def __init__(self, order: Ints, num_agents: int) -> None:
@@ -42,10 +45,15 @@ class Rankings:
         stages = max(distinct.shape[1] - 1, 1)
         copies = (distinct[:, :, None] == np.arange(num_agents)).astype(float)  # (R, P, K)
         self._chosen = copies[:, :stages].sum(axis=1)  # (R, K) stages that each agent wins
-        self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][:, :stages]  # (R, stages, K) who has no place yet
+        self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][
+            :, :stages
+        ]  # (R, stages, K) who has no place yet
 
     def fit(self, weights: Floats | None = None, start: Floats | None = None, prior: float = PRIOR) -> Floats:
-        """Log strengths, float (K,), mean 0, of most likelihood; `weights` (G,) how often each game counts."""
+        """Log strengths, float (K,), mean 0, of most likelihood.
+
+        `weights` (G,) how often each game counts.
+        """
         of_rankings = np.bincount(self.which, weights, minlength=len(self._chosen)).astype(float)
         strengths = np.zeros(self.num_agents) if start is None else start.copy()
         for _ in range(_STEPS):
@@ -114,10 +122,11 @@ def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
 def rates(
     parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES, most: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2); both are (D, K), a row a deal.
+    """Rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2); both are (D, K), a row a
+    deal.
 
-    Where every deal says the same, the bootstrap knows no doubt: Wilson's interval stands there, over the deals or, if
-    they are fewer, `most` clusters (K,).
+    Where every deal says the same, the bootstrap knows no doubt: Wilson's interval stands there, over the
+    deals or, if they are fewer, `most` clusters (K,).
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):

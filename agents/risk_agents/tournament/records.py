@@ -1,4 +1,7 @@
-"""Games of a tournament as saved games, each with its result; and whether a game that was played again ended so."""
+"""Games of a tournament as saved games, each with its result.
+
+And whether a game that was played again ended so.
+"""
 
 import json
 from pathlib import Path
@@ -13,7 +16,15 @@ from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame, SavedGameError
 
-_RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")  # kept in a file
+_RESULTS = (
+    "game",
+    "ending",
+    "winner",
+    "places",
+    "rounds",
+    "forfeit_seat",
+    "forfeit_reason",
+)  # kept in a file
 
 
 def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
@@ -36,7 +47,9 @@ def write_records(store: Store, path: str | Path) -> None:
         raise ValueError("the tournament was begun without --record: its actions were not kept")
     with whole_file(Path(path)) as fresh, open(fresh, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
-            facts = saved_game(store.config, result).to_dict() | {"result": result_facts(store.config, result)}
+            facts = saved_game(store.config, result).to_dict() | {
+                "result": result_facts(store.config, result)
+            }
             lines.write(json.dumps(facts) + "\n")
 
 

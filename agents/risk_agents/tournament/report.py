@@ -33,7 +33,9 @@ img {{ max-width: 100%; width: 36rem; }}
 """
 
 
-def write_report(config: TournamentConfig, summary: Summary, path: str | Path, more: Sequence[Grid] = ()) -> None:
+def write_report(
+    config: TournamentConfig, summary: Summary, path: str | Path, more: Sequence[Grid] = ()
+) -> None:
     """Write an HTML page with tables and plots in it, or a PNG with the plots, by the file's ending."""
     path = Path(path)
     if path.suffix not in KINDS:
@@ -51,7 +53,9 @@ def _page(config: TournamentConfig, summary: Summary, more: Sequence[Grid]) -> s
     for title, heading, rows in [*grids(summary), *more]:
         content.append(f'<h2>{for_html(title)}</h2><div class="wide">{_table(heading, rows)}</div>')
     plots = {name: base64.b64encode(picture(summary, [name], columns=1)).decode() for name in PLOTS}
-    images = (f'<img alt="{for_html(name)}" src="data:image/png;base64,{data}">' for name, data in plots.items())
+    images = (
+        f'<img alt="{for_html(name)}" src="data:image/png;base64,{data}">' for name, data in plots.items()
+    )
     content.append(f'<h2>Plots</h2><div class="plots">{"".join(images)}</div>')
     names = ", ".join(config.labels)
     return _PAGE.format(title=for_html(f"Risk tournament: {names}"), content="\n".join(content))
@@ -96,7 +100,9 @@ def _ratings(axes: Any, summary: Summary) -> None:
 
 def _payoff(axes: Any, summary: Summary) -> None:
     labels = [for_figure(agent.label) for agent in summary.agents]
-    values = np.array([[np.nan if cell is None else 100 * cell.value for cell in row] for row in summary.ahead])
+    values = np.array(
+        [[np.nan if cell is None else 100 * cell.value for cell in row] for row in summary.ahead]
+    )
     axes.imshow(values, cmap="RdBu", vmin=0, vmax=100, aspect="auto")
     size = 9 if len(labels) <= 8 else 6
     for row, column in np.argwhere(~np.isnan(values)):
@@ -108,7 +114,10 @@ def _payoff(axes: Any, summary: Summary) -> None:
 
 
 def _orders(axes: Any, summary: Summary) -> None:
-    """Bars: win rates by turn order, of the best agents (as many as there are colours); marks: of all together."""
+    """Bars: win rates by turn order, of the best agents (as many as there are colours).
+
+    Marks: of all together.
+    """
     players = len(summary.order_win_rate)
     agents = summary.agents[: len(COLOURS)]
     width = 0.8 / len(agents)

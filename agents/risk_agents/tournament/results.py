@@ -18,7 +18,10 @@ _TIES = 0x7E  # the episode number under which shared places are drawn for
 
 @dataclass(frozen=True)
 class GameResult:
-    """One game of P players. All but `seconds` follows from the tournament's seed, unless an agent ran out of time."""
+    """One game of P players.
+
+    All but `seconds` follows from the tournament's seed, unless an agent ran out of time.
+    """
 
     game: int
     deal: int
@@ -36,11 +39,16 @@ class GameResult:
     forfeit_reason: str = ""
     opening: str = ""  # `opening_of` the first turn's beginning; "" if it is not known
     actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
-    notes: tuple[dict[str, Any] | None, ...] | None = None  # (P,) what each language model did, None if there is none
+    notes: tuple[dict[str, Any] | None, ...] | None = (
+        None  # (P,) what each language model did, None if there is none
+    )
 
 
 def opening_of(game: Any, num_players: int, num_territories: int) -> str:
-    """A digest, 16 hexadecimal digits, of owners and troops of a game record; owners by their place in turn order."""
+    """A digest, 16 hexadecimal digits, of owners and troops of a game record.
+
+    Owners by their place in turn order.
+    """
     owner = game.owner[:num_territories].astype(np.int32)
     place = np.where(owner < num_players, (owner - int(game.starter)) % num_players, owner)
     words = np.concatenate([place, game.troops[:num_territories]]).astype("<i4")
@@ -48,18 +56,23 @@ def opening_of(game: Any, num_players: int, num_territories: int) -> str:
 
 
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
-    """Places 1 … P from places that equal seats share (RULES 11.2): ties are broken by a hash of the game's seed.
+    """Places 1 … P from places that equal seats share (RULES 11.2): ties are broken by a hash of the game's
+    seed.
 
     Seat `last`, one that forfeited, comes behind all others.
     """
     seats = range(len(shared))
-    order = sorted(seats, key=lambda seat: (seat == last, int(shared[seat]), int(game_seed(chance, seat, _TIES))))
+    order = sorted(
+        seats, key=lambda seat: (seat == last, int(shared[seat]), int(game_seed(chance, seat, _TIES)))
+    )
     places = np.empty(len(shared), int)
     places[order] = np.arange(1, len(shared) + 1)
     return tuple(places.tolist())
 
 
 def winner_of_forfeit(alive: Sequence[bool], loser: int) -> int:
-    """The one other seat that still lives (RULES 11.1: it has outlasted all others), NOBODY if there are several."""
+    """The one other seat that still lives (RULES 11.1: it has outlasted all others), NOBODY if there are
+    several.
+    """
     others = [seat for seat, lives in enumerate(alive) if lives and seat != loser]
     return others[0] if len(others) == 1 else NOBODY

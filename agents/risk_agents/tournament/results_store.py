@@ -1,10 +1,11 @@
 """The games of a tournament in an SQLite file, one row each, written when the game ends.
 
- setting, one row         games, one row each
- | setting | arguments |   | game | deal | agents | versions | starter | ending | winner | places | ... | actions |
+ setting, one row         games, one row each | setting | arguments |   | game | deal | agents | versions |
+ starter | ending | winner | places | ... | actions |
 
-Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept) is int32.
-A file of a version that did not keep openings gets their column when it is opened, with nothing in it.
+Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept)
+is int32. A file of a version that did not keep openings gets their column when it is opened, with nothing in
+it.
 """
 
 import json
@@ -41,13 +42,18 @@ _NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT
 
 
 class StoreError(ValueError):
-    """A file that holds no tournament, or one that was altered or damaged; the message names file and problem."""
+    """A file that holds no tournament, or one that was altered or damaged.
+
+    The message names file and problem.
+    """
 
 
 class Store:
     """An open file of games. Several processes may write into the same file."""
 
-    def __init__(self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None
+    ) -> None:
         self.path, self.config = Path(path), config
         self.arguments = dict(arguments or {})  # of the command line that began it
         self._synchronised = 0.0  # when the file was last written through to the disk
@@ -62,7 +68,10 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """Make a new file completely or not at all; if it exists, add -2, -3, ... or raise FileExistsError."""
+        """Make a new file completely or not at all.
+
+        If it exists, add -2, -3, ... or raise FileExistsError.
+        """
         lines = config.to_json(), json.dumps(dict(arguments or {}))
         try:
             with _writing(Path(path), "no tournament was started"):
@@ -119,7 +128,9 @@ class Store:
     def _add_notes(self, result: GameResult) -> None:
         """Write what language models did, in a table that only tournaments with models have."""
         self._database.execute(_NOTES["notes"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
-        self._database.execute("INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes)))
+        self._database.execute(
+            "INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes))
+        )
 
     def _notes(self) -> dict[int, Any]:
         """The notes of every game that has any."""
@@ -137,21 +148,31 @@ class Store:
     def count(self) -> tuple[int, int]:
         """How many games are there, and how many of them were forfeited."""
         with _reading(self.path):
-            ((games, forfeits),) = self._database.execute("SELECT count(*), count(nullif(forfeit_kind, '')) FROM games")
+            ((games, forfeits),) = self._database.execute(
+                "SELECT count(*), count(nullif(forfeit_kind, '')) FROM games"
+            )
         return games, forfeits
 
     def results(self, actions: bool = False) -> Iterator[GameResult]:
-        """All games in the order of the schedule, with their actions if `actions`; StoreError for an impossible one."""
+        """All games in the order of the schedule, with their actions if `actions`.
+
+        StoreError for an impossible one.
+        """
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
         notes = self._notes()
         return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-        """The games in the order of the schedule, as dictionaries of these columns; StoreError for a wrong value."""
+        """The games in the order of the schedule, as dictionaries of these columns.
+
+        StoreError for a wrong value.
+        """
         names = tuple(names)
         with _reading(self.path):
             for row in self._database.execute(f"SELECT {', '.join(names)} FROM games ORDER BY game"):
-                yield {name: checked(name, value, self.config) for name, value in zip(names, row, strict=True)}
+                yield {
+                    name: checked(name, value, self.config) for name, value in zip(names, row, strict=True)
+                }
 
     def _result(self, row: dict[str, Any], notes: list[Any] | None) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.config.labels)}
@@ -231,7 +252,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """ValueError where there are other tables, views or triggers than those that `create` makes: they could do more."""
+    """ValueError where there are other tables, views or triggers than those that `create` makes: they could
+    do more.
+    """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found.get("games") == _WITHOUT_OPENINGS:
         found["games"] = _TABLES["games"]

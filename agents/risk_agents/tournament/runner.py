@@ -42,7 +42,8 @@ LANES = 256
 def play_compiled(
     config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot]
 ) -> Iterator[GameResult]:
-    """Play games between compiled bots, given by the numbers of their agents; yields each game when it has ended.
+    """Play games between compiled bots, given by the numbers of their agents; yields each game when it has
+    ended.
 
     An error of a bot is raised.
     """
@@ -83,14 +84,23 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Plays games of compiled bots in lanes, each lane one after another. `line_ups` (G, P) are numbers of bots."""
+    """Plays games of compiled bots in lanes, each lane one after another.
+
+    `line_ups` (G, P) are numbers of bots.
+    """
 
     def __init__(
-        self, config: TournamentConfig, pairings: Sequence[Pairing], bots: Sequence[CompiledBot], line_ups: Ints
+        self,
+        config: TournamentConfig,
+        pairings: Sequence[Pairing],
+        bots: Sequence[CompiledBot],
+        line_ups: Ints,
     ) -> None:
         self.config, self.pairings, self._line_ups = config, pairings, line_ups
         lanes = min(LANES, len(pairings))
-        self.batch = GameVector(config.rules, config.board, lanes, observation=None, mask=None, autoreset=False)
+        self.batch = GameVector(
+            config.rules, config.board, lanes, observation=None, mask=None, autoreset=False
+        )
         self.arena = Arena(self.batch, bots, counts=True, keeps_actions=config.record, stops_at_illegal=True)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
@@ -113,7 +123,10 @@ class BatchRunner:
         self._look_at_openings(lanes)
 
     def _look_at_openings(self, lanes: Numbers) -> None:
-        """Keep the openings of the games whose first turn begins; in set-up the starter has turns, too (round 0)."""
+        """Keep the openings of the games whose first turn begins.
+
+        In set-up the starter has turns, too (round 0).
+        """
         rounds = self.batch.records["round_number"][lanes]
         for lane in lanes[rounds == 1].tolist():
             self._openings[lane] = opening_of(
@@ -135,7 +148,9 @@ class BatchRunner:
 class TournamentMatch(Match):
     """One game decision by decision: every error and every second has somebody to blame."""
 
-    def __init__(self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Agent]) -> None:
+    def __init__(
+        self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Agent]
+    ) -> None:
         super().__init__(config.rules, config.board, players, config.seed, lane=pairing.deal)
         self._config, self._pairing, self._opening = config, pairing, ""
         self._look_at_opening()
@@ -167,9 +182,17 @@ class TournamentMatch(Match):
 
 
 def result_of(
-    game: Game, seed: int, pairing: Pairing, fault: PlayerFault | None, counts: Sequence[Any], kept: dict[str, Any]
+    game: Game,
+    seed: int,
+    pairing: Pairing,
+    fault: PlayerFault | None,
+    counts: Sequence[Any],
+    kept: dict[str, Any],
 ) -> GameResult:
-    """The result of a game with the chance of `seed`; `counts` are its decisions, turns and seconds by seat."""
+    """The result of a game with the chance of `seed`.
+
+    `counts` are its decisions, turns and seconds by seat.
+    """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(
         pairing.game,

@@ -29,13 +29,16 @@ def conduct(
 ) -> None:
     """Play on until at least `games` games are in the file, in whole deals, or until `enough()`.
 
-    The games are the same whatever `jobs`. One job plays in this process, several in processes that write into the file
-    themselves; an `executor` (any of `concurrent.futures`; its method `size` may say how many chunks at once) returns
-    its games to this process. A game that has ended is in the file, whatever stops this. A chunk that takes a process
-    longer than `limit` seconds begins again (`workers.executor.Limits`); RuntimeError if that happens again and again.
+    The games are the same whatever `jobs`. One job plays in this process, several in processes that write
+    into the file themselves; an `executor` (any of `concurrent.futures`; its method `size` may say how many
+    chunks at once) returns its games to this process. A game that has ended is in the file, whatever stops
+    this. A chunk that takes a process longer than `limit` seconds begins again (`workers.executor.Limits`);
+    RuntimeError if that happens again and again.
     """
     done, config = store.finished(), store.config
-    left = Cutter([pairing for pairing in config.schedule(games) if pairing.game not in done], config.is_compiled)
+    left = Cutter(
+        [pairing for pairing in config.schedule(games) if pairing.game not in done], config.is_compiled
+    )
     progress(*store.count())
     if not left or enough():
         return
@@ -48,7 +51,9 @@ def conduct(
             with _processes(jobs, limit) as processes:
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
-        raise RuntimeError(f"{error}; all games that had ended are in {store.path}, --resume goes on") from error
+        raise RuntimeError(
+            f"{error}; all games that had ended are in {store.path}, --resume goes on"
+        ) from error
 
 
 def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) -> None:
@@ -70,14 +75,19 @@ class _Conductor:
 
     def __init__(self, store: Store, left: Cutter, executor: Executor, jobs: int, stores: bool) -> None:
         self.store, self.left, self.stores = store, left, stores
-        self.work, self.config = WorkInProgress(executor, getattr(executor, "size", lambda: jobs)), store.config
+        self.work, self.config = (
+            WorkInProgress(executor, getattr(executor, "size", lambda: jobs)),
+            store.config,
+        )
         self.chunks: dict[Future[Any], Chunk] = {}  # that are out
         if isinstance(executor, WorkExecutor):
             self.config = store.config if stores else executor.share(store.config)
             if not all(entrant.compiled for entrant in store.config.entrants):
                 executor.allow(STARTED + store.config.num_players * store.config.game_time)
         # The configuration goes to each machine once, where that is possible
-        self.call = (play_and_store, self.config, str(store.path)) if stores else (play_and_return, self.config)
+        self.call = (
+            (play_and_store, self.config, str(store.path)) if stores else (play_and_return, self.config)
+        )
 
     def play(self, progress: Progress, enough: Verdict) -> None:
         """Play them."""

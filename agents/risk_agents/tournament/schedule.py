@@ -1,8 +1,8 @@
 """Who plays whom, and where everybody sits.
 
-A *deal* is a game seed, starter included, and a line-up of agents. Every deal is played in several *seatings* of its
-line-up: all of them with two or three players, else the rotations of a shuffled order and of its reverse. The schedule
-is a pure function of its arguments, and a shorter one is the beginning of a longer one.
+A *deal* is a game seed, starter included, and a line-up of agents. Every deal is played in several *seatings*
+of its line-up: all of them with two or three players, else the rotations of a shuffled order and of its
+reverse. The schedule is a pure function of its arguments, and a shorter one is the beginning of a longer one.
 """
 
 import random
@@ -31,7 +31,10 @@ Chunk = tuple[Pairing, ...]
 
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
-    """The schedule of at least `games` games, in whole deals; appearances of two agents differ by at most one."""
+    """The schedule of at least `games` games, in whole deals.
+
+    Appearances of two agents differ by at most one.
+    """
 
     def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
         return seatings(line_up, random.Random(f"seating {seed} {deal}"))
@@ -42,11 +45,16 @@ def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[P
 def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
     """The schedule of a sequential test of agent 0 against agent 1: at least `games` games in whole blocks.
 
-    A block is one deal with 0 × 1 and 1 × (P - 1), and with 1 × 1 and 0 × (P - 1), the lone agent in every seat.
+    A block is one deal with 0 × 1 and 1 × (P - 1), and with 1 × 1 and 0 × (P - 1), the lone agent in every
+    seat.
     """
     seats = range(num_players)
-    alone = [tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats]
-    return _whole_deals(games, repeat(list(dict.fromkeys(alone))))  # with two players these are only two seatings
+    alone = [
+        tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats
+    ]
+    return _whole_deals(
+        games, repeat(list(dict.fromkeys(alone)))
+    )  # with two players these are only two seatings
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
@@ -65,7 +73,10 @@ def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pai
 
 
 def line_ups(num_agents: int, num_players: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Who plays in deal 0, 1, ...: who has played least, then met the others least; copies where agents are few."""
+    """Who plays in deal 0, 1, ...: who has played least, then met the others least.
+
+    Copies where agents are few.
+    """
     played = [0] * num_agents
     met = [[0] * num_agents for _ in range(num_agents)]
     for deal in count():
@@ -80,14 +91,20 @@ def _draw(num_players: int, played: list[int], met: list[list[int]], rng: random
     chosen: list[int] = []
     for _ in range(num_players):
         lots = [rng.random() for _ in played]
-        keys = [(chosen.count(a), played[a], sum(met[a][b] for b in chosen), lots[a], a) for a in range(len(played))]
+        keys = [
+            (chosen.count(a), played[a], sum(met[a][b] for b in chosen), lots[a], a)
+            for a in range(len(played))
+        ]
         chosen.append(min(keys)[-1])
         played[chosen[-1]] += 1
         yield chosen[-1]
 
 
 def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
-    """The seatings of a line-up; every agent sits in every seat equally often. Equal ones (of copies) come once."""
+    """The seatings of a line-up; every agent sits in every seat equally often.
+
+    Equal ones (of copies) come once.
+    """
     if len(line_up) <= ALL_SEATINGS_UP_TO:
         return sorted(set(permutations(line_up)))
     lots = [rng.random() for _ in line_up]
@@ -96,7 +113,9 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
 
 
 class Cutter:
-    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a time."""
+    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a
+    time.
+    """
 
     def __init__(self, pairings: Sequence[Pairing], is_compiled: Callable[[Pairing], bool]) -> None:
         self._compiled = deque(pairing for pairing in pairings if is_compiled(pairing))
@@ -109,7 +128,10 @@ class Cutter:
         return bool(self._compiled or self._singles)
 
     def cut(self, workers: int = 1) -> Chunk:
-        """The next chunk for one of several workers, or nothing where no games are left; slow games come first."""
+        """The next chunk for one of several workers, or nothing where no games are left.
+
+        Slow games come first.
+        """
         if self._singles:
             return (self._singles.popleft(),)
         count = MOST_GAMES if workers == 1 else self._share(workers)

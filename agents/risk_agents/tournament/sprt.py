@@ -1,8 +1,9 @@
 """The sequential test of one agent against another: it stops when the question is answered.
 
-The unit is a block: one deal with A × 1 + B × (P - 1) and B × 1 + A × (P - 1), the lone agent in every seat. Its score
-is the lone A's share of wins less the lone B's. H0: the expected score is 0; H1: it is +0.03; both errors 5 %. The
-likelihood ratio takes scores as normal with the variance seen so far (as chess engines are tested).
+The unit is a block: one deal with A × 1 + B × (P - 1) and B × 1 + A × (P - 1), the lone agent in every seat.
+Its score is the lone A's share of wins less the lone B's. H0: the expected score is 0; H1: it is +0.03; both
+errors 5 %. The likelihood ratio takes scores as normal with the variance seen so far (as chess engines are
+tested).
 """
 
 import math
@@ -39,13 +40,14 @@ class Verdict:
     def __str__(self) -> str:
         words = {BETTER: "better", NO_BETTER: "no better", OPEN: "not yet decided"}[self.verdict]
         doubt = f"{self.score:+.3f} ± {1.96 * self.error:.3f}"
-        return (
-            f"{words} after {self.blocks} blocks: score {doubt}, log likelihood ratio {self.ratio:+.2f} (±{BOUND:.2f})"
-        )
+        return f"{words} after {self.blocks} blocks: score {doubt}, log likelihood ratio {self.ratio:+.2f} (±{BOUND:.2f})"
 
 
 def judge(scores: npt.NDArray[np.float64]) -> Verdict:
-    """The verdict at the first block at which it falls; later ones do not count. `scores` float (blocks,), in order."""
+    """The verdict at the first block at which it falls; later ones do not count.
+
+    `scores` float (blocks,), in order.
+    """
     if not len(scores):
         return Verdict(OPEN, 0, 0.0, 0.0, 0.0)
     n = np.arange(1, len(scores) + 1)
@@ -84,6 +86,8 @@ def _score(block: Sequence[Played]) -> float:
     wins = [0, 0]
     for game in block:
         for lone in (0, 1):
-            wins[lone] += game.winner != NOBODY and game.seats.count(lone) == 1 and game.seats[game.winner] == lone
+            wins[lone] += (
+                game.winner != NOBODY and game.seats.count(lone) == 1 and game.seats[game.winner] == lone
+            )
     games = len(block) if num_players == 2 else num_players
     return (wins[0] - wins[1]) / games

@@ -52,7 +52,9 @@ class Summary:
     agents: tuple[AgentSummary, ...]  # best rating first
     seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
     order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
-    ahead: tuple[tuple[Estimate | None, ...], ...]  # (K, K) how often the row's agent finished before the column's
+    ahead: tuple[
+        tuple[Estimate | None, ...], ...
+    ]  # (K, K) how often the row's agent finished before the column's
     lengths: tuple[int, ...]  # rounds of each game
     forfeits: tuple[str, ...]  # what happened, one line a kind and agent
 
@@ -82,7 +84,9 @@ class Games:
     def by_deal(self, values: Array, groups: Ints, num_groups: int) -> Floats:
         """Sums of `values` (G, P) by deal and group; `groups` is int (G, P). Float (D, num_groups)."""
         cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
-        sums = np.bincount(cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups)
+        sums = np.bincount(
+            cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups
+        )
         return sums.astype(float).reshape(self.num_deals, num_groups)
 
     def by_agent(self, values: Array) -> Floats:
@@ -124,9 +128,15 @@ def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summar
         won=sum(result.winner != NOBODY for result in results),
         truncated=endings.count(TRUNCATED),
         forfeited=endings.count(FORFEIT),
-        rounds=(float(games.rounds.mean()), float(np.median(games.rounds)), float(np.percentile(games.rounds, 90))),
+        rounds=(
+            float(games.rounds.mean()),
+            float(np.median(games.rounds)),
+            float(np.percentile(games.rounds, 90)),
+        ),
         agents=tuple(agents),
-        seat_win_rate=tuple(games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, config.seed)),
+        seat_win_rate=tuple(
+            games.rate(games.won, np.broadcast_to(np.arange(P), games.seats.shape), P, config.seed)
+        ),
         order_win_rate=tuple(games.rate(games.won, games.order, P, config.seed)),
         ahead=_ahead(games, [config.labels.index(agent.label) for agent in agents], config.seed),
         lengths=tuple(games.rounds.tolist()),
@@ -142,7 +152,9 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
     behind = games.rate((games.places - 1) / (P - 1), games.seats, K, seed)
     shares = np.array([games.by_agent(games.places == place) / played for place in range(1, P + 1)])
     seated = [games.order == order for order in range(P)]
-    by_order = np.array([games.by_agent(games.won & sat) / np.maximum(games.by_agent(sat), 1) for sat in seated])
+    by_order = np.array(
+        [games.by_agent(games.won & sat) / np.maximum(games.by_agent(sat), 1) for sat in seated]
+    )
     decisions = games.by_agent(games.decisions) / played
     pace = 1000.0 * games.by_agent(games.seconds) / np.maximum(games.by_agent(games.turns), 1)
     rated = [Estimate(MEAN, MEAN, MEAN)]

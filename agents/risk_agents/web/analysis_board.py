@@ -1,6 +1,8 @@
-"""The analysis board: positions as nodes of a tree of moves that the browser keeps; the server plays and estimates.
+"""The analysis board: positions as nodes of a tree of moves that the browser keeps; the server plays and
+estimates.
 
-Nothing of an analysis is kept here: each question of the browser carries its position as text (docs/positions.md).
+Nothing of an analysis is kept here: each question of the browser carries its position as text
+(docs/positions.md).
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ class Analysis:
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
-        """The position of a text, or after an action or a number of troops in it, with the chance of a number."""
+        """The position of a text, or after an action or a number of troops in it, with the chance of a
+        number.
+        """
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
 
@@ -43,7 +47,11 @@ class Analysis:
         """Every seat's chance to win, by games that a compiled bot plays on."""
         found = checked_wish(wish, {"position": str})
         question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
-        return {"chances": await self._thinking.run(self._analyst.request, question), "bot": BOT, "games": GAMES}
+        return {
+            "chances": await self._thinking.run(self._analyst.request, question),
+            "bot": BOT,
+            "games": GAMES,
+        }
 
     async def plans(self, wish: Any) -> dict[str, Any]:
         """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
@@ -75,7 +83,9 @@ class Analysis:
         self._analyst.close()
 
 
-def checked_wish(wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None) -> dict[str, Any]:
+def checked_wish(
+    wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
+) -> dict[str, Any]:
     """The wish, if its entries have these types."""
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():
@@ -112,7 +122,10 @@ def _with_chance(game: Game, number: int) -> Game:
 
 
 def _play(game: Game, wish: dict[str, Any]) -> str:
-    """Play the action or the number of troops of a wish, and return it in words; ValueError if it is not legal."""
+    """Play the action or the number of troops of a wish, and return it in words.
+
+    ValueError if it is not legal.
+    """
     match = TextMatch.of(game, [None] * game.num_players)
     if "troops" in wish:
         words = amount_words(game, wish["troops"])

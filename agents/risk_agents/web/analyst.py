@@ -1,7 +1,7 @@
 """Estimates of a position from a process of its own, which is killed if an estimate takes too long.
 
-A process first compiles what a question needs, by the agent, rules and map of the question and by a question of our
-own; a browser's question never gets more than LIMIT seconds.
+A process first compiles what a question needs, by the agent, rules and map of the question and by a question
+of our own; a browser's question never gets more than LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "strategist"}               {"answer": {"plans": [...], ...}}

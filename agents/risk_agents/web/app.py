@@ -1,7 +1,8 @@
-"""The server's addresses: the lobby, the pages of games, and a socket for every browser that watches or plays.
+"""The server's addresses: the lobby, the pages of games, and a socket for every browser that watches or
+plays.
 
-The server decides everything. A browser gets the frames that its seat may see, claims a seat by a secret, and may only
-answer the question that its seat is asked.
+The server decides everything. A browser gets the frames that its seat may see, claims a seat by a secret, and
+may only answer the question that its seat is asked.
 """
 
 import asyncio
@@ -60,7 +61,9 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_GAMES))  # an agent of each may think
+        asyncio.get_running_loop().set_default_executor(
+            ThreadPoolExecutor(MOST_GAMES)
+        )  # an agent of each may think
         yield
         lobby.close()
         analysis.close()
@@ -224,7 +227,10 @@ class Json(JSONResponse):
 
 
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
-    """The address that answers the JSON value of a request; status 400 and the reason where `answer` refuses."""
+    """The address that answers the JSON value of a request.
+
+    Status 400 and the reason where `answer` refuses.
+    """
 
     async def answered(request: Request) -> Response:
         try:
@@ -249,7 +255,9 @@ async def _body(request: Request) -> bytes:
 
 def _page(page: str, module: str) -> HTMLResponse:
     """A page whose modules come from this server, and which takes nothing from elsewhere."""
-    imports = json.dumps({"imports": {f"risk/{name}": f"/static/{name}.js" for name in (*MODULES, *OWN_MODULES)}})
+    imports = json.dumps(
+        {"imports": {f"risk/{name}": f"/static/{name}.js" for name in (*MODULES, *OWN_MODULES)}}
+    )
     start, style = f'import "risk/{module}";', static("viewer.css")
     parts = {
         "style": f"<style>{style}</style>",
@@ -258,5 +266,8 @@ def _page(page: str, module: str) -> HTMLResponse:
     }
     allowed = f"'self' '{digest(imports)}' '{digest(start)}'"
     policy = f"default-src 'none'; connect-src 'self'; script-src {allowed}; style-src '{digest(style)}'"
-    headers = {"Content-Security-Policy": f"{policy}; frame-ancestors 'none'", "Referrer-Policy": "no-referrer"}
+    headers = {
+        "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
+        "Referrer-Policy": "no-referrer",
+    }
     return HTMLResponse(fill(page, parts), headers=headers)

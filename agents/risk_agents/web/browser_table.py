@@ -41,7 +41,9 @@ AGAIN = 2.0  # seconds between two attempts to save an action
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
-_COMPILED = ThreadPoolExecutor(2)  # compiled bots compute all the time: more threads would only delay the event loop
+_COMPILED = ThreadPoolExecutor(
+    2
+)  # compiled bots compute all the time: more threads would only delay the event loop
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
 
@@ -62,12 +64,17 @@ class Setting:
 
     @classmethod
     def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
-        """Return the setting of a dict of `to_dict`, with the actions of its game; raise Refused for any other dict."""
+        """Return the setting of a dict of `to_dict`, with the actions of its game.
+
+        Raise Refused for any other dict.
+        """
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
             raise Refused(f"a saved game of the page has {', '.join(_KINDS)}")
         game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
         names, tokens = facts["names"], facts["tokens"]
-        if not len(names) == len(tokens) == len(game.players) or not all(type(token) is str for token in tokens):
+        if not len(names) == len(tokens) == len(game.players) or not all(
+            type(token) is str for token in tokens
+        ):
             raise Refused("the saved game has not one name and one token a seat")
         if not all(map(is_label, names)):
             raise Refused("the game has a name that cannot be shown")
@@ -84,9 +91,10 @@ _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # of the v
 class Table(Match):
     """A match on the page.
 
-    `keep(number, action, is_open)` saves an action before it is played; it raises NotKept if this fails, or if
-    `is_open()` is false. `has_no_room` says why the game may not grow, "" if it may; it is called before each decision.
-    Everything that takes long is done in threads, one at a time; what viewers see is changed on the event loop.
+    `keep(number, action, is_open)` saves an action before it is played; it raises NotKept if this fails, or
+    if `is_open()` is false. `has_no_room` says why the game may not grow, "" if it may; it is called before
+    each decision. Everything that takes long is done in threads, one at a time; what viewers see is changed
+    on the event loop.
     """
 
     def __init__(
@@ -104,7 +112,9 @@ class Table(Match):
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
-        self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}  # by viewer: played before a frame
+        self._decisions: dict[int, list[int]] = {
+            seat: [] for seat in self._frames
+        }  # by viewer: played before a frame
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
         self.bytes = 0  # size of all frames
         self.held_back: set[int] = set()  # viewers who are told nothing at the moment
@@ -128,7 +138,9 @@ class Table(Match):
                     player.bot.check(self.game.rules, self.game.board)
             if actions:
                 self._begin_once()
-            for action in actions:  # agents are asked again: they remember what they knew before the server stopped
+            for (
+                action
+            ) in actions:  # agents are asked again: they remember what they knew before the server stopped
                 self.replay([action])
                 self._show()
         except (PlayerFault, ValueError) as error:
@@ -250,7 +262,10 @@ class Table(Match):
         self._answer.set_result(action)
 
     def _first_action(self, seat: int, troops: int) -> int | None:
-        """Return the first action that places or moves this many troops; the seat's plan has the other actions."""
+        """Return the first action that places or moves this many troops.
+
+        The seat's plan has the other actions.
+        """
         try:
             self._plans[seat].give(amount_words(self.game, troops), self.game)
         except ValueError as error:
@@ -385,7 +400,12 @@ class Feed:
         frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
-        news = {"more": more, "question": question, "problem": table.problem or table.notice, "pace": table.pace}
+        news = {
+            "more": more,
+            "question": question,
+            "problem": table.problem or table.notice,
+            "pace": table.pace,
+        }
         told = json.dumps(news)
         if not frames and told == self._told:
             return ""

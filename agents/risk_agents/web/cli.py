@@ -61,14 +61,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--game", type=int, metavar="N", help="with --from: this game of the tournament")
     add("--at", type=int, metavar="N", help="with --from: begin at this step of it")
-    add("--allow-programs", action="store_true", help="let browsers name agents by file or command, which are run here")
+    add(
+        "--allow-programs",
+        action="store_true",
+        help="let browsers name agents by file or command, which are run here",
+    )
     group = parser.add_argument_group("new games", "the form for a new game shows this game at first")
     add_rules_arguments(group, BOOK)
     return parser
 
 
 def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The game that the form for new games shows at first; ValueError for rules or a map that cannot be played."""
+    """The game that the form for new games shows at first.
+
+    ValueError for rules or a map that cannot be played.
+    """
     from risk_agents.web.lobby import proposal
 
     wanted, name = vars(arguments), arguments.map or MAP

@@ -53,8 +53,13 @@ class GameStore:
             raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
-        """Make the tables of a new file; ValueError for others, and for views and triggers, which could do more."""
-        found = dict(self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10"))
+        """Make the tables of a new file.
+
+        ValueError for others, and for views and triggers, which could do more.
+        """
+        found = dict(
+            self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10")
+        )
         if not found:
             for statement in _TABLES.values():
                 self._database.execute(statement)
@@ -75,7 +80,10 @@ class GameStore:
     def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
         """Save a new game with its earlier actions, or nothing; raise NotKept with the reason."""
         with self._used(NotKept) as execute:
-            (pages,), (size,) = execute("PRAGMA page_count").fetchone(), execute("PRAGMA page_size").fetchone()
+            (pages,), (size,) = (
+                execute("PRAGMA page_count").fetchone(),
+                execute("PRAGMA page_size").fetchone(),
+            )
             if pages * size > MOST_BYTES:
                 raise NotKept(f"the game database has more than {MOST_BYTES} bytes: use another file")
             execute("BEGIN")
@@ -84,7 +92,9 @@ class GameStore:
             execute("INSERT INTO games VALUES (?, ?)", (game, json.dumps(facts)))
             execute("COMMIT")
 
-    def add_action(self, game: str, number: int, action: int, is_current: Callable[[], bool] = lambda: True) -> None:
+    def add_action(
+        self, game: str, number: int, action: int, is_current: Callable[[], bool] = lambda: True
+    ) -> None:
         """Save the action with this number, from 0; raise NotKept on errors or if `is_current` is false."""
         with self._used(NotKept) as execute:
             if not is_current():

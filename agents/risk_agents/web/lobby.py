@@ -48,7 +48,10 @@ class Lobby:
         self.tables: dict[str, Table] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[Table]] = {}
-        self._beginning, self._opening = BoundedThreads(OPENERS, MOST_OPENING), BoundedThreads(OPENERS, MOST_OPENING)
+        self._beginning, self._opening = (
+            BoundedThreads(OPENERS, MOST_OPENING),
+            BoundedThreads(OPENERS, MOST_OPENING),
+        )
         self._looking = BoundedThreads(1, MOST_LOOKING)
         self._closing = ThreadPoolExecutor(CLOSERS)
 
@@ -102,7 +105,9 @@ class Lobby:
             raise Refused("a player is a name")
         if player != HUMAN and player not in bots.names() and not self.allow_programs:
             hint = near(player, (HUMAN, *bots.names()))
-            raise Refused(f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs")
+            raise Refused(
+                f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs"
+            )
         return player
 
     async def table(self, name: str) -> Table:
@@ -114,7 +119,10 @@ class Lobby:
         return self.tables[name]
 
     async def _restore(self, name: str) -> Table:
-        """Open a kept game again. Its agents are asked again, which may take long: other games go on meanwhile."""
+        """Open a kept game again.
+
+        Its agents are asked again, which may take long: other games go on meanwhile.
+        """
         try:
             table: Table = await self._opening.run(self._restored, name)
             self._open(name, table)
@@ -150,7 +158,9 @@ class Lobby:
         if saved.map not in map_names():
             raise ValueError(f"map={saved.map!r}: games on the page are played on {', '.join(map_names())}")
         if len(saved.actions) > MOST_DECISIONS:
-            raise ValueError(f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are shown")
+            raise ValueError(
+                f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are shown"
+            )
         seats = len(saved.players)
         game, names = replace(saved, players=(RECORDED,) * seats), tuple(map(label, saved.players))
         setting = Setting(game, names, tokens=("",) * seats, owner="")
@@ -197,10 +207,14 @@ class Lobby:
 
         A closed game is saved, and continues when somebody opens its page.
         """
-        while len(self.tables) > MOST_GAMES or sum(table.bytes for table in self.tables.values()) > MOST_BYTES:
+        while (
+            len(self.tables) > MOST_GAMES or sum(table.bytes for table in self.tables.values()) > MOST_BYTES
+        ):
             unwatched = [name for name, table in self.tables.items() if name != wanted and not table.viewers]
             if not unwatched:
-                raise Refused(f"the server has {len(self.tables) - 1} other games that are watched: try again later")
+                raise Refused(
+                    f"the server has {len(self.tables) - 1} other games that are watched: try again later"
+                )
             self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 
     async def listed(self) -> list[dict[str, Any]]:
@@ -220,7 +234,11 @@ class Lobby:
             names = list(Setting.from_dict(self.store.facts(name)).names)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
-        return {"game": name, "names": names, "state": "kept"}  # the number of decisions would tell of hidden ones
+        return {
+            "game": name,
+            "names": names,
+            "state": "kept",
+        }  # the number of decisions would tell of hidden ones
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""
@@ -235,7 +253,9 @@ class Lobby:
         self.store.close()
 
 
-def proposal(preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any) -> dict[str, Any]:
+def proposal(
+    preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any
+) -> dict[str, Any]:
     """A game that the form for new games shows at first.
 
     `options` are those of `Rules.preset` that gave the `rules`; new games of this preset begin with them.

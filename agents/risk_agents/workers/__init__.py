@@ -16,7 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from risk_agents.workers.cluster import RAY, RayExecutor
-from risk_agents.workers.executor import LEAST_LIMIT, LONGER, InProcess, Limits, WorkExecutor, WorkInProgress, in_order
+from risk_agents.workers.executor import (
+    LEAST_LIMIT,
+    LONGER,
+    InProcess,
+    Limits,
+    WorkExecutor,
+    WorkInProgress,
+    in_order,
+)
 from risk_agents.workers.processes import ProcessExecutor
 
 __all__ = [

@@ -78,7 +78,9 @@ class _Piece(Future[Any]):
 class RayExecutor(WorkExecutor):
     """Executor that runs Ray tasks, one processor each."""
 
-    def __init__(self, address: str | None = None, processors: int | None = None, limit: float | None = None) -> None:
+    def __init__(
+        self, address: str | None = None, processors: int | None = None, limit: float | None = None
+    ) -> None:
         """Join the cluster of an address, or start one on this machine.
 
         A new cluster has `processors` processors, all if None. `limit` is that of `Limits`.
@@ -93,7 +95,12 @@ class RayExecutor(WorkExecutor):
         # Ray does not retry: it would keep all previous results of a chain. `_begin_again` retries.
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
-        self._losses = found.WorkerCrashedError, found.NodeDiedError, found.ObjectLostError, found.OutOfMemoryError
+        self._losses = (
+            found.WorkerCrashedError,
+            found.NodeDiedError,
+            found.ObjectLostError,
+            found.OutOfMemoryError,
+        )
         self._running = _Running()
         self._version = version()
         self._numbers = count()
@@ -103,7 +110,9 @@ class RayExecutor(WorkExecutor):
         self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # lost pieces; None after shutdown
         self._processors = self._count_processors()
         self._closing = Event()
-        self._watcher, self._guard = (Thread(target=work, daemon=True) for work in (self._watch, self._look_after_ray))
+        self._watcher, self._guard = (
+            Thread(target=work, daemon=True) for work in (self._watch, self._look_after_ray)
+        )
         self._watcher.start()
         self._guard.start()
 
@@ -130,7 +139,9 @@ class RayExecutor(WorkExecutor):
         """Call the function on any machine of the cluster."""
         return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
 
-    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+    def submit_after(
+        self, before: Any, function: Callable[..., Any], /, *args: Any
+    ) -> Future[tuple[Any, Any]]:
         """Call one link of a chain of work (`WorkExecutor.submit_after`).
 
         The worker takes the state from the previous result in the object store.
@@ -140,10 +151,15 @@ class RayExecutor(WorkExecutor):
         sent = self._sent(function, (_StateBefore(), *args), {})
         return self._begin(_Piece(next(self._numbers), function, sent, before))
 
-    def _sent(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    def _sent(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, ...]:
         """Return `_Piece.arguments`: the version, the work, and its arguments in the object store."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
-        places = [_Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found for found in args]
+        places = [
+            _Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found
+            for found in args
+        ]
         return self._version, self._ray.cloudpickle.dumps((function, places, kwargs)), *shared
 
     def _begin(self, piece: _Piece) -> _Piece:
@@ -165,7 +181,9 @@ class RayExecutor(WorkExecutor):
             if again and piece.before and piece.before.done():  # its state may be lost in the cluster
                 piece.before.reference = self.share(piece.before.result())
             before = [piece.before.reference] if piece.before else []
-            piece.reference = self._run.remote(self._running.name, _try_name(piece), *piece.arguments, *before)
+            piece.reference = self._run.remote(
+                self._running.name, _try_name(piece), *piece.arguments, *before
+            )
             found = piece.reference.future()
         except Exception as error:
             self._end(piece, error)
@@ -228,7 +246,9 @@ class RayExecutor(WorkExecutor):
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
-        self._loss = ConnectionError(f"the Ray on this machine was lost: its process {part} has ended; {CONTINUE}")
+        self._loss = ConnectionError(
+            f"the Ray on this machine was lost: its process {part} has ended; {CONTINUE}"
+        )
         with self._trying:
             for piece in list(self._out.values()):
                 if self._give_up(piece):
@@ -381,7 +401,11 @@ class OwnRay:
 def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | None:
     """Join a cluster, or start one on this machine; workers import the packages from the same folders."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
-    options: dict[str, Any] = {"include_dashboard": False, "log_to_driver": False, "logging_level": "critical"}
+    options: dict[str, Any] = {
+        "include_dashboard": False,
+        "log_to_driver": False,
+        "logging_level": "critical",
+    }
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
     is_own = address is None and "RAY_ADDRESS" not in os.environ  # not an existing Ray on this machine
     if address is None:
@@ -444,12 +468,16 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     before the check.
     """
     if version() != wanted:
-        raise RuntimeError(f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere")
+        raise RuntimeError(
+            f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere"
+        )
     import ray
 
     function, args, kwargs = ray.cloudpickle.loads(work)
     places = (_Shared, _StateBefore)
-    return function(*(found.value(shared) if isinstance(found, places) else found for found in args), **kwargs)
+    return function(
+        *(found.value(shared) if isinstance(found, places) else found for found in args), **kwargs
+    )
 
 
 @cache

@@ -21,7 +21,9 @@ LEAST_LIMIT = 300.0  # least time limit in seconds; the first pieces include com
 LONGER = 20  # ratio of the time limit to the longest piece so far
 
 
-def in_order(executor: WorkExecutor, function: Callable[..., Any], pieces: Iterable[tuple[Any, ...]]) -> Iterator[Any]:
+def in_order(
+    executor: WorkExecutor, function: Callable[..., Any], pieces: Iterable[tuple[Any, ...]]
+) -> Iterator[Any]:
     """Yield `function(*piece)` for each piece, in order.
 
     At most twice as many pieces as can run at once are running or waiting.
@@ -112,7 +114,9 @@ class WorkLostError(RuntimeError):
     """A piece of work was given up, because its worker was lost or hung too many times."""
 
     def __init__(self, tries: int) -> None:
-        super().__init__(f"the same work ended the process of a worker, or took too long there, {tries} times")
+        super().__init__(
+            f"the same work ended the process of a worker, or took too long there, {tries} times"
+        )
 
 
 class WorkExecutor(Executor, ABC):
@@ -129,7 +133,9 @@ class WorkExecutor(Executor, ABC):
     def allow(self, seconds: float) -> None:
         """Set the least time limit of every piece of work; a limit of the user takes precedence."""
 
-    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+    def submit_after(
+        self, before: Any, function: Callable[..., Any], /, *args: Any
+    ) -> Future[tuple[Any, Any]]:
         """Call `function(state, *args)`, one link of a chain of work; it returns a result and the next state.
 
         `before` is the first state, or the future that this method returned for the previous link. The

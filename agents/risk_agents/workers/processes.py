@@ -34,7 +34,9 @@ class ProcessExecutor(WorkExecutor):
     Each process belongs to a thread. The thread starts a new process if the old one has ended or hangs.
     """
 
-    def __init__(self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None
+    ) -> None:
         """Prepare the executor. Each process calls `begin` first; `limit` is that of `Limits`."""
         self._limits = Limits(limit)
         risk_env.warmup()  # compiles everything before the processes start
@@ -56,7 +58,9 @@ class ProcessExecutor(WorkExecutor):
         """Call the function in the next free process."""
         return self._noted(self._threads.submit(self._run, function, args, kwargs))
 
-    def submit_after(self, before: Any, function: Callable[..., Any], /, *args: Any) -> Future[tuple[Any, Any]]:
+    def submit_after(
+        self, before: Any, function: Callable[..., Any], /, *args: Any
+    ) -> Future[tuple[Any, Any]]:
         """Call one link of a chain of work (`WorkExecutor.submit_after`); states go through this process."""
         return self._noted(super().submit_after(before, function, *args))
 
