@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # other imports are in functions, so that --help is quick
 
 FOLDER = Path(__file__).parent / "learned" / "policies"
 SHIPPED = {name: FOLDER / f"{name}.npz" for name in ("duelist", "marshal")}
-FILES = f"policy.npz, value.npz or best.zip of `risk-env train`, or one of {', '.join(SHIPPED)}"
+FILES = f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or one of {', '.join(SHIPPED)}"
 
 
 def main(argv: Sequence[str]) -> None:

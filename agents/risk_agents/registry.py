@@ -27,7 +27,7 @@ PROGRAM = "cmd:"
 MODEL = "llm:"
 HUMAN = "human"  # a person at the terminal
 # What `make` takes besides names
-SPECS = "file.py:Class, best.zip, policy.npz, value.npz, 'cmd:program', llm:MODEL"
+SPECS = "file.py:Class, a trained file (.zip, .npz), 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
 ACTS = ("act", "act_batch")  # methods of agents and policies
 

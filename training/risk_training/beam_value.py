@@ -57,7 +57,7 @@ from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
 
 Tensor = torch.Tensor
 
-VALUE = "value.npz"
+VALUE = "beam_value.npz"
 POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
 BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without features
@@ -377,7 +377,7 @@ class Trainer(TorchRun):
         return loss.detach()
 
     def write_policy(self) -> None:
-        """Write `value.npz`, and remove position files that are no longer needed."""
+        """Write `beam_value.npz`, and remove position files that are no longer needed."""
         super().write_policy()
         needed = {self._file(number) for number in self.positions}
         for path in set(self.folder.glob(POSITIONS.replace("{:06}", "*"))) - needed:

@@ -33,7 +33,7 @@ GAMES_AT_ONCE = 128  # in a piece, where all play in batches
 SLOW_GAMES_AT_ONCE = (
     12  # where an agent is asked for each action: it is made for every piece, which may take seconds
 )
-BEST_OF_RUN = ("best.zip", "policy.npz", "value.npz")
+BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
 @dataclass(frozen=True)

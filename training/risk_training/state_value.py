@@ -64,7 +64,7 @@ from risk_training.win_rate import Seating
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
-VALUE = "value.npz"
+VALUE = "state_value.npz"
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 DEAD = -1e9  # logit of a seat that cannot win

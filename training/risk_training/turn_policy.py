@@ -35,7 +35,7 @@ from risk_training.win_rate import Seating
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
-POLICY = "policy.npz"
+POLICY = "turn_policy.npz"
 LANES = 256
 SCALE = 10  # outputs of the network are in tenths of a win probability
 LEARNER = 0  # number of the learner among the players of a game; bots follow

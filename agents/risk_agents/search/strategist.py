@@ -98,7 +98,10 @@ BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
 
 
 class Strategist(Agent):
-    """Agent that compares whole turns by rollouts; `find_judge` returns the judge for a table."""
+    """`strategist`: search over whole turns, each played on in many games; the strongest agent here.
+
+    `find_judge` returns the judge for a table.
+    """
 
     name = "strategist"
     version = "7"
