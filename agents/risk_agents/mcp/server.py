@@ -27,8 +27,9 @@ PORT = 8321
 # Limits of an address: requests per second, requests at once after a pause, concurrent POST requests
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
-    "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. report "
-    "shows the situation and the question, act plays a plan: several actions in order, usually a whole turn."
+    "The board game Risk. new_game begins one against bots or other clients and gives a token for each seat. "
+    "report shows the situation and the question, "
+    "act plays a plan: several actions in order, usually a whole turn."
 )
 
 
