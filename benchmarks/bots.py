@@ -97,7 +97,8 @@ def aims(rows: Sequence[Row]) -> list[str]:
     """Return lines that compare the simple bots with their aims."""
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
-        f"* {row['bot']}, {row['players']} players: {row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"
+        f"* {row['bot']}, {row['players']} players: "
+        f"{row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"
         for row in simple
     ]
 

@@ -201,8 +201,10 @@ def report(record: dict[str, Any]) -> str:
 def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
-        "Decisions a second on one core; random legal actions, choosing them not timed; observation, mask, rewards,",
-        f"ends and new games included. Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
+        "Decisions a second on one core; random legal actions, choosing them not timed; "
+        "observation, mask, rewards,",
+        "ends and new games included. "
+        f"Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
         f"the best of each row in {record['rounds']} rounds in which all measures take turns.",
     ]
 
@@ -252,8 +254,9 @@ def inside(row: Row) -> dict[str, float]:
 def threads_lines(measures: dict[str, Any]) -> list[str]:
     """Return lines on the gain from a second thread."""
     return [
-        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, two {amount(row['two'])}; "
-        f"in {len(row['ratios'])} pairs of short windows {statistics.median(row['ratios']):.2f} times as many (median)."
+        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, "
+        f"two {amount(row['two'])}; in {len(row['ratios'])} pairs of short windows "
+        f"{statistics.median(row['ratios']):.2f} times as many (median)."
         for row in rows_of(measures, "threads")
     ]
 

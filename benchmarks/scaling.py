@@ -377,21 +377,26 @@ def report(record: Row) -> str:
 def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
-        f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time ({row['simulated_workers']:,} simulated "
-        f"workers that return at once; its share of a piece of {row['games_a_piece']:.0f} games is in it) and a worker "
-        f"{row['core_seconds_a_game']:.2f} s: one driver feeds {cores:,.0f} cores. A game is "
-        f"{row['bytes_out_a_game']:,.0f} bytes on the way out and {row['bytes_back_a_game']:,.0f} on the way back."
+        f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time "
+        f"({row['simulated_workers']:,} simulated workers that return at once; "
+        f"its share of a piece of {row['games_a_piece']:.0f} games is in it) "
+        f"and a worker {row['core_seconds_a_game']:.2f} s: one driver feeds {cores:,.0f} cores. "
+        f"A game is {row['bytes_out_a_game']:,.0f} bytes on the way out "
+        f"and {row['bytes_back_a_game']:,.0f} on the way back."
     ]
 
 
 def _of_the_learner(row: Row) -> list[str]:
     actors = (row["us_play"] + row["us_pack"]) / (row["us_learn"] + row["us_unpack"])
     return [
-        f"A decision takes an actor {row['us_play']:.1f} µs, and {row['us_pack']:.1f} to send; the learner "
-        f"{row['us_unpack']:.1f} to receive and {row['us_learn']:.1f} to learn from: a learner on one core needs "
-        f"{actors:.1f} actors. A decision is {row['bytes_a_decision']:,.0f} bytes, the weights "
-        f"{row['bytes_a_weight_update']:,} bytes, an actor's games {row['bytes_of_an_actors_games']:,}: with "
-        f"every rollout of {row['decisions_a_rollout']:,} decisions weights and games go out, and games come back."
+        f"A decision takes an actor {row['us_play']:.1f} µs, and {row['us_pack']:.1f} to send; "
+        f"the learner {row['us_unpack']:.1f} to receive and {row['us_learn']:.1f} to learn from: "
+        f"a learner on one core needs {actors:.1f} actors. "
+        f"A decision is {row['bytes_a_decision']:,.0f} bytes, "
+        f"the weights {row['bytes_a_weight_update']:,} bytes, "
+        f"an actor's games {row['bytes_of_an_actors_games']:,}: "
+        f"with every rollout of {row['decisions_a_rollout']:,} decisions weights and games go out, "
+        "and games come back."
     ]
 
 

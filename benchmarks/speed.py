@@ -339,7 +339,8 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     return [
         f"Uniform random legal play, one thread, {options},",
         f"{first['games']:,} games, mask in bit words at every decision; asked decisions only; the best of",
-        f"{first['repeats']} runs, the median, and the best by processor time (if far higher, the machine was busy).",
+        f"{first['repeats']} runs, the median, and the best by processor time "
+        "(if far higher, the machine was busy).",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
     ]
@@ -395,7 +396,8 @@ def first_use_lines(found: dict[str, Any]) -> list[str]:
         (f"then {found['then']}", f"{found['second_s']:.2f}"),
     ]
     return [
-        f"Seconds from `import risk_env` to the end of the first game ({found['game']}), each in a new process:",
+        f"Seconds from `import risk_env` to the end of the first game ({found['game']}), "
+        "each in a new process:",
         "",
         *table(("", "seconds"), rows),
         "",

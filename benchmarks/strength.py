@@ -95,8 +95,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     found = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
     rate, low, high = (100 * part for part in found.interval)
     print(
-        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, an even share is "
-        f"{100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
+        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, "
+        f"an even share is {100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms a turn"
     )
 

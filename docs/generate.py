@@ -39,8 +39,10 @@ OBSERVATION = f"""# Observation
 The observation of one seat has all public facts, the seat's cards and the seat's mission, and nothing else.
 `risk_env/core/observe.py` writes the observation. This page is generated from that module (`make docs`).
 
-Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, and so on,
-mission targets included; so one policy plays every seat. `GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
+Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, \
+and so on,
+mission targets included; so one policy plays every seat. \
+`GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
 else gives the same codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
 
 `"flat"`: one vector of D = {TERRITORY_WIDTH} T + G numbers, territory after territory, then the globals.
@@ -108,7 +110,8 @@ def _codes() -> str:
 
 COMMANDS = """# Command line
 
-`risk-env COMMAND ...`, or `python -m risk_env COMMAND ...`. The exit status is 0 only on success, 2 for wrong input, 1
+`risk-env COMMAND ...`, or `python -m risk_env COMMAND ...`. \
+The exit status is 0 only on success, 2 for wrong input, 1
 for other errors. This page is generated from the parsers (`make docs`).
 """
 
@@ -173,17 +176,22 @@ rounded to three digits.
 
 ## Method
 
-* **A decision** is one that was asked: a choice between two legal actions or more. What the engine plays without
+* **A decision** is one that was asked: a choice between two legal actions or more. \
+What the engine plays without
   asking (forced actions, dice) does not count, though it takes time.
-* **Random play.** Every action is drawn uniformly from the legal ones, so that the speed does not depend on an agent.
+* **Random play.** Every action is drawn uniformly from the legal ones, \
+so that the speed does not depend on an agent.
   Random games are long; games between real players have fewer decisions ([below](#whole-games)).
-* **The best of several windows.** The speed of a shared machine changes by a factor of two within minutes. Each measure
+* **The best of several windows.** \
+The speed of a shared machine changes by a factor of two within minutes. Each measure
   is repeated and the best is kept; the records also have the medians.
-* **Other libraries** play their own games on the same core in the same run, each through its usual interface with its
+* **Other libraries** play their own games on the same core in the same run, \
+each through its usual interface with its
   own observations and masks. The ratio says what a step costs, not how good a library is.
 * **The ladder** is measured in games, not in seconds: its table, commands and intervals are on
   [its page](ladder.md). Every deal is played from all seats (rotations of them from four players on),
-  territories are dealt, [intervals](agents.md#openings) are by deals and openings, and a truncated game is won by
+  territories are dealt, [intervals](agents.md#openings) are by deals and openings, \
+and a truncated game is won by
   nobody.
 """
 
@@ -215,8 +223,8 @@ def _peers() -> str:
     ]
     head = ("game", "interface", "games at once", "decisions a second", "ns each")
     threads = [
-        f"Two threads make {median(row['ratios']):.2f} times as many decisions as one with {row['games']:,} games "
-        f"(median of {len(row['ratios'])} pairs of short windows).\n"
+        f"Two threads make {median(row['ratios']):.2f} times as many decisions as one "
+        f"with {row['games']:,} games (median of {len(row['ratios'])} pairs of short windows).\n"
         for row in measured
         if row.get("measure") == "threads"
     ]
@@ -291,14 +299,19 @@ def _with_interval(found: dict[str, float]) -> str:
 
 
 RAY = """
-Ray against as many processes of the machine, in windows that take turns (medians of the ratios, 95 % intervals):
+Ray against as many processes of the machine, in windows that take turns \
+(medians of the ratios, 95 % intervals):
 """
 
 SCALING = """
-Games are those of six `beam`s; decisions are those of self-play, an actor for each worker and a learner on one core.
-Where there are as many workers as cores, learner and driver share a core with a worker. The machine's load was {load:g}
-at the start: rates by the clock, above, are what others left of it. What follows is from processor time. A game takes
-the driver {us:.0f} µs: it feeds {cores:,.0f} cores. So of more cores one can expect, where one of them learns:
+Games are those of six `beam`s; decisions are those of self-play, \
+an actor for each worker and a learner on one core.
+Where there are as many workers as cores, learner and driver share a core with a worker. \
+The machine's load was {load:g}
+at the start: rates by the clock, above, are what others left of it. \
+What follows is from processor time. A game takes
+the driver {us:.0f} µs: it feeds {cores:,.0f} cores. \
+So of more cores one can expect, where one of them learns:
 """
 
 

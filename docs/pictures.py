@@ -1,4 +1,4 @@
-"""Write the pictures of docs/pictures/ again, from a real game in a real browser: `python docs/pictures.py`."""
+"""Rewrite the pictures of docs/pictures/ from a real game in a real browser: `python docs/pictures.py`."""
 
 from __future__ import annotations
 

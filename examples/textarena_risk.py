@@ -21,7 +21,8 @@ from risk_env import load_map
 from risk_env.board.rules import Rules
 from risk_env.text_env import TextMatch
 
-PROMPT = """You are P{player} in a game of Risk. Answer a report with actions in order, separated by `;`, for example:
+PROMPT = """You are P{player} in a game of Risk. \
+Answer a report with actions in order, separated by `;`, for example:
 draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
 

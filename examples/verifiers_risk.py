@@ -26,7 +26,8 @@ from risk_env import text_env
 __all__ = ["RiskEnv", "RiskHarness", "RiskTaskset"]
 
 SYSTEM_PROMPT = """You play the board game Risk. A message is a report that ends with a question.
-You may think first. End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
+You may think first. \
+End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
 PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
 

@@ -388,7 +388,10 @@ def played_by(agent: Agent, table: Table, sample: Array) -> Array:
 
 def report(record: dict[str, Any]) -> str:
     """The record as Markdown: a table of all positions, then one for each phase."""
-    text = "Mean regret in percent of games, with 95 % intervals: what the best plan of the turn wins more often."
+    text = (
+        "Mean regret in percent of games, with 95 % intervals: "
+        "what the best plan of the turn wins more often."
+    )
     lines = ["# Regret", "", *heading_lines(record), "", text]
     spans = dict.fromkeys((row["first_turn"], row["last_turn"]) for row in record["rows"])
     for first, last in spans:

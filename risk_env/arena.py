@@ -429,7 +429,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Let these players and this log of actions, of a copied arena, take the places of the arena's own."""
+        """Replace the players in Python and the log of actions by those of a copied arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log

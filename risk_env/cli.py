@@ -177,7 +177,7 @@ def show_presets(argv: Sequence[str]) -> None:
 
 
 def warm_up(argv: Sequence[str]) -> None:
-    """The command `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
+    """Run `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
     parser.add_argument(

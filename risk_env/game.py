@@ -424,7 +424,7 @@ class Game:
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:
-        """A copy in which all that `seat` does not know, future chance included, is drawn again from `seed`."""
+        """Return a copy with all that `seat` does not know, future chance included, redrawn from `seed`."""
         self._check_seat(seat)
         other = self._fork()
         other.origin = Origin(int(seed), position=None)
@@ -543,7 +543,7 @@ class Game:
             ) from error
 
     def to_record(self) -> bytes:
-        """The bare record, for another process that plays by the same rules on the same map (`from_record`)."""
+        """Return the bare record, for `from_record` in a process with the same rules and the same map."""
         return self._games.tobytes()
 
     def to_text(self) -> str:

@@ -401,8 +401,8 @@ def check_memory(name: str, count: int, bytes_each: int) -> None:
     needed, present = int(count) * bytes_each, _memory()
     if needed > present:
         raise ValueError(
-            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, this machine has {present / 2**30:,.1f}: "
-            f"at most {name}={present // bytes_each}"
+            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, "
+            f"this machine has {present / 2**30:,.1f}: at most {name}={present // bytes_each}"
         )
 
 

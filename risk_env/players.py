@@ -98,7 +98,10 @@ class AgentFactory:
 Player = CompiledBot | Policy | Agent | AgentFactory
 Named = str | Player | Callable[[], Agent | Policy]  # what `find_player` takes; functions make agents only
 
-ALLOWED = "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, or a class or function that makes agents"
+ALLOWED = (
+    "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, "
+    "or a class or function that makes agents"
+)
 
 
 def find_player(named: Any) -> Player:
@@ -191,8 +194,8 @@ def check_seats(agents: Iterable[Agent | None]) -> None:
 def one_seat(agent: Agent, asked: str) -> ValueError:
     """Return the error for an agent that is named for several seats at once."""
     return ValueError(
-        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: an agent plays one seat of one game at a "
-        "time. Name its class or a function that makes agents."
+        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: "
+        "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
     )
 
 

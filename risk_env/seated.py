@@ -131,7 +131,7 @@ class AgentSeats(Seated):
         return game.events(seat=seat)
 
     def _beginning(self, batch: GameVector, lane: int) -> Game:
-        """Return a lane's game as it began: with the events of the set-up, unless it began with a position."""
+        """Return a lane's game as it began, with the set-up's events unless it began with a position."""
         set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
         if set_up.to_record() == self._starts[lane].tobytes():
             return set_up

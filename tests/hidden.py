@@ -377,7 +377,8 @@ def main() -> int:
             found += 1
         else:
             print(
-                f"{name}: {tally.pairs} pairs, {tally.comparisons} comparisons, hidden questions {dict(tally.differed)}"
+                f"{name}: {tally.pairs} pairs, {tally.comparisons} comparisons, "
+                f"hidden questions {dict(tally.differed)}"
             )
     return 1 if found else 0
 

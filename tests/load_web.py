@@ -126,14 +126,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     late, delays = lateness(before)
     messages = sum(len(watcher.times) for watcher in before)
     print(
-        f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: {messages} messages with frames"
+        f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: "
+        f"{messages} messages with frames"
     )
     print(f"late by {1000 * late:.0f} ms at most; a ping is answered within {1000 * delays:.0f} ms (99 %)")
     print(
-        f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, {len(did)} blitzes"
+        f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, "
+        f"{len(did)} blitzes"
     )
     print(
-        f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; {len(lost)} watchers lost frames"
+        f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; "
+        f"{len(lost)} watchers lost frames"
     )
     return int(bool(lost) or late > arguments.late or memory > arguments.memory)
 

@@ -124,7 +124,7 @@ def test_no_memory_leads_a_bot_outside(name: str) -> None:
 def positions(
     rules: Rules, bots: list[CompiledBot], seed: int, every: int
 ) -> Iterator[tuple[Game, list[Agent]]]:
-    """Decisions at regular intervals of a game between compiled bots, with the bots as they were when asked."""
+    """Yield decisions of a game between compiled bots at regular intervals, with the bots as then asked."""
     game = Game(rules, classic(), seed)
     players = [CompiledAgent(bot) for bot in bots]
     for seat, player in enumerate(players):
@@ -266,8 +266,8 @@ def test_the_planner_captures_remnants_in_two_places(troops: int) -> None:
 def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
     file = tmp_path / "mine.py"
     file.write_text(
-        "from risk_env import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n    def act(self, view):\n"
-        "        return int(view.legal_actions[0])\n"
+        "from risk_env import Agent\n\n\nclass First(Agent):\n    name = 'first'\n\n"
+        "    def act(self, view):\n        return int(view.legal_actions[0])\n"
     )
     assert registry.make(f"{file}:First").name == "first"
     assert registry.make(grower.BOT).name == "grower"

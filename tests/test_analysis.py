@@ -261,7 +261,8 @@ def test_any_number_of_troops_is_moved_by_one_answer(browser: Any, tmp_path: Pat
         page.keyboard.type("37")
         page.keyboard.press("Enter")
         page.wait_for_function(
-            "() => analysis_board.node.state.draft_left === 3 && analysis_board.node.question.phase === 'DRAFT'"
+            "() => analysis_board.node.state.draft_left === 3 "
+            "&& analysis_board.node.question.phase === 'DRAFT'"
         )
         assert page.evaluate("analysis_board.node.state.troops[0]") == 97
         moving = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace(

@@ -88,7 +88,7 @@ def test_the_census_plays_the_same_games(preset: str) -> None:
 
 
 def test_with_single_rolls_every_attack_is_a_battle() -> None:
-    """With `attack="max"` each answer in ATTACK but DONE is one roll, and every turn ends with a DONE there."""
+    """With `attack="max"` each answer in ATTACK but DONE is one roll, and DONE ends every turn."""
     options = {"attack": "max", "defender_dice": "max"}
     play = begin(games=1, **options)
     game, battles, turns = play.games[0], 0, 0

@@ -1,4 +1,4 @@
-"""The start charts of Basic Training (RULES 9.1) are fair: totals, cities, drafts, distances, nothing held."""
+"""Fair start charts of Basic Training (RULES 9.1): totals, cities, drafts, distances, nothing held."""
 
 import itertools
 

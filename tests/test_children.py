@@ -34,7 +34,10 @@ NAMES = (
     "risk_env",
 )
 COMMAND = "import sys\nfrom risk_env.cli import main\nif __name__ == '__main__':\n    sys.exit(main())"
-BOTS = f"{ROOT / 'examples' / 'bot.py'}:Borderer,cmd:{shlex.quote(sys.executable)} {ROOT / 'examples' / 'bot_stdlib.py'}"
+BOTS = (
+    f"{ROOT / 'examples' / 'bot.py'}:Borderer,"
+    f"cmd:{shlex.quote(sys.executable)} {ROOT / 'examples' / 'bot_stdlib.py'}"
+)
 
 
 @pytest.fixture
@@ -52,7 +55,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def called(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command `risk-env`, called as its script is: from a file that does not lie in the working folder."""
+    """Run the command `risk-env` as its script does: from a file outside the working folder."""
     script.write_text(COMMAND)
     search = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": search}

@@ -174,7 +174,7 @@ def test_impossible_facts_are_refused(recorded: Path, tmp_path: Path, change: di
 def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
     recorded: Path, tmp_path: Path, options: dict
 ):
-    """Equal rows are compressed to a thousandth, or named once in a dictionary: an honest footer of a bomb."""
+    """A bomb has an honest footer: equal rows shrink to a thousandth, or stand once in a dictionary."""
     table, path = pq.read_table(recorded).slice(0, 1), tmp_path / "bomb.parquet"
     rows = table.take(pa.array(np.zeros(100_000, np.int64)))
     pq.write_table(rows, path, **{"use_dictionary": False, **options})

@@ -75,7 +75,10 @@ def test_reasons_of_an_altered_file_are_spelled_out(
     out = tmp_path / "games.sqlite"
     tournament(["--agents", "random,grower", "--players", "2", "--games", "2", "--out", str(out), "--quiet"])
     with sqlite3.connect(out) as database:
-        evil = "UPDATE games SET ending = 'forfeit', forfeit_kind = 'crash', forfeit_seat = 0, forfeit_reason = ?"
+        evil = (
+            "UPDATE games SET ending = 'forfeit', forfeit_kind = 'crash', "
+            "forfeit_seat = 0, forfeit_reason = ?"
+        )
         database.execute(evil, ("\x1b[2J[/red]",))
     database.close()
     capsys.readouterr()

@@ -1,4 +1,4 @@
-"""External programs over the line protocol (docs/protocol.md): a good one plays, no bad one stops anything."""
+"""External programs over the line protocol (docs/protocol.md): good ones play, bad ones stop nothing."""
 
 import ast
 import json

@@ -8,7 +8,10 @@ import pytest
 from risk_env import presets
 from tests import golden
 
-HOW = "play differs after the lines shown: compare `python -m tests.golden {preset}` before and after; then: make golden"
+HOW = (
+    "play differs after the lines shown: "
+    "compare `python -m tests.golden {preset}` before and after; then: make golden"
+)
 
 
 @pytest.mark.parametrize("preset", presets())

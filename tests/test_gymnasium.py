@@ -78,7 +78,10 @@ def test_check_env_in_every_render_mode() -> None:
 
 @pytest.mark.parametrize("imports", ["import gymnasium, risk_env", "import risk_env, gymnasium"])
 def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None:
-    code = f"{imports}\nimport sys\nassert 'numba' not in sys.modules\nprint(gymnasium.spec('{ID}').vector_entry_point)"
+    code = (
+        f"{imports}\nimport sys\nassert 'numba' not in sys.modules\n"
+        f"print(gymnasium.spec('{ID}').vector_entry_point)"
+    )
     root = Path(__file__).parent.parent
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "risk_env.envs.gymnasium_env:RiskVectorEnv"

@@ -252,7 +252,10 @@ def test_frames_come_in_pieces() -> None:
 
 
 def test_armies_that_are_absurd_are_refused(tmp_path: Path) -> None:
-    attack = "risk_env game 1\nrules: preset=classic, num_players=2, attack=blitz\nmap: tiny\nphase: attack\n[territories]\n"
+    attack = (
+        "risk_env game 1\nrules: preset=classic, num_players=2, attack=blitz\n"
+        "map: tiny\nphase: attack\n[territories]\n"
+    )
     attack += "Ash: 0, 200000\nBirch: 0\nCedar: 1, 200000\nDune: 1\nEmber: 1\nFlint: 1\n"
     with client(tmp_path) as found:
         large = BOTS | {"options": {"setup": "random", "initial_troops": 30_000}}
@@ -477,7 +480,7 @@ def test_missing_actions_are_damage(tmp_path: Path) -> None:
 
 
 class Process:
-    """Stands for the process of the analysis: it answers at once, or takes too long for a browser's question."""
+    """Stand-in for the analysis process: it answers at once, or too late for a browser's question."""
 
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         self.is_alive, self.limits = True, []

@@ -189,7 +189,7 @@ def test_classic_cities():
 
 
 def test_classic_missions():
-    """The order that docs/decisions.md fixes: 0-3 continents, 4, 5 territories, 6-11 destroy, 12-13 extended."""
+    """Mission order of docs/decisions.md: 0-3 continents, 4-5 territories, 6-11 destroy, 12-13 extended."""
     board = load_map("classic")
     kinds = [m.kind for m in board.missions]
     assert kinds == ["continents"] * 4 + ["territories"] * 2 + ["destroy"] * 6 + ["continents"] * 2
@@ -553,7 +553,10 @@ def line_of(territories: int, continents: int = 1) -> str:
     )
     for t in range(territories):
         near = [f'"T{u}"' for u in (t - 1, t + 1) if 0 <= u < territories]
-        text += f'[[territory]]\nname = "T{t}"\ncontinent = "C{t % max(continents, 1)}"\nborders = [{", ".join(near)}]\n'
+        text += (
+            f'[[territory]]\nname = "T{t}"\ncontinent = "C{t % max(continents, 1)}"\n'
+            f"borders = [{', '.join(near)}]\n"
+        )
     return text
 
 

@@ -125,7 +125,8 @@ def test_every_legal_action_reads_as_it_is_written():
 FORMS = re.compile(
     r"(claim|deploy|headquarters|capital|airfield|bonus|draft|from|to|card) [A-Z][\w ]*|card wild"
     r"|attack [A-Z][\w ]* > [A-Z][\w ]*"
-    r"|(troops|occupy|move) (1|2|3|4|5|6|8|10|12|15|20|25|30|40|50|half|all)|dice [123]|blitz|defend [12]|done"
+    r"|(troops|occupy|move) (1|2|3|4|5|6|8|10|12|15|20|25|30|40|50|half|all)"
+    r"|dice [123]|blitz|defend [12]|done"
     r"|(reroll|commander) [1-6]|objective [\w ]+"
 )
 

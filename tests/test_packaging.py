@@ -21,7 +21,7 @@ UNREAD = "[mypy]\n[mypy-matplotlib.*,numba.*,rich.*,torch.*]\nfollow_imports = s
 
 
 def errors_of(*programs: Path) -> list[str]:
-    """The errors of `mypy --strict` in programs that use the package as an installed one, with its py.typed."""
+    """Return the errors of `mypy --strict` in programs that use the installed package with its py.typed."""
     folder = programs[0].parent
     (folder / "mypy.ini").write_text(UNREAD, encoding="utf-8")
     strict = ["--strict", "--no-error-summary", "--config-file", "mypy.ini", "--cache-dir", "."]

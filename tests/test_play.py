@@ -264,7 +264,7 @@ def test_only_the_own_mission_is_shown_until_the_end() -> None:
 
 
 def test_the_screen_shows_the_same_whatever_is_hidden() -> None:
-    """At every question: what is written about copies that differ in what the seat cannot know is the same."""
+    """At every question, copies that differ only in what the seat cannot know look the same."""
     rules, attacker = Rules.preset("capital", 3, max_rounds=3), as_attacker()
 
     def answer(view: View) -> str:

@@ -1,4 +1,4 @@
-"""Profiles of rules (RULES 12.1): every entry point has the same rules, and a wrong name gets a suggestion."""
+"""Profiles of rules (RULES 12.1): the same rules at every entry point, suggestions for wrong names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core against its reference implementation `tests/naive.py`: legal actions and state after every action."""
+"""The core against its reference `tests/naive.py`: legal actions and state after every action."""
 
 import hashlib
 import random

@@ -1,4 +1,4 @@
-"""Pictures: sizes, sameness, what can be seen in them, and that they need neither display nor hidden facts."""
+"""Pictures: sizes, sameness, visible contents, and no need for a display or hidden facts."""
 
 import dataclasses
 import os

@@ -1013,7 +1013,10 @@ def test_7_2_headquarters_of_the_eliminated_count():
 
 
 def missions(*numbers):
-    """Each seat's mission: 0-3 continents, 4: 24 territories, 5: 18 with two troops, 6-11 destroy seat 0-5."""
+    """Return each seat's mission.
+
+    0-3: continents; 4: 24 territories; 5: 18 with two troops; 6-11: destroy seat 0-5.
+    """
     return {f"mission_{seat}": number for seat, number in enumerate(numbers)}
 
 

@@ -33,8 +33,8 @@ from risk_training.run import (
 
 EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
 PPO = ppo.Config(
-    map="tiny", players=3, options={"max_rounds": 5}, n_timesteps=384, n_envs=16, n_steps=8, batch_size=64, width=8,
-    local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
+    map="tiny", players=3, options={"max_rounds": 5}, n_timesteps=384, n_envs=16, n_steps=8, batch_size=64,
+    width=8, local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
     evaluation=EVALUATION, checkpoint_interval=256,
 )  # fmt: skip
 VALUES = beam_value.Config(
@@ -45,7 +45,8 @@ VALUES = beam_value.Config(
 TABLE_VALUES = state_value.Config(
     map="tiny", players=2, options={"max_rounds": 3}, games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
-    batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2), checkpoint_interval=12,
+    batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2),
+    checkpoint_interval=12,
 )  # fmt: skip
 TACTICIANS = dataclasses.replace(
     TABLE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)

@@ -110,7 +110,8 @@ def test_no_attempt_to_leave_succeeds(
         found = told(Program(command, "it", strict, shown_to(command)))
     user, filled, capabilities = (found.pop(name) for name in ("user", "filled", "capabilities"))
     assert [path for path in facts["write"] if Path(path).name in ("x", "x.py") and Path(path).exists()] == []
-    own = f"write {package / 'x.py'}"  # with a clone in the folder of temporary files, the agent's own one is there
+    # If the clone lies in the folder of temporary files, the agent's own temporary folder hides it.
+    own = f"write {package / 'x.py'}"
     allowed = {own} if package.is_relative_to("/tmp") else set()
     assert {name: got for name, got in found.items() if got is not False and name not in allowed} == {}
     assert user == sandboxes.NOBODY
@@ -124,7 +125,10 @@ def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
         assert "NOT enforced: a limit in all" in strict.says
         pytest.skip("no control group can be made here")
     limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
-    code = "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\nprint('{}', flush=True)\nos.wait()"
+    code = (
+        "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\n"
+        "print('{}', flush=True)\nos.wait()"
+    )
     with pytest.raises(ProgramFault, match="ended with status 137") as fault:
         program = program_of(code, strict._replace(limits=limits))
         program.request({}, 60)

@@ -65,7 +65,8 @@ def some(number, without=""):
     return ", ".join(f"{name} 2" for name in [t for t in CLASSIC.territories if t not in kept_out][:number])
 
 
-OBJECTIVES = [  # name, seat 0's army that meets it, held at the start of the turn (None: all), one that just does not
+# Name, army of seat 0 that meets it, held at the start of the turn (None: all), army that just does not.
+OBJECTIVES = [
     ("Europe", ("Europe 2", None), ("Europe 2, Iceland -", None)),
     ("North America", ("North America 2", None), ("North America 2, Ontario -", None)),
     ("Asia", ("Asia 2", None), ("Asia 2, Japan -", None)),
@@ -832,7 +833,10 @@ def test_9_1_basic_training_starts_from_its_chart(players):
 
 def test_9_1_basic_training_has_fixed_cities_and_objectives_and_no_rewards():
     game = Game("basic_training", seed=1)
-    names = "Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe, Western Europe"
+    names = (
+        "Western United States, Ontario, Eastern United States, Brazil, Great Britain, Northern Europe, "
+        "Western Europe"
+    )
     names += ", Southern Europe, Russia, Egypt, South Africa, India, China, Japan, Eastern Australia"
     assert sorted(CITIES) == sorted(places(names).split(", "))
     up = [name for name in NAMES if holder(game, name) == -1]
@@ -927,7 +931,10 @@ def test_the_rewards_have_the_names_of_the_rules():
 # ------------------------------------------------------------------------------------------------ whole games
 
 
-WORDS = "capital claim deploy headquarters card bonus draft troops attack dice blitz defend occupy objective airfield"
+WORDS = (
+    "capital claim deploy headquarters card bonus draft troops "
+    "attack dice blitz defend occupy objective airfield"
+)
 LETTERS = dict(zip([*WORDS.split(), "from", "to", "move", "done"], "klphcbdtaxzvoOAfgm.", strict=True))
 CHANCE = {"roll": "r", "card": "C"}  # chance of the set-up has no letter
 PLACING = r"(dt)*"

@@ -77,7 +77,10 @@ def test_what_a_bot_prints_decides_no_game(streams: str, locale: dict[str, str],
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_terminal_without_a_letter_gets_it_spelled_out(encoding: str) -> None:
-    code = "import sys; from risk_env import cli; cli.prepare_streams(); print('ü漢'); print('ü漢', file=sys.stderr)"
+    code = (
+        "import sys; from risk_env import cli; cli.prepare_streams(); "
+        "print('ü漢'); print('ü漢', file=sys.stderr)"
+    )
     found = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "PYTHONIOENCODING": encoding},

@@ -121,7 +121,7 @@ def test_trials_say_what_all_plans_are_worth() -> None:
 
 
 def test_it_learns_what_the_trials_say(tmp_path: Path) -> None:
-    """The plan that is best on the mean gets the highest output when the same trials are learned from often."""
+    """Repeated learning from the same trials gives the plan with the best mean the highest output."""
     config = Config(tables=(3, 4), round_games=8, games=8, n_epochs=60, hidden_sizes=(32, 16), bot_share=1.0)
     run = Trainer(config, tmp_path)
     metrics = run.update()

@@ -43,8 +43,9 @@ GAMES = [
     ("command_room", 4, {}),
 ]
 TINY = Config(
-    map="tiny", players=3, options={"max_rounds": 6}, games=60, round_games=12, memory=3, bots=("grower", "beam"),
-    bot_share=0.3, explore=0.1, td_lambda=0.8, hidden_sizes=(6, 4), minibatches=20, batch_size=64,
+    map="tiny", players=3, options={"max_rounds": 6}, games=60, round_games=12, memory=3,
+    bots=("grower", "beam"), bot_share=0.3, explore=0.1, td_lambda=0.8, hidden_sizes=(6, 4),
+    minibatches=20, batch_size=64,
     evaluation=EvaluationSettings(opponents=("random",), games=6, interval=24),
 )  # fmt: skip
 

@@ -309,7 +309,10 @@ def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Pa
 def test_a_moment_does_not_tell_whether_another_seat_is_asked_in_secret(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         position = "risk_env game 1\nrules: preset=classic, num_players=2\nmap: tiny\nphase: trade\nturn: 1\n"
-        position += "hand 1: Ash, wild, Birch\n[territories]\nAsh: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
+        position += (
+            "hand 1: Ash, wild, Birch\n[territories]\n"
+            "Ash: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
+        )
         begin = begun(found, position=position)
         wish = moment(begin["game"], 0, begin["tokens"][0])
         drawn = {Game.from_text(posted(found, "/api/moment", wish)["position"]).phase for _ in range(40)}

@@ -296,7 +296,8 @@ def rules_from(
     if isinstance(rules, Rules):
         for name, value in options.items():
             raise ValueError(
-                f"{name}={value!r} cannot be given with Rules: use rules.replace({name}=...), or the name of a preset"
+                f"{name}={value!r} cannot be given with Rules: "
+                f"use rules.replace({name}=...), or the name of a preset"
             )
         return rules
     arguments = inspect.signature(function).parameters if function else {}
@@ -480,7 +481,7 @@ def _check_chart(rules: Rules, board: Any) -> None:
 
 
 def _check_room(rules: Rules, board: Any) -> None:
-    """Each army must have a territory, a troop for each of its territories, and room (RULES 4.3, 10.3, 13)."""
+    """Check that each army has a territory, a troop per territory, and room (RULES 4.3, 10.3, 13)."""
     armies = rules.num_players + rules.neutral
     fewest, most = board.num_territories // armies, -(-board.num_territories // armies)
     troops = rules.troops_to_start()

@@ -41,8 +41,8 @@ NUM_FACES = 6
 
 Phase = IntEnum(  # the phases of decisions (docs/decisions.md), then OVER and the two phases of chance
     "Phase",
-    "CAPITAL CLAIM DEPLOY DEPLOY_NEUTRAL HEADQUARTERS TRADE BONUS DRAFT DRAFT_AMOUNT ATTACK ATTACK_DICE DEFEND "
-    "REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
+    "CAPITAL CLAIM DEPLOY DEPLOY_NEUTRAL HEADQUARTERS TRADE BONUS DRAFT DRAFT_AMOUNT ATTACK ATTACK_DICE "
+    "DEFEND REROLL COMMANDER OCCUPY OBJECTIVE AIRFIELD FORTIFY_FROM FORTIFY_TO FORTIFY_AMOUNT OVER ROLL DRAW",
     start=0,
 )
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
@@ -66,12 +66,14 @@ Symbol = IntEnum("Symbol", "INFANTRY CAVALRY ARTILLERY", start=0)
 Mission = IntEnum("Mission", "CONTINENTS TERRITORIES DESTROY", start=0)  # kinds of mission
 Goal = IntEnum(  # kinds of objective (RULES 9.6)
     "Goal",
-    "CONTINENT CITIES ENEMY_CAPITALS CITIES_IN_TURN TERRITORIES_IN_TURN TERRITORIES CONTINENTS CONTINENT_IN_TURN",
+    "CONTINENT CITIES ENEMY_CAPITALS CITIES_IN_TURN TERRITORIES_IN_TURN TERRITORIES CONTINENTS "
+    "CONTINENT_IN_TURN",
     start=0,
 )
 Reward = IntEnum(  # RULES 9.8: four minor Rewards, four major Rewards
     "Reward",
-    "AIRFIELD ADDITIONAL_MANEUVER GUARANTEED_CARD STARTING_MANEUVER MAJOR_AIRFIELD ATTACK_DIE DEFENSE_DIE TWO_TROOPS",
+    "AIRFIELD ADDITIONAL_MANEUVER GUARANTEED_CARD STARTING_MANEUVER "
+    "MAJOR_AIRFIELD ATTACK_DIE DEFENSE_DIE TWO_TROOPS",
     start=0,
 )
 Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
@@ -139,8 +141,9 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
         if territories <= sizes.territories and borders <= sizes.borders and continents <= sizes.continents:
             return sizes
     raise ValueError(
-        f"a map of {territories} territories, {borders} directed borders and {continents} continents is too large: "
-        f"at most {SIZE_CLASSES[-1].territories}, {SIZE_CLASSES[-1].borders} and {SIZE_CLASSES[-1].continents}"
+        f"a map of {territories} territories, {borders} directed borders and {continents} continents "
+        f"is too large: at most {SIZE_CLASSES[-1].territories}, {SIZE_CLASSES[-1].borders} "
+        f"and {SIZE_CLASSES[-1].continents}"
     )
 
 

@@ -267,7 +267,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(
-                f"step: the games of lanes {over.tolist()} have ended, call reset(options={{'reset_mask': ...}}) first"
+                f"step: the games of lanes {over.tolist()} have ended, "
+                "call reset(options={'reset_mask': ...}) first"
             )
         self.lanes.step(actions, np.flatnonzero(~self._is_over) if len(over) else None)
         if len(over):

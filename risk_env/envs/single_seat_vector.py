@@ -200,7 +200,8 @@ class SingleSeatVector:
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
-                    f"opponent {player.name}: state_dict cannot hold the memory of agents and of policies with a state"
+                    f"opponent {player.name}: state_dict cannot hold the memory of agents "
+                    "and of policies with a state"
                 )
         return self._state_dict()
 
@@ -377,8 +378,9 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         return [find_player(opponents)] * (num_players - 1)
     if order != "drawn" and len(opponents) != num_players - 1:
         raise ValueError(
-            f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} needs one for "
-            f"all or a list of {num_players - 1}; a list of another length needs opponent_order='drawn'"
+            f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} "
+            f"needs one for all or a list of {num_players - 1}; "
+            "a list of another length needs opponent_order='drawn'"
         )
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")

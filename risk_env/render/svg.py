@@ -46,7 +46,10 @@ def draw_shape(shape: Shape) -> str:
             return f"<rect {corner} {size} fill='{shape.fill}'{pen}/>"
     place = f"x='{_n(shape.x)}' y='{_n(shape.y + 0.36 * shape.size)}' font-size='{_n(shape.size)}'"
     halo = f" stroke='{shape.halo}' stroke-width='2.4' paint-order='stroke' stroke-linejoin='round'"
-    look = f"text-anchor='{shape.anchor}' fill='{shape.colour}'{halo if shape.halo else ''} pointer-events='none'"
+    look = (
+        f"text-anchor='{shape.anchor}' fill='{shape.colour}'{halo if shape.halo else ''} "
+        "pointer-events='none'"
+    )
     return f"<text {place} {look}>{escape(shape.text)}</text>"
 
 

@@ -129,7 +129,10 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
         if value != right and field == "legal":
             yield f"legal: wrong at actions {sorted(value ^ right)[:6]}"
         elif value != right and field in SETS:
-            yield f"{f'{field}[{place}]' if field == 'owned' else field}: wrong at {_names(value ^ right, board)}"
+            yield (
+                f"{f'{field}[{place}]' if field == 'owned' else field}: "
+                f"wrong at {_names(value ^ right, board)}"
+            )
         elif value != right:
             yield f"{field} is {value}, must be {right}"
 
@@ -308,7 +311,10 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
             if field in ("owner", "troops") and place < len(names):
                 name = f"{field} of {names[place]}"
             if isinstance(number, set):
-                yield f"{name} holds {_names(number - high, board)}: beyond {'the map' if high else 'the last seat'}"
+                yield (
+                    f"{name} holds {_names(number - high, board)}: "
+                    f"beyond {'the map' if high else 'the last seat'}"
+                )
             else:
                 yield f"{name} is {number}, must be {low} ... {high}"
 
@@ -356,7 +362,10 @@ def _seats(p: Position) -> Reasons:
     """
     deaths = sorted(order for order in p.game.death if order)
     if deaths != list(range(1, len(deaths) + 1)):
-        yield f"death {p.game.death[: len(p.seats)]}: must be 1, 2, ... in the order of falling, 0 for the living"
+        yield (
+            f"death {p.game.death[: len(p.seats)]}: "
+            "must be 1, 2, ... in the order of falling, 0 for the living"
+        )
     if len(p.living) < 2 and p.phase != Phase.OVER:
         yield "only one seat lives and the game is not over"
     if p.game.turn not in p.living:
@@ -393,7 +402,10 @@ def _setup(p: Position) -> Reasons:
         yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
     for army in p.armies:
         if p.placed(army) + to_place[army] != start:
-            yield f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, {start} to start with"
+            yield (
+                f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, "
+                f"{start} to start with"
+            )
         if not p.held[FREE] and to_place[army] > p.room(p.held[army]):
             yield f"{p.army(army)}: {to_place[army]} troops to place, room for {p.room(p.held[army])}"
     due = {Phase.DEPLOY: p.game.turn, Phase.DEPLOY_NEUTRAL: len(p.seats)}.get(p.phase)
@@ -413,10 +425,16 @@ def _claims(p: Position) -> Reasons:
     claims = len(p.places) - len(p.held[FREE])
     *claimed, turn = [(p.game.starter + number) % len(p.seats) for number in range(claims + 1)]
     if p.game.turn != turn:
-        yield f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on it is seat {turn}'s"
+        yield (
+            f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on "
+            f"it is seat {turn}'s"
+        )
     for seat in p.seats:
         if len(p.held[seat]) != claimed.count(seat):
-            yield f"seat {seat}: {len(p.held[seat])} territories, of {claims} claimed in turn {claimed.count(seat)}"
+            yield (
+                f"seat {seat}: {len(p.held[seat])} territories, "
+                f"of {claims} claimed in turn {claimed.count(seat)}"
+            )
     if crowded := [t for t in p.places if p.game.troops[t] > 1]:
         yield f"{_names(crowded, p.board)}: more than one troop in phase {p.phase.name}"
 
@@ -569,7 +587,9 @@ def _airfields(p: Position) -> Reasons:
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
         if place != NOWHERE and (owner == NOBODY or p.game.owner[place] != owner):
-            yield f"airfield on {p.board.territories[place]}: not on a territory of the owner of {reward.name}"
+            yield (
+                f"airfield on {p.board.territories[place]}: not on a territory of the owner of {reward.name}"
+            )
         if place == NOWHERE and owner not in (NOBODY, p.game.turn):
             yield f"reward {reward.name} of seat {owner}: no airfield stands"
     unplaced = sum(place == NOWHERE != owner for place, owner in zip(p.game.airfield, owners, strict=True))

@@ -220,7 +220,10 @@ def _territory_lines(p: Position) -> Iterator[str]:
         yield from ("", f"[{name}]")
         for t in (t for t in members if p.game.owner[t] != FREE):
             army = "neutral" if p.game.owner[t] == p.rules.num_players else f"player {p.game.owner[t]}"
-            yield f"{p.board.territories[t]}: {army}, {p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
+            yield (
+                f"{p.board.territories[t]}: {army}, "
+                f"{p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
+            )
 
 
 _GARRISON = re.compile(
@@ -267,11 +270,14 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
 # Keys, each with its fields where their names differ. Usual values depend on earlier lines only. `{}` stands
 # for the name of an element, which has its own line. Two fields may share a line.
 _LINES = """
-phase, round = round_number, starter, turn, random, decisions, winner, truncated, fallen = death, to place, in a row,
+phase, round = round_number, starter, turn, random, decisions, winner, truncated, \
+fallen = death, to place, in a row,
 captured, eliminated, attacks over, held at start, mission {} = mission, headquarters {} = headquarters,
 capital {} = capital, cities = city, objective {} = objective objective_reward, reward {} = reward_owner,
-{} = airfield, objective taken, hand {} = hand wilds, discard = discard discard_wilds, picked = picked picked_wilds,
-shown, bonus, sets traded, set traded, bonus paid, draft left, source, target, moves left, move begun, battles,
+{} = airfield, objective taken, hand {} = hand wilds, discard = discard discard_wilds, \
+picked = picked picked_wilds,
+shown, bonus, sets traded, set traded, bonus paid, draft left, source, target, \
+moves left, move begun, battles,
 commander used, blitz, chosen dice, rerolled, rolled, settled, losses
 """
 

@@ -37,7 +37,10 @@ class Replay:
 
     def _repr_html_(self) -> str:
         """Return the page in a frame, for notebooks. A saved notebook contains the whole page."""
-        frame = f'srcdoc="{html.escape(self.to_html())}" title="{html.escape(self.title)}" sandbox="allow-scripts"'
+        frame = (
+            f'srcdoc="{html.escape(self.to_html())}" title="{html.escape(self.title)}" '
+            'sandbox="allow-scripts"'
+        )
         return f'<iframe {frame} width="100%" height="{HEIGHT}" style="border: 0"></iframe>'
 
 

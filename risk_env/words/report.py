@@ -117,7 +117,10 @@ class _Report:
 
     def army(self, territory: int) -> str:
         """Return the name of another seat's territory, with owner and troops."""
-        return f"{self.board.territories[territory]} ({self.who(self.owner[territory])}, {self.troops[territory]})"
+        return (
+            f"{self.board.territories[territory]} "
+            f"({self.who(self.owner[territory])}, {self.troops[territory]})"
+        )
 
     def some(self, names: Sequence[str]) -> str:
         """Return as many names as the style allows."""
@@ -140,8 +143,8 @@ class _Report:
         turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
         ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
         return [
-            f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, {self.rules.victory}. "
-            f"You are P{you}.",
+            f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, "
+            f"{self.rules.victory}. You are P{you}.",
             f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{ending}",
         ]
 
@@ -346,7 +349,10 @@ class _Report:
             return ""
         block = QUESTIONS[self.state.phase].block
         if block == "border":
-            return "`attack SOURCE > TARGET`: any of your territories with 2 troops or more to a neighbour not yours"
+            return (
+                "`attack SOURCE > TARGET`: "
+                "any of your territories with 2 troops or more to a neighbour not yours"
+            )
         if block == "amount":
             return (
                 f"`{word} N`, N from 1 to {most_troops(self.state, self.rules.max_troops)}, or `{word} all`"
@@ -418,16 +424,19 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
 }
 
 HELP = (
-    "How to answer: actions in order, separated by `;`. They are played while they are legal, over several questions. "
-    "A whole turn can be one answer:",
+    "How to answer: actions in order, separated by `;`. "
+    "They are played while they are legal, over several questions. A whole turn can be one answer:",
     "  trade; draft Ural 5; draft Siam all; attack Ural > Ukraine; occupy 3; attack Ural > Siberia; "
     "fortify Japan > Mongolia all; end",
-    "  `trade` any set, `trade A, B, C` these cards; `draft T N`; `attack A > B` is a blitz unless `dice 1|2|3` "
-    "follows; `occupy N|all` moves more troops in; `fortify A > B N|all`; `done` declines a question; "
+    "  `trade` any set, `trade A, B, C` these cards; `draft T N`; "
+    "`attack A > B` is a blitz unless `dice 1|2|3` follows; `occupy N|all` moves more troops in; "
+    "`fortify A > B N|all`; `done` declines a question; "
     "`end` ends the turn; `try attack A > B` is passed over where it cannot be played.",
-    "  In set-up: `claim T`, `deploy T N`. When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
-    "The answer stops where an action is not legal, or where an attack after the first has no more troops than its "
-    "target; you are then told what was played and asked again.",
+    "  In set-up: `claim T`, `deploy T N`. "
+    "When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
+    "The answer stops where an action is not legal, "
+    "or where an attack after the first has no more troops than its target; "
+    "you are then told what was played and asked again.",
 )
 
 

@@ -45,7 +45,9 @@ def agent(name: str) -> str:
 
 _PROGRAMS = {
     "garbage": "garbage stale no_object too_huge_number deep binary empty endless for_ever newer unnamed",
-    "illegal": "illegal plans-badly wrong_type boolean fraction nan huge_number deep_and_closed surrogate escapes",
+    "illegal": (
+        "illegal plans-badly wrong_type boolean fraction nan huge_number deep_and_closed surrogate escapes"
+    ),
     "time": "half hangs ignores_signals leaves stops_supervisor deaf mute",
     "died": "half_and_exit closes dies dies_at_once aborts allocates leaves_a_daemon kills_supervisor exits",
     FINE: "good plans texts digits umlaut noisy clings",
@@ -102,7 +104,10 @@ class Contest:
             return "" if result.ending != FORFEIT else f"forfeited: {result.forfeit_reason}"
         kinds = FAULTS if self.config.sandbox else (bad.kind,)  # a sandbox stops some bad deeds
         if (result.ending, result.forfeit_seat) != (FORFEIT, 1) or result.forfeit_kind not in kinds:
-            return f"must forfeit by {bad.kind!r}, but {result.ending} {result.forfeit_kind} {result.forfeit_reason}"
+            return (
+                f"must forfeit by {bad.kind!r}, "
+                f"but {result.ending} {result.forfeit_kind} {result.forfeit_reason}"
+            )
         if not result.forfeit_reason.isprintable() or len(result.forfeit_reason) > 500:
             return "a reason that cannot be printed"
         return "" if (result.winner, result.places) == (0, (1, 2)) else "the other one has not won"

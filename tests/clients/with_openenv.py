@@ -1,4 +1,4 @@
-"""OpenEnv: its validation of `examples/openenv_risk.py`'s server, and sessions that play their own episodes."""
+"""OpenEnv's validation of the server `examples/openenv_risk.py`, and sessions with their own episodes."""
 
 import sys
 import threading

@@ -46,7 +46,8 @@ def main() -> None:
     api_test(risk_v0.env(**GAME), num_cycles=300)
     seed_test(lambda: risk_v0.env(**GAME), num_cycles=100)
     print(
-        f"PettingZoo {pettingzoo.__version__}: {play_in_turns()} decisions in turns, {play_in_parallel()} in parallel"
+        f"PettingZoo {pettingzoo.__version__}: "
+        f"{play_in_turns()} decisions in turns, {play_in_parallel()} in parallel"
     )
 
 

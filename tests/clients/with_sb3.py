@@ -24,7 +24,8 @@ def main() -> None:
         observations, _rewards, dones, _infos = env.step(actions)
         episodes += dones.sum()
     print(
-        f"sb3-contrib {sb3_contrib.__version__}: {model.num_timesteps} decisions learned from, {episodes} games played"
+        f"sb3-contrib {sb3_contrib.__version__}: "
+        f"{model.num_timesteps} decisions learned from, {episodes} games played"
     )
     assert episodes > 0
 

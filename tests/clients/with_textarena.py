@@ -45,7 +45,8 @@ def main() -> None:
     garbled, _ = play(ta.make("Risk-v0", **GAME), 2, 0, garbage=True)
     assert garbled == {0: -1.0, 1: 1.0}
     print(
-        f"TextArena {version('textarena')}: {len(played)} games, {sum(answers for _, answers in played)} answers"
+        f"TextArena {version('textarena')}: {len(played)} games, "
+        f"{sum(answers for _, answers in played)} answers"
     )
 
 

@@ -42,7 +42,8 @@ def main() -> None:
     with policy_within_training_step(both.policy):
         both.update(buffer=collector.buffer, sample_size=64)
     print(
-        f"Tianshou {version('tianshou')}: {found.n_collected_steps} decisions, {found.n_collected_episodes} games"
+        f"Tianshou {version('tianshou')}: "
+        f"{found.n_collected_steps} decisions, {found.n_collected_episodes} games"
     )
     assert found.n_collected_episodes > 0
 

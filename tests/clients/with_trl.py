@@ -18,7 +18,8 @@ def main() -> None:
         logged = grpo_tiny.train(2, folder)
     assert len(logged) == 2 and all(-1 <= float(line["reward"]) <= 1 for line in logged)
     print(
-        f"TRL {version('trl')}: {len(logged)} steps, mean rewards {[float(line['reward']) for line in logged]}"
+        f"TRL {version('trl')}: {len(logged)} steps, "
+        f"mean rewards {[float(line['reward']) for line in logged]}"
     )
 
 

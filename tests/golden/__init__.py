@@ -67,7 +67,7 @@ def in_moves(lines: list[str]) -> Iterator[str]:
 
 
 def golden_text(preset: str) -> str:
-    """What the file of a preset holds: the first rounds move by move, and a digest of the lines after them."""
+    """Return the text of a preset's file: the first rounds move by move, and a digest of the rest."""
     lines, shown = play_golden(preset)
     rest = "\n".join(lines[shown:])
     digest = hashlib.sha256(rest.encode()).hexdigest()[:16]

@@ -65,7 +65,8 @@ def _train(run: Any) -> None:
     """Train to the end of the run, and say so."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
     print(
-        f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, {run.precision} on {run.device}"
+        f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
+        f"{run.precision} on {run.device}"
     )
     if run.steps >= run.config.length:
         print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")

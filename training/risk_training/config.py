@@ -1,4 +1,4 @@
-"""Settings of training runs: what all trainers share, and YAML files in the shape of Stable-Baselines3's zoo."""
+"""Settings shared by all trainers, and YAML files in the shape of Stable-Baselines3's zoo."""
 
 from __future__ import annotations
 
@@ -255,7 +255,7 @@ def set_value(facts: dict[str, Any], text: str) -> None:
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
-    """The names and values of a configuration file, with those of `changes` that are not None in their place."""
+    """Return the settings of a configuration file; `changes` that are not None override them."""
     path = Path(path)
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]

@@ -32,7 +32,8 @@ def find_device(name: str) -> torch.device:
     found = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
     if int(number or 0) >= found:
         raise ValueError(
-            f"device={name!r}: torch {torch.__version__} finds {found} such GPUs here; auto takes what there is"
+            f"device={name!r}: torch {torch.__version__} finds {found} such GPUs here; "
+            "auto takes what there is"
         )
     return torch.device(name)
 

@@ -22,7 +22,8 @@ from risk_training.legal_actions import LegalActions
 CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # how a transition ends
 KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
 OF_DECISIONS = (
-    "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends", "last_values", "last_potentials",
+    "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends",
+    "last_values", "last_potentials",
 )  # fmt: skip
 OF_LANES = ("next_seats", "next_values", "next_potentials")
 

@@ -130,7 +130,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """The learner's policy as it is joins the league after `steps` steps, and can be drawn from now on."""
+        """Add the learner's present policy to the league after `steps` steps; it can be drawn from now on."""
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}

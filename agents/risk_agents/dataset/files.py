@@ -166,7 +166,8 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
         or facts["reward"] not in REWARDS
     ):
         raise ValueError(
-            f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, seed={shortened(facts['seed'])} a whole "
+            f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, "
+            f"seed={shortened(facts['seed'])} a whole "
             f"number, reward={shortened(facts['reward'])} one of {', '.join(REWARDS)}"
         )
     width = found.field("observation").type.byte_width

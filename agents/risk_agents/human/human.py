@@ -13,8 +13,10 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.text.notation import QUESTIONS
 
 HELP = """\
-An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out and names may be cut
-short (`al > kam`); or its number in the list. Amounts and dice are said as they are: `3`, `half`, `all`, `blitz`.
+An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out \
+and names may be cut
+short (`al > kam`); or its number in the list. \
+Amounts and dice are said as they are: `3`, `half`, `all`, `blitz`.
 Several answers go on one line with `;` between them: `alaska; 3`.
 """
 COMMANDS = {

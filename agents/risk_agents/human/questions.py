@@ -31,7 +31,9 @@ _QUESTIONS = {
     Phase.CLAIM: "Which territory do you claim?",
     Phase.DEPLOY: "Where do you put a troop? {in_hand} left in your hand.",
     Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? {neutral_in_hand} left.",
-    Phase.HEADQUARTERS: "Which of your territories is your headquarters? It stays secret until all have picked.",
+    Phase.HEADQUARTERS: (
+        "Which of your territories is your headquarters? It stays secret until all have picked."
+    ),
     Phase.TRADE: "{trade}",
     Phase.BONUS: "Your card shows it: which territory gets the bonus troops?",
     Phase.DRAFT: "Where do you place troops? {draft_left} to place.",
@@ -45,7 +47,9 @@ _QUESTIONS = {
     Phase.REROLL: "{dice} You may show your card and roll a die again: which face? `done` keeps all.",
     Phase.COMMANDER: "{dice} Once a turn you may turn a die to 6: which face? `done` turns none.",
     Phase.OCCUPY: "{target} is yours. How many more troops follow from {source}? At most {most}.",
-    Phase.OBJECTIVE: "You have met Objectives. Which do you take? It costs the card of this turn; `done` takes none.",
+    Phase.OBJECTIVE: (
+        "You have met Objectives. Which do you take? It costs the card of this turn; `done` takes none."
+    ),
     Phase.AIRFIELD: "Where do you build the airfield?",
     Phase.FORTIFY_FROM: "From where do you move troops? `done` moves none.",
     Phase.FORTIFY_TO: "Where do troops of {source} ({at_source}) go?",
@@ -91,7 +95,8 @@ def _set_worth(view: View, subject: str) -> str:
     """Describe the troops for the next set, or for each kind of set with fixed values (RULES 5.2)."""
     if view.rules.set_values == "fixed":
         return (
-            f"{subject} is worth {THREE_INFANTRY} troops for three infantry, {THREE_CAVALRY} for three cavalry, "
+            f"{subject} is worth {THREE_INFANTRY} troops for three infantry, "
+            f"{THREE_CAVALRY} for three cavalry, "
             f"{THREE_ARTILLERY} for three artillery, {ONE_OF_EACH} for one of each."
         )
     return f"{subject} is worth {view.public.next_set} troops."

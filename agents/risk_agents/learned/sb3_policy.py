@@ -191,8 +191,8 @@ def read_facts(path: Path) -> dict[str, Any]:
         _check_facts(found)
     except UNREADABLE as error:
         raise ValueError(
-            f"agent={str(path)!r} is no policy of `risk-env train`: {error}; one saved by other code plays as a class "
-            "of yours, path.py:Class"
+            f"agent={str(path)!r} is no policy of `risk-env train`: {error}; "
+            "one saved by other code plays as a class of yours, path.py:Class"
         ) from error
     return found
 

@@ -33,7 +33,8 @@ def main(argv: Sequence[str]) -> int:
     given = [name for name, value in vars(arguments).items() if value not in (None, []) and name not in own]
     if arguments.resume is not None and given:
         parser.error(
-            f"--resume continues the game with its own settings; {', '.join(sorted(given))} cannot be given too"
+            "--resume continues the game with its own settings; "
+            f"{', '.join(sorted(given))} cannot be given too"
         )
     terminal = Terminal()
     terminal.say("Preparing the bots. The first time, this takes up to a few minutes.")

@@ -177,7 +177,8 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limits for programs and Python files: no network, memory, files; strict: an error unless all work",
+        help="limits for programs and Python files: no network, memory, files; "
+        "strict: an error unless all work",
     )
 
 

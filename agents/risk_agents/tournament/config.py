@@ -57,7 +57,8 @@ class TournamentConfig:
         board = load_map(self.map_source)
         if board.digest != self.map_digest:
             raise ValueError(
-                f"map {self.map_source!r} is {board.digest[:16]} now, but was {self.map_digest[:16]} in the tournament"
+                f"map {self.map_source!r} is {board.digest[:16]} now, "
+                f"but was {self.map_digest[:16]} in the tournament"
             )
         return board
 

@@ -140,7 +140,9 @@ def _bounds(summary: Summary) -> Iterator[str]:
         shares = {cell.value for cell in row if cell is not None}
         if shares in ({1.0}, {0.0}):
             side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
-            yield f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
+            yield (
+                f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
+            )
 
 
 def _doubts(summary: Summary) -> Iterator[str]:

@@ -21,8 +21,10 @@ WIDTH, HEIGHT = 6.4, 4.2  # inches of one plot
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; padding: 0 1rem; color: #222; }}
-table {{ border-collapse: collapse; margin: .5rem 0 1.5rem; font-size: 14px; font-variant-numeric: tabular-nums; }}
+body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 76rem; margin: 2rem auto; \
+padding: 0 1rem; color: #222; }}
+table {{ border-collapse: collapse; margin: .5rem 0 1.5rem; font-size: 14px; \
+font-variant-numeric: tabular-nums; }}
 th, td {{ padding: .25rem .7rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }}
 th:first-child, td:first-child {{ text-align: left; }}
 .wide {{ overflow-x: auto; }} .plots {{ display: flex; flex-wrap: wrap; gap: 1rem; }}

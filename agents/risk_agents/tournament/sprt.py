@@ -40,7 +40,10 @@ class Verdict:
     def __str__(self) -> str:
         words = {BETTER: "better", NO_BETTER: "no better", OPEN: "not yet decided"}[self.verdict]
         doubt = f"{self.score:+.3f} ± {1.96 * self.error:.3f}"
-        return f"{words} after {self.blocks} blocks: score {doubt}, log likelihood ratio {self.ratio:+.2f} (±{BOUND:.2f})"
+        return (
+            f"{words} after {self.blocks} blocks: score {doubt}, "
+            f"log likelihood ratio {self.ratio:+.2f} (±{BOUND:.2f})"
+        )
 
 
 def judge(scores: npt.NDArray[np.float64]) -> Verdict:

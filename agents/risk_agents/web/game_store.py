@@ -103,7 +103,10 @@ class GameStore:
 
     def games(self, most: int) -> tuple[list[str], str]:
         """Return the newest games, newest first, and the reason if the file is damaged."""
-        listed = "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? ORDER BY rowid DESC LIMIT ?"
+        listed = (
+            "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
+            "ORDER BY rowid DESC LIMIT ?"
+        )
         found: list[str] = []
         try:
             with self._used(ValueError) as execute:
