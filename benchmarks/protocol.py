@@ -88,9 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """One game: messages to the agent in seat 0, the seconds of processor time that they took, and the
-    seconds.
-    """
+    """Play one game; return the number of messages to seat 0, their processor time and their seconds."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))

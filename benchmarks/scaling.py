@@ -1,11 +1,9 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
 * Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a
-  worker,
-  played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which all kinds
-  take
-  turns. Two workers are compared with one of the kind, and Ray with as many processes, round by round.
-  Workers begin and end with their window: Ray's own processes would take from the others'.
+  worker, played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which
+  all kinds take turns. Two workers are compared with one of the kind, and Ray with as many processes, round
+  by round. Workers begin and end with their window: Ray's own processes would take from the others'.
 * Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
 * What is sent: bytes a game, a decision and an update of the weights.
 * From these, what to expect of 10, 100 and 1,000 cores.
@@ -114,8 +112,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:
-    """Games and decisions a second of each kind of workers: each round a window of each, in this order and
-    back.
+    """Measure games and decisions a second of each kind of workers.
+
+    Each round has a window of each kind, in this order and back.
     """
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):

@@ -1,8 +1,8 @@
 """Learn to play from recorded games: a policy that imitates an agent's decisions.
 
-    risk-env dataset --agents marshal,beam --players 2 --decisions 1000000 --only marshal --out
-    marshal.parquet python examples/imitate.py marshal.parquet imitator.npz risk-env evaluate imitator.npz
-    --opponents random,attacker
+  risk-env dataset --agents marshal,beam --players 2 --decisions 1000000 --only marshal --out marshal.parquet
+  python examples/imitate.py marshal.parquet imitator.npz
+  risk-env evaluate imitator.npz --opponents random,attacker
 
 The policy has the project's own network. It plays compiled, like the policies of the project's own trainer.
 """

@@ -1,8 +1,8 @@
 """A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
 
-    pip install -e '.[train]'  # in a clone python examples/sb3_own_script.py --minutes 2
-    # writes runs/sb3_own_script.zip risk-env evaluate examples/sb3_own_script.py:Mine --opponents random
-    --players 2 --games 100
+    pip install -e '.[train]'  # in a clone
+    python examples/sb3_own_script.py --minutes 2  # writes runs/sb3_own_script.zip
+    risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
 
 It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
 """

@@ -1,7 +1,6 @@
-"""risk_env: the board game Risk, exact and fast, for people who train, benchmark and pit AIs against each
-other.
+"""risk_env: the board game Risk, exact and fast.
 
-Unofficial; not affiliated with Hasbro.
+For people who train, benchmark and pit AIs against each other. Unofficial; not affiliated with Hasbro.
 """
 
 from importlib import import_module
@@ -96,8 +95,9 @@ def __dir__() -> list[str]:
 
 
 def warmup() -> None:
-    """Compile the core and the environments, or load them from the cache: then every game, preset and batch
-    starts at once.
+    """Compile the core and the environments, or load them from the cache.
+
+    Afterwards every game, preset and batch starts at once.
     """
     from risk_env.compiling import RULES, compile_part
 

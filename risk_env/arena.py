@@ -139,8 +139,9 @@ class TallyBook:
 
 
 class Arena(FixedArrays):
-    """Players at the seats of a batch's games, and the loop that asks them, checks their answers and plays
-    on.
+    """Players at the seats of a batch's games, and the loop that plays these games.
+
+    The loop asks the players, checks their answers and plays on.
 
     `players` are of any kind (`players.find_player`); `numbers[lane, seat]` is the number of the player of a
     seat, or CALLER if the caller decides. A class of agents makes one agent for each seat of each lane;
@@ -205,9 +206,7 @@ class Arena(FixedArrays):
         self._bind()
 
     def seat_players(self, lanes: Numbers) -> None:
-        """Games have begun in these lanes, and `numbers` say who plays them: the players begin, with new
-        chance.
-        """
+        """Begin the players, with new chance, in lanes where games have begun; `numbers` say who plays."""
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
@@ -233,8 +232,9 @@ class Arena(FixedArrays):
         self._play(nobody, True, 1)
 
     def check_numbers(self) -> None:
-        """ValueError if `numbers`, read from a file, name a player that there is not: the kernel looks none
-        up.
+        """Raise ValueError if `numbers`, read from a file, contain an unknown player number.
+
+        The kernel does not check them.
         """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
@@ -289,12 +289,11 @@ class Arena(FixedArrays):
         begin: Callable[[Numbers, Numbers], None],
         on_stop: Callable[[Numbers], None] | None = None,
     ) -> Iterator[tuple[Numbers, Numbers]]:
-        """Play games 0 ... `games` - 1, each lane one after another; yields lanes and numbers of games that
-        have ended.
+        """Play games 0 ... `games` - 1, each lane one after another.
 
-        `begin(lanes, numbers)` begins these games in these lanes: seats, `batch.begin_seeded`,
-        `seat_players`. With `on_stop(lanes)`, which is called with the lanes that have stopped before their
-        games are over, these continue.
+        Yields lanes and numbers of the games that have ended. `begin(lanes, numbers)` begins these games in
+        these lanes: seats, `batch.begin_seeded`, `seat_players`. With `on_stop(lanes)`, which is called with
+        the lanes that have stopped before their games are over, these continue.
         """
         check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
@@ -321,9 +320,7 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """One decision in each of these lanes: the one in `actions`, or else that of the player who has to
-        decide.
-        """
+        """Play one decision in each of these lanes: that in `actions`, or else that of the player to act."""
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -376,8 +373,9 @@ class Arena(FixedArrays):
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _query_first(self, lanes: Numbers) -> None:
-        """Let some answer: compiled bots first, so that the others answer for as many lanes at once as can
-        be.
+        """Let some players answer, compiled bots first.
+
+        The others then answer for as many lanes at once as possible.
         """
         kinds = self._kinds[self._to_act(lanes)]
         first = kinds.min()
@@ -500,8 +498,9 @@ def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[Compi
 
 
 def result_dtype(num_players: int) -> np.dtype[Any]:
-    """One game's result: its seed, winner (-1 none), places, rounds, asked decisions, whether it was
-    truncated.
+    """Return the data type of one game's result.
+
+    Fields: seed, winner (-1 none), places, rounds, asked decisions, and whether the game was truncated.
     """
     counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
     return np.dtype(
@@ -521,13 +520,12 @@ def play(
     line_ups: Array | None = None,
     deals: Array | None = None,
 ) -> Array:
-    """Play whole games between players of any kind; the results do not depend on the number of `lanes`
-    (agents: 1).
+    """Play whole games between players of any kind.
 
-    Player s sits at seat s in every game; or, by `line_ups` int (games, P), player line_ups[g, s] at seat s
-    of game g. Game g is deal g, by `deals` int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`.
-    Returns a structured array (`result_dtype`), a row a game. `progress` is called with the number of games
-    that have just ended.
+    The number of `lanes` (1 with agents) does not change the results. Player s sits at seat s in every game;
+    or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g. Game g is deal g, by `deals`
+    int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured array (`result_dtype`),
+    a row a game. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
     check_count("games", games)

@@ -79,8 +79,9 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str) -> Any:
-    """Return what is registered with this name, such as a `CompiledBot` or a class of agents, else raise
-    ValueError.
+    """Return the player registered with this name; raise ValueError for an unknown name.
+
+    The player is, for example, a `CompiledBot` or a class of agents.
     """
     known = _registered()
     if name not in known:

@@ -128,8 +128,9 @@ def command_parser(name: str) -> argparse.ArgumentParser:
 
 
 def require(module: str) -> None:
-    """Import an optional module before work begins: where it is missing, the error names its extra
-    (`EXTRAS`).
+    """Import an optional module before work begins.
+
+    If the module is missing, the error names its extra (`EXTRAS`).
     """
     import_module(module)
 

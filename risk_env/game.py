@@ -48,8 +48,7 @@ class SaveError(ValueError):
 
 
 class Origin(NamedTuple):
-    """How a game began: the numbers from which its chance follows, and the text of the position it began
-    with.
+    """Origin of a game: the numbers from which its chance follows, and the text of its first position.
 
     `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game
     was loaded or drawn again, or it asks forced decisions.
@@ -494,10 +493,10 @@ class Game:
         seed: int = 0,
         ask_forced: bool = False,
     ) -> Game:
-        """A game in the state of a record: an array of one (`core.types.game_dtype`), or the bytes of
-        `to_record`.
+        """Return a game in the state of a record.
 
-        Its history begins here. Of bytes only the length is checked.
+        A record is an array of one (`core.types.game_dtype`), or the bytes of `to_record`, of which only the
+        length is checked. The game's history begins here.
         """
         game = cls.__new__(cls)
         game.rules, game.board, game.origin = rules, board, Origin(int(seed), position=None)
@@ -582,11 +581,11 @@ class Game:
     def replay(
         self, names: Sequence[str] = (), seat: int | None = None, evaluate: Evaluate | None = None
     ) -> Replay:
-        """The history as a page for a browser or a notebook: public facts, and those of `seat` if it is
-        given.
+        """Return the history as a page for a browser or a notebook.
 
-        `evaluate` gets the game at the start of every turn and returns the chance to win of every seat (P,).
-        With `seat`, what this seat did not know is drawn again before (`determinize`).
+        The page shows public facts, and those of `seat` if it is given. `evaluate` gets the game at the start
+        of every turn and returns the chance to win of every seat (P,). With `seat`, what this seat did not
+        know is drawn again before (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -639,10 +638,9 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
 
 
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
-    """Observations int8 (k, D) as learners get them: float32 (k, D), or {"territories": (k, T, F), "globals":
-    (k, G)}.
+    """Convert observations int8 (k, D) to new float32 arrays for learners, with values from 0 to 1.
 
-    New arrays, with values from 0 to 1; `observation` is "flat" or "structured".
+    `observation` is "flat", for (k, D), or "structured", for {"territories": (k, T, F), "globals": (k, G)}.
     """
     values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
     if observation == "flat":
@@ -651,8 +649,9 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") 
 
 
 def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Flat observations (..., D) as {"territories": (..., T, F), "globals": (..., G)}, views of them where
-    possible.
+    """Split flat observations (..., D) into {"territories": (..., T, F), "globals": (..., G)}.
+
+    The parts are views of the observations where possible.
     """
     border = TERRITORY_WIDTH * board.num_territories
     territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)

@@ -41,8 +41,9 @@ class PlayerFault(RuntimeError):
 
 
 class Policy:
-    """A player that answers many observations at once. Subclasses set `name` and `version`, and override
-    `act_batch`.
+    """A player that answers many observations at once.
+
+    Subclasses set `name` and `version`, and override `act_batch`.
 
     One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps
     nothing in the object: `initial_state` returns an array, and the caller keeps a row of it for each seat of
@@ -60,11 +61,10 @@ class Policy:
         """
 
     def initial_state(self, count: int) -> Array | None:
-        """Return the state of `count` seats whose games begin, an array (count, ...); None for a policy
-        without state.
+        """Return the state of `count` seats whose games begin: an array (count, ...).
 
-        A state with several parts is one array, too: the two parts of an LSTM can be an array (count, 2,
-        width).
+        A policy without state returns None. A state with several parts is one array, too: the two parts of
+        an LSTM can be an array (count, 2, width).
         """
         return None
 
@@ -105,11 +105,11 @@ ALLOWED = (
 
 
 def find_player(named: Any) -> Player:
-    """Return the player that a name, an object, a class or a function stands for; raise ValueError for
-    anything else.
+    """Return the player that a name, an object, a class or a function stands for.
 
     The base class decides. An object without one of the three base classes counts as an `Agent` if it has a
     method `act`, and as a `Policy` if it has a method `act_batch`; an object that has both is refused.
+    Raises ValueError for anything else.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):

@@ -1,8 +1,10 @@
-"""SavedGame: a game as files, databases and messages keep it. Its actions restore the game and the dice to
-come.
+"""SavedGame: a game as files, databases and messages keep it.
 
-saved = SavedGame.of(game, ["human", "beam", "random"]) text = json.dumps(saved.to_dict()) match =
-SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])   # goes on where the game was left
+Its actions restore the game and the dice to come:
+
+    saved = SavedGame.of(game, ["human", "beam", "random"])
+    text = json.dumps(saved.to_dict())
+    match = SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])  # goes on from there
 """
 
 from __future__ import annotations

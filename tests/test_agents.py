@@ -1,5 +1,6 @@
-"""The ladder: every bot finishes legal games of every preset, blind to what is hidden, the same from the same
-seed.
+"""The ladder: every bot plays legal games of every preset to the end.
+
+Bots are blind to hidden facts, and play the same from the same seed.
 """
 
 from __future__ import annotations

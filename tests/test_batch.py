@@ -111,9 +111,7 @@ def test_a_lane_is_a_game(preset: str) -> None:
 
 
 def play_out(batch: GameBatch, steps: int = 4000) -> list[tuple[np.ndarray, ...]]:
-    """Rewards, terminated and truncated of every seat, added up game by game, with (winner, truncated) of
-    each game.
-    """
+    """Sum rewards, terminated and truncated of every seat by game, with each game's (winner, truncated)."""
     _, mask, _ = batch.reset()
     P = batch.num_players
     total = np.zeros((batch.num_games, P))
@@ -422,9 +420,7 @@ def test_a_number_of_games_is_checked(games):
 
 
 def test_a_second_thread_is_refused(monkeypatch):
-    """While a thread is in a step, `step` and `reset` of another raise, and the first one's step is not
-    disturbed.
-    """
+    """While a thread is in a step, `step` and `reset` of another raise and do not disturb that step."""
     batch, reference = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
     (_, mask, _), _ = batch.reset(seed=3), reference.reset(seed=3)
     actions = mask.argmax(1)

@@ -143,8 +143,9 @@ def total(numbers):
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch, caplog):
-    """A folder for compiled code, and a function that imports kernels anew, calls one and returns what was
-    reported.
+    """A folder for compiled code, and a function that imports kernels anew.
+
+    The function calls one kernel and returns what was reported.
     """
     monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(notice, "_reported", set())

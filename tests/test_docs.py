@@ -165,9 +165,7 @@ def test_every_link_of_a_page_leads_to_a_file_of_the_site_and_to_a_heading(path:
 
 
 class Site(HTMLParser):
-    """What a browser loads for a page (scripts, pictures, styles, frames), the page's links, and what can be
-    linked.
-    """
+    """A page's loaded files (scripts, pictures, styles, frames), its links, and its targets of links."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -52,9 +52,7 @@ def sources(place: str) -> list[Path]:
 
 
 def imports(source: str, package: str) -> Iterator[tuple[str, ...]]:
-    """Each import of a source, lazy ones too, as the names that it may stand for: `from a import b` is a and
-    a.b.
-    """
+    """Yield each import of a source, lazy ones too, as its possible names: `from a import b` is a and a.b."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             yield from ((alias.name,) for alias in node.names)
@@ -170,9 +168,7 @@ def parameters(function: Function) -> int:
 
 
 def test_kernels_of_the_core_make_no_arrays() -> None:
-    """They are compiled without reference counts (`compiler.pipeline`): memory of an array made there would
-    leak.
-    """
+    """Kernels have no reference counts (`compiler.pipeline`): memory of an array made there would leak."""
     makers = {"zeros", "empty", "ones", "full", "array", "arange", "copy", "astype", "concatenate"}
     found = [
         f"{path.name}: {function.name} calls {ast.unparse(call.func)}"

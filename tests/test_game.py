@@ -1,6 +1,4 @@
-"""One game for people and scripts: errors that change nothing, copies, saves, the log, and what a seat may
-see.
-"""
+"""One game for people and scripts: errors that change nothing, copies, saves, the log, a seat's view."""
 
 import copy
 import hashlib
@@ -235,9 +233,7 @@ def test_replaying_the_asked_actions_gives_the_same_log(preset, ask_forced):
 
 @pytest.mark.parametrize("preset", presets())
 def test_ask_forced_asks_what_is_forced(preset):
-    """The same game asked in full: an action that the other game plays as forced is a single legal action
-    here.
-    """
+    """Asked in full, the same game has a single legal action where the other game plays a forced one."""
     short, full, rng = new_game(preset, 4), new_game(preset, 4, ask_forced=True), random.Random(preset)
     forced = 0
     for _ in range(150):

@@ -1,6 +1,4 @@
-"""The Gymnasium environments: `gymnasium.make` and `gymnasium.make_vec` of risk_env/Risk-v0, and the lanes
-behind them.
-"""
+"""The Gymnasium environments: risk_env/Risk-v0 by `gymnasium.make` and `make_vec`, and their lanes."""
 
 import copy
 import itertools
@@ -224,9 +222,7 @@ def test_episode_statistics() -> None:
 
 
 def reset_ended(env: Any, told: Any) -> Any:
-    """Observation and info to go on from: with autoreset disabled, after a reset of the lanes that have
-    ended.
-    """
+    """Return observation and info to go on from; with autoreset disabled, reset lanes that have ended."""
     observation, _, terminated, truncated, info = told
     ended = terminated | truncated
     if env.metadata["autoreset_mode"] is AutoresetMode.DISABLED and ended.any():
@@ -263,8 +259,9 @@ def test_a_lane_is_gymnasiums_vector_of_one_environment(mode: AutoresetMode) -> 
 
 
 def transitions(mode: AutoresetMode, observation: str) -> list[list[Any]]:
-    """The steps of each of 5 lanes, without those that only reset: reward, end, what was seen, the final
-    info.
+    """Return the steps of each of 5 lanes, except those that only reset.
+
+    A step is the reward, the end, what was seen and the final info.
     """
     env = make_vec(5, autoreset_mode=mode, observation=observation, illegal_action="random")
     steps: list[list[Any]] = [[] for _ in range(5)]

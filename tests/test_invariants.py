@@ -1,6 +1,4 @@
-"""Thousands of random games, every invariant checked after every single action and chance result (in compiled
-code).
-"""
+"""Thousands of random games: every invariant is checked after every action and chance result, compiled."""
 
 import random
 

@@ -28,8 +28,7 @@ from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Phase
 from risk_env.game_vector import GameVector
 
 LARGEST = SIZE_CLASSES[-1]
-# Territories and continents: the smallest map for six, the edges of words and of size classes, the largest
-# map
+# Territories and continents: the smallest map for six, edges of words and of size classes, the largest map
 SMALL, LARGE = [(6, 1), (12, 6), (64, 2), (64, 16)], [(65, 17), (128, 32), (192, 64), (256, 64)]
 WITH_LARGE = bool(os.environ.get("RISK_ENV_LARGE_MAPS"))
 
@@ -105,9 +104,7 @@ def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
 
 @pytest.mark.parametrize(("territories", "continents"), played([(6, 1)], [(192, 64), (256, 64)]))
 def test_learned_values_fit_every_map(territories: int, continents: int) -> None:
-    """Six players who hold a part of each of 64 continents: 897 features and more, in a work space for all of
-    them.
-    """
+    """Six players share each of 64 continents: 897 features and more fit into the work space."""
     board = ring(territories, continents)
     rules = rules_for(6, board)
     columns, inputs = beam_value_features.num_columns(rules, board), len(input_columns(board))

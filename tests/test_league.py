@@ -1,6 +1,4 @@
-"""`risk_training.league`: who is kept, who is drawn how often, and that a saved league goes on as if never
-stopped.
-"""
+"""`risk_training.league`: players kept, how often each is drawn, and a saved league that goes on the same."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The list of legal actions and the heads that compute with it: the same as with a row of all actions a
-decision.
-"""
+"""The list of legal actions, and heads that use it: the same results as with a row of all actions."""
 
 from __future__ import annotations
 

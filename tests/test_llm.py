@@ -1,6 +1,4 @@
-"""Language models as agents, at a fake endpoint over HTTP: every game ends, every fault is counted, no key
-leaks.
-"""
+"""Language models at a fake HTTP endpoint: every game ends, every fault is counted, no key leaks."""
 
 import json
 import random

@@ -1,6 +1,4 @@
-"""The MCP server with the official client: whole games of every preset, two clients at one table, what is
-refused.
-"""
+"""The MCP server with the official client: games of every preset, two clients at one table, refusals."""
 
 import asyncio
 import json

@@ -1,6 +1,4 @@
-"""Battle odds against slower and independent ways to the same numbers: enumeration, fractions, plain
-recursion.
-"""
+"""Battle odds against slower, independent methods: enumeration, fractions, plain recursion."""
 
 from fractions import Fraction
 from functools import cache

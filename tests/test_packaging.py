@@ -1,6 +1,4 @@
-"""What a stranger meets who installs the package: types, extras named in time, and a page that an index can
-show.
-"""
+"""The package as installed by a stranger: types, extras named in time, a page that an index can show."""
 
 import os
 import re

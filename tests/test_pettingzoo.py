@@ -1,6 +1,4 @@
-"""The PettingZoo environment: its own tests on every preset and player count, and every way in which a part
-ends.
-"""
+"""The PettingZoo environment: its own tests on every preset and player count, and every kind of ending."""
 
 import copy
 import importlib

@@ -92,8 +92,9 @@ class FirstOfMany(Policy):
 
 
 class Alternating(Policy):
-    """A policy that counts its decisions of a game in its state: first the first legal action, then the last
-    one.
+    """A policy that counts its decisions of a game in its state.
+
+    It plays the first legal action, then the last one, in turns.
     """
 
     name = "alternating"

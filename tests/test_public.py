@@ -1,6 +1,4 @@
-"""What all may see: PublicState and Event say what happened, in full for those who may know, and nothing
-hidden.
-"""
+"""Public facts: PublicState and Event tell each seat all that it may know, and nothing hidden."""
 
 import dataclasses
 import itertools
@@ -76,18 +74,18 @@ def with_other_secrets(game, seat, seed):
 
 
 def told(events):
-    """What may not depend on secrets: without cards drawn or taken, and without what a secret decides or
-    reveals.
+    """Return the events that may not depend on secrets.
+
+    Cards drawn or taken are left out, and so is everything that a secret decides or reveals.
     """
     is_open = any(event.kind in ("over", "reveal") for event in events)
     return None if is_open else [event for event in events if event.kind not in ("card", "handed_over")]
 
 
 def check_secrets(game, action, seat, seed):
-    """Compare a game with one that differs in what `seat` cannot know, before and after an action; the new
-    events.
+    """Compare a game with one that differs in what `seat` cannot know, before and after an action.
 
-    What differs in the questions that hidden facts raise is the matter of test_hidden.
+    Returns the new events. test_hidden covers differences in the questions that hidden facts raise.
     """
     if game.phase in VEILED_PHASES:
         game.step(action)

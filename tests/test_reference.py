@@ -29,8 +29,9 @@ def draw_map(rng: random.Random, preset: str) -> str:
 
 
 def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rules, Board, float, int]:
-    """Rules, map, the players' temper and most actions of a random game: short on large maps, whole on the
-    tiny one.
+    """Draw rules, map, the players' temper and the most actions of a random game.
+
+    Games are short on large maps, and whole on the tiny map.
     """
     rng = random.Random(f"{preset} {seed}")
     board = load_map(map_name or draw_map(rng, preset))

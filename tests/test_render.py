@@ -146,9 +146,7 @@ def test_pictures_of_plain_scenes(board):
 
 
 def test_names_do_not_overlap():
-    """Names and discs of maps with a drawing keep clear of each other (names measured at half an em a
-    letter).
-    """
+    """Names (at half an em a letter) and discs of maps with a drawing keep clear of each other."""
     for name in map_names():
         board, drawing = load_map(name), load_map(name).drawing
         if drawing is None:

@@ -1,6 +1,4 @@
-"""Replays: frames that give back every state, nothing hidden in a seat's view, small pages, names that do no
-harm.
-"""
+"""Replays: every state from its frame, nothing hidden in a seat's view, small pages, harmless names."""
 
 import base64
 import copy

@@ -1060,9 +1060,7 @@ def test_8_2_if_one_action_fulfils_several_the_player_in_turn_wins():
 
 
 def test_8_2_then_clockwise():
-    """Seat 1 ends seat 3: that fulfils the mission of seat 0, and the 24 territories of seat 2 were there
-    before.
-    """
+    """Seat 1 ends seat 3, as the mission of seat 0 asks; seat 2 had its 24 territories before."""
     lines = missions(DESTROY + 3, 0, 4, 1)
     army = places("Asia, Africa, Europe", "Kamchatka")
     game = position(FOUR, "Brazil 9", f"rest, Alaska {LOTS}", army, "Kamchatka", turn=1, **lines)
@@ -1548,14 +1546,17 @@ def reference_of(game):
 
 
 WOODS = ("Ash 3, Birch 2, Cedar 2", "Dune 4, Ember 1", "Flint 5")
-# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the reference implementation as well; and
-# counted by hand:
+# name: (armies, lines, sequences of 1, 2, 3 actions). The test asks the reference implementation as well.
+# Counted by hand:
 # claim    6, 6 x 5, 6 x 5 x 4 free territories
 # draft    3 places; 3 x 5 amounts of five troops; each of the 15 leaves 3 places, or (all placed) 2 attacks
-# and done attack   2 and done; one die each, 3 sources and done; 1 and 2 answers, 3 x 2 targets, 2 places of
-# the next draft trade    5 cards (2 infantry, 2 cavalry, Cedar); 4 x 3 and Cedar's 4; each of the 4 has 1 + 1
-# + 2, Cedar 4 x 2 fortify  3 sources and done; 3 x 2 targets, the next draft's 2; 2 x 2 and 2 x 2 x 1
-# amounts, 2 x 3 of that draft
+#          and done
+# attack   2 and done; one die each, 3 sources and done; 1 and 2 answers, 3 x 2 targets, 2 places of the next
+#          draft
+# trade    5 cards (2 infantry, 2 cavalry, Cedar); 4 x 3 and Cedar's 4; each of the 4 has 1 + 1 + 2, Cedar
+#          4 x 2
+# fortify  3 sources and done; 3 x 2 targets, the next draft's 2; 2 x 2 and 2 x 2 x 1 amounts, 2 x 3 of that
+#          draft
 PERFTS = {
     "claim": ((), {}, (6, 30, 120)),
     "draft": (WOODS, {"phase": "draft"}, (3, 15, 45)),

@@ -1,8 +1,8 @@
-"""Whatever `check` accepts is safe to play on: valid records are changed field by field, and those accepted
-are played.
+"""Records that `check` accepts are safe to play on.
 
-A change knows what an attacker would know: the ranges of a field and just beyond them, the values of other
-positions, single territories and cards, and how to write the derived fields again so that nothing is noticed.
+Valid records are changed field by field, and those accepted are played. A change knows what an attacker would
+know: the ranges of a field and just beyond them, the values of other positions, single territories and cards,
+and how to write the derived fields again so that nothing is noticed.
 """
 
 import json
@@ -39,8 +39,9 @@ EXPERT = {"expert": True, "initial_troops": 12}
 
 @cache
 def games_of(preset):
-    """Rules of several kinds for a preset, each with its tables and positions (arrays of one) of a random
-    game.
+    """Return rules of several kinds for a preset, each with tables and the positions of a random game.
+
+    Positions are arrays of one.
     """
     board = load_map("classic" if preset == "basic_training" else "tiny")
     found = []
@@ -111,8 +112,9 @@ def mutant(rules, board, table, corpus, rng):
 
 
 def number_for(field, values, place, rules, board, rng):
-    """A number for an element of a field: near the one there, at the ends of the range or just beyond, or in
-    it.
+    """Draw a number for an element of a field.
+
+    It lies near the present one, at the ends of the range or just beyond, or inside the range.
     """
     low, high = ranges(rules, board).get(field, (-1, 5))
     high = min(high, 40) if field in ("troops", "draft_left") and mode() == "interpreted" else high

@@ -1,6 +1,4 @@
-"""The 2008 games on hand-made positions: RULES 9 and 3.3.3, statement by statement (the numbers name the
-statement).
-"""
+"""The 2008 games on hand-made positions: RULES 9 and 3.3.3, each test named by its statement's number."""
 
 import random
 import re
@@ -965,8 +963,9 @@ def letter(line):
 
 
 def turns_of(log):
-    """The letters of the set-up, and those of each turn: a new one begins where another seat acts (but to
-    defend).
+    """Return the letters of the set-up, and those of each turn.
+
+    A new turn begins where another seat acts, except to defend.
     """
     setup, turns, last = "", [], None
     for line in log:

@@ -1,6 +1,4 @@
-"""The text environment: episodes end, rewards are as they are said to be, the report says enough to play
-well.
-"""
+"""The text environment: episodes end, rewards are as documented, the report says enough to play well."""
 
 import re
 from dataclasses import fields

@@ -104,10 +104,9 @@ def test_an_interrupt_while_it_waits_leaves_the_pool_in_order() -> None:
 
 @entry_point
 def note(counts, by, fails, refused, share):
-    """A work to be repeated: unless one is refused, count each element and note who did it; helpers raise if
-    told to.
+    """Do a work to be repeated: unless one is refused, count each element and note who did it.
 
-    Whether none was refused, as far as this thread knows.
+    Helpers raise if told to. Returns whether none was refused, as far as this thread knows.
     """
     if share.thread == ALONE:
         if not refused.any():

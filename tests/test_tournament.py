@@ -1,6 +1,4 @@
-"""The tournament: fair schedules, games that do not depend on how they are run, ratings, and bad agents
-survived.
-"""
+"""The tournament: fair schedules, the same games however they are run, ratings, and bad agents survived."""
 
 import csv
 import json
@@ -1071,9 +1069,7 @@ def interrupted(config: TournamentConfig, out: Path, moment: int) -> tuple[bool,
 
 
 def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
-    """NumPy drops what is raised while it looks at an operand's class, as an IntEnum's is looked at in Python
-    code.
-    """
+    """NumPy drops errors raised in the Python code that looks up an operand's class, as an IntEnum's."""
     config = config_of(FIRST, BOLD, players=2, rounds=1)
     interrupted(config, tmp_path / "compiled", 0)
     heard, moments = interrupted(config, tmp_path / "never", 0)

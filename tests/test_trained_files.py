@@ -1,6 +1,4 @@
-"""Files of trained weights are data of strangers: whatever is in them, the worst that comes of it is a
-ValueError.
-"""
+"""Files of trained weights are data of strangers: the worst that any content causes is a ValueError."""
 
 import io
 import json
@@ -169,9 +167,7 @@ def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
 def test_the_map_of_a_file_is_the_one_with_its_digest(
     kind: str, named: str, digest_of: str, tmp_path: Path
 ) -> None:
-    """Weights shaped for the named map, checked against the digest of another, let kernels leave their
-    arrays.
-    """
+    """Weights of one map's shape with another map's digest would let kernels leave their arrays."""
     for shaped_for in ("tiny", "classic"):
         path = crafted(tmp_path / "crafted.npz", kind, named, digest_of, shaped_for)
         if named == digest_of == shaped_for:

@@ -291,9 +291,7 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
 
 @pytest.mark.parametrize("max_rounds", [3, 100])
 def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -> None:
-    """With gamma 1: minus the potential of the start, and where rounds ran out plus that of what was seen
-    last.
-    """
+    """With gamma 1: minus the start's potential, and where rounds ran out plus the last one seen."""
     plain = environments(max_rounds=max_rounds)
     shaped = environments(max_rounds=max_rounds, shaping=0.5)
     plain.reset()
@@ -350,9 +348,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 @pytest.mark.long
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed by the system at the line of step 512, before its checkpoint: the run resumes from that of step
-    384.
-    """
+    """Killed by the system at the line of step 512, before its checkpoint, a run resumes from step 384."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))

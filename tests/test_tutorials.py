@@ -1,6 +1,4 @@
-"""The tutorials are run as their reader would: files are written, code and commands run in order, in one
-folder.
-"""
+"""Tutorials run as by their reader: files are written, code and commands run in order, in one folder."""
 
 import re
 import shlex

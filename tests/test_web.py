@@ -1,6 +1,4 @@
-"""The page: a server that decides everything, browsers that see what their seats may see, games that are
-kept.
-"""
+"""The page: a server that decides everything, browsers that see what their seats may see, kept games."""
 
 import json
 import random

@@ -1,6 +1,4 @@
-"""Lists of agents on the command line: specs or `label=spec`, with commas between them:
-`grower,mine=bot.py:Bot`.
-"""
+"""Lists of agents on the command line: specs or `label=spec`, as in `grower,mine=bot.py:Bot`."""
 
 import csv
 import re

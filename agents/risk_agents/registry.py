@@ -47,12 +47,11 @@ def make(named: Named) -> Agent:
 
 
 def load(spec: str) -> CompiledBot | Policy | AgentFactory:
-    """Return the player of a spec: a registered name, `file.py:NAME`, a trained file, `cmd:...` or
-    `llm:MODEL`.
+    """Return the player of a spec, which can be named wherever players are.
 
-    The player can be named wherever players are: in `opponents=`, `Match`, `GameBatch.play` or `Arena`.
-    Classes of agents, programs and language models are an `AgentFactory`, which makes an agent for each seat
-    of each game.
+    A spec is a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`. Players are named
+    in `opponents=`, `Match`, `GameBatch.play` or `Arena`. Classes of agents, programs and language models are
+    an `AgentFactory`, which makes an agent for each seat of each game.
     """
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
@@ -91,8 +90,9 @@ def is_in_file(spec: str) -> bool:
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """ValueError if a file asks for code or models that the caller has not `named`: it may come from a
-    stranger.
+    """Raise ValueError if a file asks for code or models that the caller has not `named`.
+
+    The file may come from a stranger.
     """
     asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
     if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:

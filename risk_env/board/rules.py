@@ -155,8 +155,9 @@ BOOK, FAST = "book", "fast"
 
 
 class Change(NamedTuple):
-    """A profile gives `option` the first of these `values` that the other options allow, where a preset has
-    `usual`.
+    """Change of one option by a profile.
+
+    Where a preset has `usual`, `option` gets the first of these `values` that the other options allow.
     """
 
     option: str
@@ -240,8 +241,7 @@ class Rules:
         profile: str = BOOK,
         **options: Any,
     ) -> "Rules":
-        """The rules of a preset (RULES 12); `options` (by their names in RULES 13) take precedence over its
-        own.
+        """Return the rules of a preset (RULES 12), changed by `options` (by their names in RULES 13).
 
         `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the
         symbol deck only (RULES 10.7). `profile` is "book", the rules as the books have them, or "fast", short
@@ -400,12 +400,11 @@ def near(name: Any, names: Iterable[str]) -> str:
 
 
 def check_rules(rules: Rules, board: Any) -> None:
-    """ValueError unless the rules can be played on this map; it names the option, its value and what the map
-    has.
+    """Raise ValueError unless the rules can be played on this map.
 
-    `board` is a map as `load_map` returns it. The map must have the deck, missions, Objectives, cities and
-    start chart that the game needs, and room for all starting troops: at least one on every territory (RULES
-    4.3, 13) and at most `max_troops` (RULES 10.3).
+    The error names the option, its value and what the map has. `board` is a map as `load_map` returns it. The
+    map must have the deck, missions, Objectives, cities and start chart that the game needs, and room for all
+    starting troops: at least one on every territory (RULES 4.3, 13) and at most `max_troops` (RULES 10.3).
     """
     _check_deck(rules, board)
     _check_missions(rules, board)

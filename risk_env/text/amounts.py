@@ -22,10 +22,9 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
-    """Return the legal amount to choose first to place or move `wanted` of `most` troops, and how many remain
-    then.
+    """Return the legal amount to choose first, and the number of troops that then remain.
 
-    `wanted` is at least 1; `most` or more means all.
+    `wanted` of `most` troops are to be placed or moved: at least 1; `most` or more means all.
     """
     if wanted >= most:
         return ALL, 0

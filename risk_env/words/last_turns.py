@@ -34,8 +34,7 @@ class LastTurns:
 
 
 def seat_report(game: Any, seat: int, style: str = "brief") -> str:
-    """Return what a seat of a game may know, in words: situation, question, legal answers and odds
-    (docs/llm.md).
+    """Return a report of what a seat may know: situation, question, legal answers and odds (docs/llm.md).
 
     `style` is "brief" or "full". The game's history is played again to find what the other seats did since
     the seat's last turn; a `TextMatch` keeps count of it instead.

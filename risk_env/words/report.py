@@ -41,9 +41,7 @@ STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, Tru
 
 
 class Armies(NamedTuple):
-    """Who held what at some moment: seat (-1 free) and troops of each territory, and which seats were in the
-    game.
-    """
+    """Armies at some moment: seat (-1 free) and troops of each territory, and the seats still in the game."""
 
     owner: list[int]  # (T,)
     troops: list[int]  # (T,)

@@ -1,5 +1,4 @@
-"""Run each script in APART in an environment of its own: `python -m tests.clients [NAME ...]` (`make
-clients`).
+"""Run each script in APART in its own environment: `python -m tests.clients [NAME ...]` (`make clients`).
 
 The libraries pin versions that exclude each other, and are large: the environments stay in build/clients.
 """

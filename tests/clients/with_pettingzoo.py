@@ -1,6 +1,4 @@
-"""PettingZoo: its own tests, a game of random legal actions, and the same game through the parallel
-interface.
-"""
+"""PettingZoo: its own tests, and a game of random legal actions, also through the parallel interface."""
 
 import pettingzoo
 from pettingzoo.test import api_test, seed_test

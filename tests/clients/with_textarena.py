@@ -1,6 +1,4 @@
-"""TextArena: its registry and its wrappers take `examples/textarena_risk.py`, and whole games are played
-there.
-"""
+"""TextArena: whole games of `examples/textarena_risk.py` through its registry and its wrappers."""
 
 import copy
 import sys

@@ -51,9 +51,7 @@ def play_golden(preset: str) -> tuple[list[str], int]:
 
 
 def in_moves(lines: list[str]) -> Iterator[str]:
-    """The lines of a log with each move on one line: an attack with its dice, a draft or a march with its
-    number.
-    """
+    """Yield the moves of a log, one a line: an attack with its dice, a draft or a march with its number."""
     move, seat = "", ""
     for line in lines:
         who, _, what = line.partition(": ")

@@ -234,11 +234,10 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
-    """Set a value in the names and values of a configuration by `KEY=VALUE`; VALUE is YAML, a key may be
-    `section.key`.
+    """Set a value in the names and values of a configuration by `KEY=VALUE`.
 
-    Sections are changed in copies. ValueError says what is wrong with the text; `Settings` check key and
-    value.
+    VALUE is YAML, a key may be `section.key`. Sections are changed in copies. ValueError says what is wrong
+    with the text; `Settings` check key and value.
     """
     key, equals, written = text.partition("=")
     *sections, name = key.strip().split(".")

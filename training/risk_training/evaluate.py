@@ -61,11 +61,11 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
     executor: WorkExecutor | None = None,
 ) -> Score:
-    """The score of an agent (what `risk_agents.make` takes) in at least `games` games, every deal from every
-    seat.
+    """Return the score of an agent in at least `games` games, every deal played from every seat.
 
-    `progress` is called with the number of games that have just ended. The games are played in pieces by
-    `executor` (`risk_agents.workers`; None: in this process), with the same score wherever they are.
+    `agent` is what `risk_agents.make` takes. `progress` is called with the number of games that have just
+    ended. The games are played in pieces by `executor` (`risk_agents.workers`; None: in this process), with
+    the same score wherever they are.
     """
     seats = rules.num_players
     is_slow = any(isinstance(load(spec), AgentFactory) for spec in (agent, opponent))

@@ -105,10 +105,10 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """A game against this opponent is over: 1 if the learner was placed before it, 0 if after, 1/2 if
-        level.
+        """Record the points of a game against this opponent.
 
-        Results against a snapshot that has left are ignored.
+        The points are 1 if the learner was placed before the opponent, 0 if after, 1/2 if level. Results
+        against a snapshot that has left are ignored.
         """
         check_range("points", points, 0, 1)
         standing = self._standings.get(name)

@@ -147,8 +147,9 @@ class RiskVecEnv(VecEnv):
 
 
 class ModelPolicy(Policy):
-    """A trained model (MaskablePPO, or its policy) as a player: one inference for all decisions that wait for
-    it.
+    """A trained model (MaskablePPO, or its policy) as a player.
+
+    All decisions that wait for the model take one inference.
     """
 
     name = "model"

@@ -90,12 +90,11 @@ class CompiledSlot(SnapshotSlot):
 
 
 class LeagueVecEnv(RiskVecEnv):
-    """`RiskVecEnv` whose games are played against the league's opponents, and which reports results to the
-    league.
+    """`RiskVecEnv` with games against the league's opponents; results are reported to the league.
 
     Rewards are shaped by `shaping` times the potential of `risk_training.selfplay.potential`; `gamma` is the
-    learner's.
-    `compiled`: the learner's policy is a `BoardPolicy`, and its snapshots play compiled.
+    learner's discount factor. With `compiled` the learner's policy is a `BoardPolicy`, and its snapshots play
+    compiled.
     """
 
     def __init__(

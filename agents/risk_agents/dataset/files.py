@@ -272,11 +272,10 @@ def _bytes_of(column: Any) -> Array:
 
 
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games as the Minari dataset of that name, an episode for each seat of a game; how many
-    decisions.
+    """Write these games as the Minari dataset of that name, and return the number of decisions.
 
-    Observations are int8 (D,), actions whole numbers; the reward comes with a seat's last decision. Masks of
-    the legal actions are in `infos["action_mask"]`, int8 (n,).
+    Each seat of a game is an episode. Observations are int8 (D,), actions whole numbers; the reward comes
+    with a seat's last decision. Masks of the legal actions are in `infos["action_mask"]`, int8 (n,).
     """
     import minari
     from gymnasium import spaces

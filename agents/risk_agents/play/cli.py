@@ -147,8 +147,9 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
 
 
 def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...]:
-    """Who sits where: a person at `seat`, the opponents around in their order, the last one as often as
-    needed.
+    """Return the players in the order of the seats: a person at `seat`, the opponents around it.
+
+    The opponents keep their order, and the last one fills the seats that are left.
     """
     others = rules.num_players - 1
     if not 0 <= seat <= others:

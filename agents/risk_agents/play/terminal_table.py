@@ -194,8 +194,9 @@ def _made(spec: str) -> Agent:
 
 
 def _names(agents: Sequence[Agent], labels: Sequence[str | None]) -> list[str]:
-    """The names of the seats: labels, `You` or `Player 0` for people, names of bots, with their seat if
-    equal.
+    """Return the names of the seats: labels, `You` or `Player 0` for people, and names of bots.
+
+    Equal names get the number of the seat.
     """
     alone = sum(isinstance(agent, Human) for agent in agents) == 1
     names = [label(given or agent.name) for agent, given in zip(agents, labels, strict=True)]

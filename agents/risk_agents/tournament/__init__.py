@@ -2,9 +2,11 @@
 
 `risk-env tournament` is the way in for people; programs use
 
-    config = make_config(["grower", "bots.py:MyBot"], Rules.preset("classic", num_players=3), "classic",
-    seed=0) store = Store.create("games.sqlite", config) conduct(store, games=3000, jobs=2) summary =
-    summarise(config, list(store.results()))
+    rules = Rules.preset("classic", num_players=3)
+    config = make_config(["grower", "bots.py:MyBot"], rules, "classic", seed=0)
+    store = Store.create("games.sqlite", config)
+    conduct(store, games=3000, jobs=2)
+    summary = summarise(config, list(store.results()))
 """
 
 from importlib import import_module

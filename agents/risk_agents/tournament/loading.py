@@ -37,10 +37,9 @@ def compiled_bot(spec: str) -> CompiledBot | None:
 def make_config(
     agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any
 ) -> TournamentConfig:
-    """The configuration of a tournament of these agents (`make` specs, or `label=spec`); every agent is tried
-    once.
+    """Return the configuration of a tournament of these agents, and try every agent once.
 
-    `options` are the other fields of `TournamentConfig`.
+    Agents are `make` specs, or `label=spec`. `options` are the other fields of `TournamentConfig`.
     """
     board = load_map(map_source)
     check_rules(rules, board)

@@ -1,5 +1,6 @@
-"""Ratings by Plackett-Luce (Bradley-Terry with two players), and intervals by bootstrap over deals and
-openings.
+"""Ratings by Plackett-Luce, with confidence intervals by bootstrap over deals and openings.
+
+With two players Plackett-Luce is Bradley-Terry.
 
 An agent of strength g takes the next place of a game with probability g over the strengths of all that have
 no place yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead.
@@ -122,9 +123,9 @@ def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
 def rates(
     parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES, most: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2); both are (D, K), a row a
-    deal.
+    """Return the rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2).
 
+    `parts` and `wholes` are (D, K), a row a deal.
     Where every deal says the same, the bootstrap knows no doubt: Wilson's interval stands there, over the
     deals or, if they are fewer, `most` clusters (K,).
     """

@@ -56,10 +56,9 @@ def opening_of(game: Any, num_players: int, num_territories: int) -> str:
 
 
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
-    """Places 1 … P from places that equal seats share (RULES 11.2): ties are broken by a hash of the game's
-    seed.
+    """Return places 1 … P, from places that equal seats share (RULES 11.2).
 
-    Seat `last`, one that forfeited, comes behind all others.
+    A hash of the game's seed breaks ties. Seat `last`, one that forfeited, comes behind all others.
     """
     seats = range(len(shared))
     order = sorted(
@@ -71,8 +70,9 @@ def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tupl
 
 
 def winner_of_forfeit(alive: Sequence[bool], loser: int) -> int:
-    """The one other seat that still lives (RULES 11.1: it has outlasted all others), NOBODY if there are
-    several.
+    """Return the other seat that still lives (RULES 11.1), NOBODY if there are several.
+
+    The only one that lives has outlasted all others.
     """
     others = [seat for seat, lives in enumerate(alive) if lives and seat != loser]
     return others[0] if len(others) == 1 else NOBODY

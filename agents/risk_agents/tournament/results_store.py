@@ -1,11 +1,10 @@
 """The games of a tournament in an SQLite file, one row each, written when the game ends.
 
- setting, one row         games, one row each | setting | arguments |   | game | deal | agents | versions |
- starter | ending | winner | places | ... | actions |
+    setting, one row:      setting, arguments
+    games, one row each:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
 
 Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept)
-is int32. A file of a version that did not keep openings gets their column when it is opened, with nothing in
-it.
+is int32. A file of a version that did not keep openings gets an empty column for them when it is opened.
 """
 
 import json
@@ -252,9 +251,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """ValueError where there are other tables, views or triggers than those that `create` makes: they could
-    do more.
-    """
+    """Raise ValueError for tables, views or triggers that `create` does not make: they could do more."""
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found.get("games") == _WITHOUT_OPENINGS:
         found["games"] = _TABLES["games"]

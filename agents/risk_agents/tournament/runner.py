@@ -42,10 +42,9 @@ LANES = 256
 def play_compiled(
     config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot]
 ) -> Iterator[GameResult]:
-    """Play games between compiled bots, given by the numbers of their agents; yields each game when it has
-    ended.
+    """Play games between compiled bots, and yield each game when it has ended.
 
-    An error of a bot is raised.
+    `bots` are given by the numbers of their agents. An error of a bot is raised.
     """
     number = {agent: k for k, agent in enumerate(bots)}
     line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])

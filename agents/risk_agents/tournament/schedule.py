@@ -113,8 +113,9 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
 
 
 class Cutter:
-    """Cuts games into chunks, as workers become free: smaller ones towards the end, so that all end at a
-    time.
+    """Cuts games into chunks as workers become free.
+
+    Chunks become smaller towards the end, so that all workers end at the same time.
     """
 
     def __init__(self, pairings: Sequence[Pairing], is_compiled: Callable[[Pairing], bool]) -> None:

@@ -1,8 +1,7 @@
-"""The analysis board: positions as nodes of a tree of moves that the browser keeps; the server plays and
-estimates.
+"""The analysis board: positions as nodes of a tree of moves.
 
-Nothing of an analysis is kept here: each question of the browser carries its position as text
-(docs/positions.md).
+The browser keeps the tree; the server plays and estimates. Nothing of an analysis is kept here: each question
+of the browser carries its position as text (docs/positions.md).
 """
 
 from __future__ import annotations
@@ -37,8 +36,9 @@ class Analysis:
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
-        """The position of a text, or after an action or a number of troops in it, with the chance of a
-        number.
+        """Return the position of a text, or the position after an action or a number of troops in it.
+
+        The number `chance` fixes the chance to come.
         """
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)

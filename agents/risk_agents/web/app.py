@@ -1,8 +1,7 @@
-"""The server's addresses: the lobby, the pages of games, and a socket for every browser that watches or
-plays.
+"""The server's addresses: the lobby, the pages of games, and a socket for every browser.
 
-The server decides everything. A browser gets the frames that its seat may see, claims a seat by a secret, and
-may only answer the question that its seat is asked.
+The server decides everything. A browser watches or plays: it gets the frames that its seat may see, claims a
+seat by a secret, and may only answer the question that its seat is asked.
 """
 
 import asyncio
