@@ -86,9 +86,8 @@ def draw_server(browser: Any, game: Game) -> None:
 def save(page: Any, path: Path) -> None:
     """Write what the page shows, in 256 colours."""
     path.parent.mkdir(exist_ok=True)
-    page.evaluate(
-        "document.getElementById('stage').style.background = 'var(--sea)'"
-    )  # few colours suffice then
+    # few colours suffice then
+    page.evaluate("document.getElementById('stage').style.background = 'var(--sea)'")
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 

@@ -51,23 +51,15 @@ FOLDER = Path(__file__).parent
 FILE = FOLDER.parent / "build" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
-POSITIONS, SAMPLES, ROLLOUTS = (
-    36,
-    16,
-    64,
-)  # positions of a table, samples of each, games from each end of a turn
+# positions of a table, samples of each, games from each end of a turn
+POSITIONS, SAMPLES, ROLLOUTS = (36, 16, 64)
 PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each
 MOST_TURNS = PHASES[-1][1]  # own turns, the position's included
 LANES = 1024
 AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
 AGENT_SAMPLES = 4  # in which an agent plays the turn
-FIELD = (
-    beam.BOT,
-    planner.BOT,
-    breaker.BOT,
-    hunter.BOT,
-    grower.BOT,
-)  # who plays the games that positions are from
+# who plays the games that positions are from
+FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)
 PLAYING_ON = (breaker.BOT, hunter.BOT)  # who plays the games to their ends
 Z = 1.96  # of a 95 % interval
 

@@ -167,41 +167,34 @@ class Arena(FixedArrays):
     ) -> None:
         self.batch = batch
         self.players = _seated(players, batch)
-        has_agents = any(
-            isinstance(player, AgentSeats) for player in self.players
-        )  # which may read `view.events`
+        # which may read `view.events`
+        has_agents = any(isinstance(player, AgentSeats) for player in self.players)
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
         self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
             bot.check(batch.rules, batch.board)
         N = batch.num_games
-        self.numbers = np.full(
-            (N, MAX_SEATS), CALLER, np.int64
-        )  # (N, 6) number of the player at each seat, or CALLER
+        # (N, 6) number of the player at each seat, or CALLER
+        self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
         words = self.memory.shape[-1]
-        self._first_memory = np.zeros(
-            (len(self.players) + 1, words), np.int32
-        )  # of a new game; the last for CALLER
+        # of a new game; the last for CALLER
+        self._first_memory = np.zeros((len(self.players) + 1, words), np.int32)
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        self.stop_at_death = np.full(
-            N, NOBODY, np.int64
-        )  # (N,) seat whose death stops the lane, NOBODY for none
-        self.stop_at_turn = np.full(
-            N, NOBODY, np.int64
-        )  # (N,) seat whose next turn's beginning does, or ANY_SEAT
+        # (N,) seat whose death stops the lane, NOBODY for none
+        self.stop_at_death = np.full(N, NOBODY, np.int64)
+        # (N,) seat whose next turn's beginning does, or ANY_SEAT
+        self.stop_at_turn = np.full(N, NOBODY, np.int64)
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
         self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)
         self._resumed: list[Numbers] = []
-        self._at_once, self._seconds = (
-            1,
-            0.0,
-        )  # actions that the next call plays in a lane; time that the last took
+        # actions that the next call plays in a lane; time that the last took
+        self._at_once, self._seconds = (1, 0.0)
         self._kernel: BoundKernel | None = None
         self._bind()
 

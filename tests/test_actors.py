@@ -128,9 +128,8 @@ def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: 
         found.append(learned(state_value.Trainer(config, folder / "here")))
         assert learned(state_value.Trainer(config, folder / "there", Threads())) == found[-1]
     by_itself, by_file = (rows for rows, *_ in found)
-    assert (
-        by_itself[0] == by_file[0] and by_itself[1] != by_file[1]
-    )  # it begins as that file, and goes on otherwise
+    # it begins as that file, and goes on otherwise
+    assert by_itself[0] == by_file[0] and by_itself[1] != by_file[1]
 
 
 @pytest.mark.parametrize("staleness", [0, 1])

@@ -91,9 +91,8 @@ def test_what_a_host_answers_is_checked() -> None:
 def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(
-        host, "START_LIMIT", 0.5
-    )  # less than it takes to import risk_env and to load its kernels
+    # less than it takes to import risk_env and to load its kernels
+    monkeypatch.setattr(host, "START_LIMIT", 0.5)
     found = Host(f"{ROOT / 'tests' / 'players.py'}:Good", RULES, "classic", 5.0)
     found.close()
     assert found.name == "good"
@@ -180,9 +179,8 @@ def test_every_process_of_an_agent_prepares_before_its_first_game(preparing: Pat
     jobs.close_pools()
     assert not any(result.forfeit_kind for result in results)
     told = Path(f"{preparing}.log").read_text().splitlines()
-    assert told == ["prepared 2 Tiny"] * (
-        1 + len(results)
-    )  # when it was tried, and in a new process for each game
+    # when it was tried, and in a new process for each game
+    assert told == ["prepared 2 Tiny"] * (1 + len(results))
 
 
 @pytest.mark.long

@@ -76,9 +76,8 @@ def test_a_policy_answers_as_compiled(
     policy = PolicyFile(weights, schema_of(trained, load_map("classic")), {"name": "novice", "version": "7"})
     policy.save(tmp_path / "policy.npz")
     model, loaded = exported(tmp_path / "policy.npz", tmp_path), PolicyFile.load(tmp_path / "policy.npz")
-    asking = trained.replace(
-        attack="choice", defender_dice="choice"
-    )  # questions that never came up in training
+    # questions that never came up in training
+    asking = trained.replace(attack="choice", defender_dice="choice")
     phases = set()
     positions(
         asking,

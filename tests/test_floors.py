@@ -34,13 +34,8 @@ MAY_IMPORT = {
 }
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame"),
-    *(
-        "scipy.linalg",
-        "scipy.optimize",
-        "scipy.sparse",
-        "scipy.special",
-        "scipy.stats",
-    ),  # Numba loads a bare scipy
+    # Numba loads a bare scipy
+    *("scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats"),
     *("risk_agents", "risk_training", "benchmarks", "hypothesis", "pytest"),
 }
 

@@ -319,9 +319,8 @@ WITHOUT_SEED = ("record", "text")
 def test_a_copy_in_the_middle_plays_on_like_the_original(way):
     for number, original in enumerate(some_of_each_phase()):
         game, other = original.copy(), WAYS[way](original)
-        if (
-            way not in WITH_HISTORY and game.phase == Phase.REROLL
-        ):  # the log holds the roll back until it is decided
+        # the log holds the roll back until it is decided
+        if way not in WITH_HISTORY and game.phase == Phase.REROLL:
             continue
         assert other.to_record() == game.to_record()
         assert (other.rules, other.board) == (game.rules, game.board)
@@ -513,9 +512,8 @@ def test_determinizing_keeps_what_is_public():
         if game.seat != seat and game.phase in VEILED_PHASES:
             continue
         assert str(other) == str(game)
-        phases = [
-            each.public(seat).phase for each in (other, game)
-        ]  # of another seat: what this one may know
+        # of another seat: what this one may know
+        phases = [each.public(seat).phase for each in (other, game)]
         assert phases[0] == phases[1]
         assert (other.seat, other.turn, other.round) == (game.seat, game.turn, game.round)
         assert other.owner.tolist() == game.owner.tolist() and other.troops.tolist() == game.troops.tolist()

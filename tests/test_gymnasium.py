@@ -267,9 +267,8 @@ def transitions(mode: AutoresetMode, observation: str) -> list[list[Any]]:
     steps: list[list[Any]] = [[] for _ in range(5)]
     over = np.zeros(5, np.bool_)
     told = env.reset(seed=0)
-    chance = np.random.default_rng(0).integers(
-        env.lanes.num_actions, size=(5, 500)
-    )  # of each lane's decisions
+    # of each lane's decisions
+    chance = np.random.default_rng(0).integers(env.lanes.num_actions, size=(5, 500))
     for _ in range(500):
         told = env.step(np.array([chance[lane, len(steps[lane])] for lane in range(5)]))
         ended = told[2] | told[3]

@@ -50,9 +50,8 @@ def ring(territories: int, continents: int) -> Board:
     lines = ['name = "Ring"', "wilds = 2", "random_cities = 2"]
     for c in range(continents):
         lines += ["[[continent]]", f'name = "C{c}"', "bonus = 2"]
-    steps = (
-        [1] if territories == 64 else [step for step in (1, 2) if 2 * step < territories]
-    )  # 64: the first class
+    # 64: the first class
+    steps = [1] if territories == 64 else [step for step in (1, 2) if 2 * step < territories]
     for t in range(territories):
         near = sorted({(t + sign * step) % territories for step in steps for sign in (1, -1)})
         lines += ["[[territory]]", f'name = "T{t}"', f'continent = "C{t * continents // territories}"']

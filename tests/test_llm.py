@@ -99,9 +99,8 @@ def check_secret(words: str) -> None:
     lowered = words.lower()
     for form in ENCODINGS:
         known = form(KEY).lower().strip('"')
-        readable = [
-            known[at : at + 16] for at in range(3, len(known) - 18)
-        ]  # beside it base64 mixes in other letters
+        # beside it base64 mixes in other letters
+        readable = [known[at : at + 16] for at in range(3, len(known) - 18)]
         assert not any(part in lowered for part in readable), (known, lowered)
     assert not any(KEY[at : at + 8] in words for at in range(len(KEY) - 7))
 

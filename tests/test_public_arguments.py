@@ -212,13 +212,8 @@ ROLLOUTS: dict[str, list[Call]] = {
         (lambda r, seat: r.place([0], samples(), seat, RNG), [(seat,) for seat in WRONG_SEATS]),
     ],
 }
-IN_TRAINED_FILES = {
-    "logits",
-    "answer",
-    "chances",
-    "outputs",
-    "checked_records",
-}  # tests/test_trained_files.py
+# tests/test_trained_files.py
+IN_TRAINED_FILES = {"logits", "answer", "chances", "outputs", "checked_records"}
 TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     GameVector: (lambda: batch_of(GameVector), LANES),
     GameBatch: (batch_of, LANES | {"step": [STEP]}),

@@ -102,9 +102,8 @@ def test_a_question_about_cards_is_seen_by_its_seat_only() -> None:
     for viewer in (None, 1):
         asked = [state for state in states(game.replay(seat=viewer).facts) if state["phase"] == "TRADE"]
         others = [state for state in asked if state["seat"] != viewer]
-        assert all(
-            state["hand_sizes"][state["seat"]] >= FORCED_HAND for state in others
-        )  # all know that a set is owed
+        # all know that a set is owed
+        assert all(state["hand_sizes"][state["seat"]] >= FORCED_HAND for state in others)
         assert all(state["picked"] == [] for state in others)
     assert any(event.phase == "TRADE" for seat in range(3) for event in game.events(seat=seat))
 

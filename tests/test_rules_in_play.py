@@ -556,10 +556,8 @@ def test_4_4_everybody_places_the_same_total():
     set_up_at_random(game)
     acted = Counter(seats_of(game, "deploy"))
     assert [acted[(starter + place) % 4] for place in range(4)] == [19, 19, 20, 20]
-    assert seats_of(game, "deploy")[-2:] == [
-        (starter + 2) % 4,
-        (starter + 3) % 4,
-    ]  # who has none left is skipped
+    # who has none left is skipped
+    assert seats_of(game, "deploy")[-2:] == [(starter + 2) % 4, (starter + 3) % 4]
 
 
 def test_4_3_random_asks_nothing():

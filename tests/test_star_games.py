@@ -363,9 +363,8 @@ def test_9_8_two_troops_from_the_next_draft_on():
     game = met_with("two troops")
     assert to_draft(game) == 0
     to_own_draft(game)
-    assert (
-        to_draft(game) == (14 + 7) // 3 + 5 + 3 + 1 + 2
-    )  # territories and cities, Europe, Africa, a capital, 2 Troops
+    # territories and cities, Europe, Africa, a capital, 2 Troops
+    assert to_draft(game) == (14 + 7) // 3 + 5 + 3 + 1 + 2
 
 
 def expected(dice, kept, airfield):

@@ -212,9 +212,8 @@ def test_targets_by_their_definition() -> None:
     )
     targets = table_targets(positions, chances, td_lambda=0.5)
     assert np.allclose(targets[2, :2], [0, 1])  # its game was won by seat 0, it looks from seat 1
-    assert np.allclose(
-        targets[0, :2], [0.75, 0.25]
-    )  # half of that, half of the chances there, seen from seat 0
+    # half of that, half of the chances there, seen from seat 0
+    assert np.allclose(targets[0, :2], [0.75, 0.25])
     assert np.allclose(targets[3, :2], [0.9, 0.1])  # the rounds ran out
     assert np.allclose(targets[1, :2], [0.1, 0.9])
     assert (targets[:, 2:] == 0).all()
@@ -330,9 +329,8 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     rollouts = Rollouts(game.rules, BOARD, (), (beams,), troops_on(places[1]), lanes=12)
     samples = np.concatenate([game.determinize(game.seat, seed).records for seed in range(3)])
     usual, *gathered = rollouts.place([NONE, *places], samples, game.seat, np.random.default_rng(0), turns=0)
-    assert np.array_equal(
-        1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3]
-    )  # 21 territories were dealt
+    # 21 territories were dealt
+    assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])
     assert usual.max() < gathered[1].min()
 
 

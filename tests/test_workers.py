@@ -419,11 +419,8 @@ def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cl
 
 @pytest.mark.long
 def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, cluster):
-    size = {
-        "n_envs": 400,
-        "n_steps": 32,
-        "batch_size": 4096,
-    }  # a rollout takes long enough to be sent to both machines
+    # a rollout takes long enough to be sent to both machines
+    size = {"n_envs": 400, "n_steps": 32, "batch_size": 4096}
     config = dataclasses.replace(ACTORS, **size, n_timesteps=8 * 2 * 400 * 32)
     ppo.Trainer(config, tmp_path / "here").train()
     log = tmp_path / "ray" / METRICS

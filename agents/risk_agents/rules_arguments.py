@@ -19,19 +19,11 @@ NAMES = (
     "max_rounds",
     "option",
 )
-OPTIONS = (
-    "setup",
-    "attack",
-    "defender_dice",
-    "max_rounds",
-)  # options of RULES 13 with an argument of their own
+# options of RULES 13 with an argument of their own
+OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 _FOLLOWS = "(default: as in preset and profile)"
-_OWN = {
-    "num_players": "players",
-    "expert": "expert",
-    "preset": "preset",
-    "profile": "profile",
-}  # never in --option
+# never in --option
+_OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
 
 def add_rules_arguments(

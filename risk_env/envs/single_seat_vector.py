@@ -384,9 +384,8 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         )
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
-    found = {
-        id(opponent): find_player(opponent) for opponent in opponents
-    }  # an object named twice is one player
+    # an object named twice is one player
+    found = {id(opponent): find_player(opponent) for opponent in opponents}
     return [found[id(opponent)] for opponent in opponents]
 
 

@@ -15,12 +15,8 @@ from tianshou.utils.torch_utils import policy_within_training_step
 
 from risk_env import risk_v0
 
-GAME = {
-    "num_players": 2,
-    "attack": "blitz",
-    "setup": "random",
-    "max_rounds": 5,
-}  # a death ends Tianshou's episode
+# a death ends Tianshou's episode
+GAME = {"num_players": 2, "attack": "blitz", "setup": "random", "max_rounds": 5}
 
 
 def main() -> None:

@@ -31,15 +31,8 @@ from risk_training.config import (
 MOST_THREADS = 1024
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-SETTINGS = (
-    "preset",
-    "players",
-    "map",
-    "expert",
-    "profile",
-    "seed",
-    "device",
-)  # settings with an argument of their own
+# settings with an argument of their own
+SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
 def main(argv: Sequence[str]) -> None:

@@ -72,9 +72,8 @@ class SelfPlay:
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
         self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
-        self.opponent = np.full(
-            config.n_envs, "", dtype=object
-        )  # (N,) name, "" where the learner plays every seat
+        # (N,) name, "" where the learner plays every seat
+        self.opponent = np.full(config.n_envs, "", dtype=object)
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)

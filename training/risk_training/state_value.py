@@ -79,9 +79,8 @@ class TableSettings(RunSettings):
 
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     games: int = setting(14_000, 1, MOST_STEPS)
-    tables: tuple[int, ...] = setting(
-        (2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS)
-    )  # numbers of players
+    # numbers of players
+    tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))
     round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))

@@ -288,9 +288,8 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
         for seat in np.unique(game.seats).tolist():
             episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, spec.schema.num_actions)))
     with warnings.catch_warnings():
-        warnings.filterwarnings(
-            "ignore", category=UserWarning, module="minari"
-        )  # no author, environment or link
+        # no author, environment or link
+        warnings.filterwarnings("ignore", category=UserWarning, module="minari")
         minari.create_dataset_from_buffers(
             dataset_id=name,
             buffer=episodes,

@@ -13,12 +13,8 @@ from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, Question
 
-NUMBERED = (
-    "territory",
-    "border",
-    "card",
-    "objective",
-)  # blocks whose answers are numbered; the others are numbers
+# blocks whose answers are numbered; the others are numbers
+NUMBERED = ("territory", "border", "card", "objective")
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
 

@@ -176,9 +176,8 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
         stateless_http=True,  # a token finds its game; open sessions of one client would lock all others out
-        transport_security=TransportSecuritySettings(
-            enable_dns_rebinding_protection=False
-        ),  # `NamedHosts` does it
+        # `NamedHosts` does it
+        transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 

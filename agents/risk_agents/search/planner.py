@@ -69,9 +69,8 @@ def answer(game, memory, space, evaluator):
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)
-        action = border_action(
-            game, evaluator.board, rules, plan[SOURCE], plan[TARGET]
-        )  # NONE without a plan
+        # NONE without a plan
+        action = border_action(game, evaluator.board, rules, plan[SOURCE], plan[TARGET])
         return int64(rules.done) if action == NONE else action
     if phase == Phase.DRAFT:
         make_plan(game, int64(game.draft_left), space, evaluator)

@@ -48,12 +48,8 @@ from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
-TRIALS = (
-    ("classic", 3, FAST),
-    ("classic", 2, FAST),
-    ("two_player", 2, FAST),
-    ("classic", 3, BOOK),
-)  # of `agents`
+# of `agents`
+TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))
 DEFAULTS: dict[
     str, Any
 ] = {  # the arguments that decide which games are played, and their values if not given

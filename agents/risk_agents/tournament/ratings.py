@@ -46,9 +46,8 @@ class Rankings:
         stages = max(distinct.shape[1] - 1, 1)
         copies = (distinct[:, :, None] == np.arange(num_agents)).astype(float)  # (R, P, K)
         self._chosen = copies[:, :stages].sum(axis=1)  # (R, K) stages that each agent wins
-        self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][
-            :, :stages
-        ]  # (R, stages, K) who has no place yet
+        # (R, stages, K) who has no place yet
+        self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][:, :stages]
 
     def fit(self, weights: Floats | None = None, start: Floats | None = None, prior: float = PRIOR) -> Floats:
         """Log strengths, float (K,), mean 0, of most likelihood.

@@ -16,15 +16,8 @@ from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame, SavedGameError
 
-_RESULTS = (
-    "game",
-    "ending",
-    "winner",
-    "places",
-    "rounds",
-    "forfeit_seat",
-    "forfeit_reason",
-)  # kept in a file
+# kept in a file
+_RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")
 
 
 def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:

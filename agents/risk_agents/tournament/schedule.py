@@ -52,9 +52,8 @@ def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
     alone = [
         tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats
     ]
-    return _whole_deals(
-        games, repeat(list(dict.fromkeys(alone)))
-    )  # with two players these are only two seatings
+    # with two players these are only two seatings
+    return _whole_deals(games, repeat(list(dict.fromkeys(alone))))
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:

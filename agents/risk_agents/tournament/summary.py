@@ -52,9 +52,8 @@ class Summary:
     agents: tuple[AgentSummary, ...]  # best rating first
     seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
     order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
-    ahead: tuple[
-        tuple[Estimate | None, ...], ...
-    ]  # (K, K) how often the row's agent finished before the column's
+    # (K, K) how often the row's agent finished before the column's
+    ahead: tuple[tuple[Estimate | None, ...], ...]
     lengths: tuple[int, ...]  # rounds of each game
     forfeits: tuple[str, ...]  # what happened, one line a kind and agent
 

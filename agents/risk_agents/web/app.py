@@ -60,9 +60,8 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        asyncio.get_running_loop().set_default_executor(
-            ThreadPoolExecutor(MOST_GAMES)
-        )  # an agent of each may think
+        # an agent of each may think
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_GAMES))
         yield
         lobby.close()
         analysis.close()

@@ -41,9 +41,8 @@ AGAIN = 2.0  # seconds between two attempts to save an action
 RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
 
 
-_COMPILED = ThreadPoolExecutor(
-    2
-)  # compiled bots compute all the time: more threads would only delay the event loop
+# compiled bots compute all the time: more threads would only delay the event loop
+_COMPILED = ThreadPoolExecutor(2)
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
 
@@ -112,9 +111,8 @@ class Table(Match):
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
-        self._decisions: dict[int, list[int]] = {
-            seat: [] for seat in self._frames
-        }  # by viewer: played before a frame
+        # by viewer: played before a frame
+        self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
         self.bytes = 0  # size of all frames
         self.held_back: set[int] = set()  # viewers who are told nothing at the moment

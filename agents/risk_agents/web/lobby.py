@@ -234,11 +234,8 @@ class Lobby:
             names = list(Setting.from_dict(self.store.facts(name)).names)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
-        return {
-            "game": name,
-            "names": names,
-            "state": "kept",
-        }  # the number of decisions would tell of hidden ones
+        # the number of decisions would tell of hidden ones
+        return {"game": name, "names": names, "state": "kept"}
 
     def close(self) -> None:
         """End all games' agents; the games are kept."""
