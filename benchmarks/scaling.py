@@ -67,6 +67,22 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
+    arguments = _parser().parse_args(argv)
+    torch.set_num_threads(1)
+    record = heading(
+        ["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES
+    )
+    config = tournament(arguments.agent)
+    record["rows"] = measure(arguments, config)
+    record["driver"] = driver(config, arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
+    record["learner"] = learner(arguments.config)
+    record["expected"] = expected(record)
+    print(report(record))
+    if arguments.record:
+        print(f"\nKept: {keep('scaling', record, report(record))}")
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -96,19 +112,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         help="games of an actor (default: the configuration's); more: longer rollouts",
     )
     add("--record", action="store_true", help="keep the result in benchmarks/results")
-    arguments = parser.parse_args(argv)
-    torch.set_num_threads(1)
-    record = heading(
-        ["python", "-m", "benchmarks.scaling", *(sys.argv[1:] if argv is None else argv)], PACKAGES
-    )
-    config = tournament(arguments.agent)
-    record["rows"] = measure(arguments, config)
-    record["driver"] = driver(config, arguments.simulated, max(row["us_a_piece"] for row in record["rows"]))
-    record["learner"] = learner(arguments.config)
-    record["expected"] = expected(record)
-    print(report(record))
-    if arguments.record:
-        print(f"\nKept: {keep('scaling', record, report(record))}")
+    return parser
 
 
 def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:

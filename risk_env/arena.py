@@ -167,36 +167,38 @@ class Arena(FixedArrays):
     ) -> None:
         self.batch = batch
         self.players = _seated(players, batch)
-        # which may read `view.events`
+        # agents may read `view.events`, which needs the actions
         has_agents = any(isinstance(player, AgentSeats) for player in self.players)
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
         self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
             bot.check(batch.rules, batch.board)
-        N = batch.num_games
+        self._make_arrays(max((bot.memory for bot in bots), default=1))
+        # actions that the next call plays in a lane; time that the last call took
+        self._at_once, self._seconds = 1, 0.0
+        self._kernel: BoundKernel | None = None
+        self._bind()
+
+    def _make_arrays(self, words: int) -> None:
+        """Make the arrays of all lanes; `words` is the largest memory of a bot."""
+        N = self.batch.num_games
         # (N, 6) number of the player at each seat, or CALLER
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
-        self.memory = np.zeros((N, MAX_SEATS, max((bot.memory for bot in bots), default=1)), np.int32)
-        words = self.memory.shape[-1]
-        # of a new game; the last for CALLER
+        self.memory = np.zeros((N, MAX_SEATS, words), np.int32)
+        # memory at the beginning of a game, a row for each player; the last row is for CALLER
         self._first_memory = np.zeros((len(self.players) + 1, words), np.int32)
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        # (N,) seat whose death stops the lane, NOBODY for none
-        self.stop_at_death = np.full(N, NOBODY, np.int64)
-        # (N,) seat whose next turn's beginning does, or ANY_SEAT
+        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, or NOBODY
+        # (N,) seat whose next turn's beginning stops the lane, NOBODY or ANY_SEAT
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
-        self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) answers that are to be played
-        self.states = np.zeros(N, np.int8)  # (N,) why a lane has stopped: OVER, STOPPED, REFUSED
+        self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) actions to be played
+        self.states = np.zeros(N, np.int8)  # (N,) reason why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)
         self._resumed: list[Numbers] = []
-        # actions that the next call plays in a lane; time that the last took
-        self._at_once, self._seconds = (1, 0.0)
-        self._kernel: BoundKernel | None = None
-        self._bind()
 
     def seat_players(self, lanes: Numbers) -> None:
         """Begin the players, with new chance, in lanes where games have begun; `numbers` say who plays."""

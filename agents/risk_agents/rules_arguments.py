@@ -55,6 +55,12 @@ def add_rules_arguments(
         metavar="NAME",
         help=f"profile of the rules: {profiles}, RULES 12.1 (default: {before}{profile})",
     )
+    _add_options(parser)
+
+
+def _add_options(parser: argparse._ActionsContainer) -> None:
+    """Add the arguments for options of the rules."""
+    add = parser.add_argument
     for option, meaning in (
         ("setup", "where players start, RULES 4.3"),
         ("attack", "dice of the attacker, RULES 3.2.4"),

@@ -16,6 +16,10 @@ import numpy as np
 MAX_SEATS = 6
 MAX_OWNERS = 7  # six seats, or two seats and the neutral army
 MAX_MISSIONS = 64
+NUMBERS_OF_A_MAP = (
+    *("num_territories", "num_borders", "num_continents", "num_chunks"),
+    *("num_missions", "num_objectives", "num_wilds", "random_cities"),
+)
 NUM_OBJECTIVES = 12
 NUM_REWARDS = 8
 NUM_AIRFIELDS = 2
@@ -266,21 +270,14 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
             ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
-            *(
-                (number, np.int64)
-                for number in ("num_territories", "num_borders", "num_continents", "num_chunks")
-            ),
-            *(
-                (number, np.int64)
-                for number in ("num_missions", "num_objectives", "num_wilds", "random_cities")
-            ),
+            *((number, np.int64) for number in NUMBERS_OF_A_MAP),
             ("continent_bonus", np.int32, (C,)),
             ("border_source", np.int16, (B,)),
             ("border_target", np.int16, (B,)),
             ("continent_of", np.int8, (T,)),
             *(
-                (f"mission_{fact}", np.int16, (MAX_MISSIONS,))
-                for fact in ("territories", "min_troops", "fallback")
+                (f"mission_{each}", np.int16, (MAX_MISSIONS,))
+                for each in ("territories", "min_troops", "fallback")
             ),
             *((f"mission_{fact}", np.int8, (MAX_MISSIONS,)) for fact in ("kind", "target")),
             *((f"mission_{flag}", np.uint8, (MAX_MISSIONS,)) for flag in ("any_third", "extended")),

@@ -109,7 +109,7 @@ def start_lanes(games, boards, rules, lanes, seeds):
 
 
 @entry_point
-def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes, actions, share):
+def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, actions, share):
     """Play a legal action, int64 (N,), in each of the lanes, and write the results of each seat.
 
     A full step is a step of all lanes, in their order. It first checks all actions. If one is illegal, it
@@ -121,14 +121,10 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
     (`work_stealing`). A helper repeats the call whenever it is called.
     """
     if share.thread == ALONE:
-        if (
-            is_full_step
-            and illegal_among(0, len(lanes), records.games, records.rules, lanes, actions) != NO_LANE
-        ):
+        count = len(lanes)
+        if is_full_step and illegal_among(0, count, records.games, records.rules, lanes, actions) != NO_LANE:
             return False
-        step_some(
-            0, len(lanes), records, results, ends, episodes, questions, is_full_step, lanes, actions, False
-        )
+        step_some(0, count, records, results, ends, episodes, views, is_full_step, lanes, actions, False)
         return True
     while is_caller(share) or is_called(share):
         legal = check_shared(records, lanes, actions, share)
@@ -136,17 +132,7 @@ def step_lanes(records, results, ends, episodes, questions, is_full_step, lanes,
             first, last = take(share, SECOND, PLAYED_AT_ONCE)
             while first < last:
                 step_some(
-                    first,
-                    last,
-                    records,
-                    results,
-                    ends,
-                    episodes,
-                    questions,
-                    is_full_step,
-                    lanes,
-                    actions,
-                    True,
+                    first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, True
                 )
                 first, last = take(share, SECOND, PLAYED_AT_ONCE)
         if is_caller(share):

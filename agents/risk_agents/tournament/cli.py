@@ -145,6 +145,20 @@ def _parser() -> argparse.ArgumentParser:
         help="agents sit in the order of --agents in every game",
     )
     add_options(parser, "--jobs", note="; threads where models play")
+    _add_files(parser)
+    _add_sandbox(parser)
+    add(
+        "--allow-programs",
+        action="store_true",
+        help="with --resume: start programs, ask models that the file names",
+    )
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    """Add the options for files that a tournament reads and writes."""
+    add = parser.add_argument
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add("--resume", nargs="?", const="", metavar="FILE", help="continue a file (default: the newest)")
     add(
@@ -157,14 +171,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--csv", metavar="FILE", help="write a row a game")
     add("--json", metavar="FILE", help="write configuration and summary")
     add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
-    _add_sandbox(parser)
-    add(
-        "--allow-programs",
-        action="store_true",
-        help="with --resume: start programs, ask models that the file names",
-    )
-    add("--quiet", action="store_true", help="no progress bar")
-    return parser
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
