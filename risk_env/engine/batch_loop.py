@@ -161,9 +161,7 @@ def check_shared(records, lanes, actions, share):
 
 
 @kernel
-def step_some(
-    first, last, records, results, ends, episodes, questions, is_full_step, lanes, actions, is_shared
-):
+def step_some(first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, is_shared):
     """Step the lane numbers from `first` to before `last`, as `step_lanes` does.
 
     `is_shared` is true if other threads step the other lanes.
@@ -174,7 +172,7 @@ def step_some(
         lane = lanes[k]
         if k + 1 < len(lanes):  # usually the lane that this thread steps next
             if len(games) > NEAR_ROWS:
-                fetch_lane(lanes[k + 1], games, is_full_step, questions)
+                fetch_lane(lanes[k + 1], games, is_full_step, views)
             elif is_shared:  # the lane may be in the cache of the thread that chose its action
                 fetch(games, lanes[k + 1])
         is_over = step_game(games[lane], board, rules, actions[lane], lane, results)
@@ -183,7 +181,7 @@ def step_some(
                 write_end(games[lane], board, rules, lane, ends)
                 if episodes.autoreset:
                     begin_next(games, board, rules, lane, episodes)
-            write_question(games[lane], board, rules, lane, questions)
+            write_view(games[lane], board, rules, lane, views)
 
 
 @inlined
@@ -212,13 +210,13 @@ def begin_next(games, board, rules, lane, episodes):
 
 
 @inlined
-def fetch_lane(lane, games, is_full_step, questions):
+def fetch_lane(lane, games, is_full_step, views):
     """Prefetch the memory that a step of a lane reads and writes."""
     fetch(games, lane)
     if is_full_step:
-        fetch(questions.masks, lane)
-        fetch(questions.view_cache, lane)
-        fetch(questions.observations, lane)
+        fetch(views.masks, lane)
+        fetch(views.view_cache, lane)
+        fetch(views.observations, lane)
 
 
 @inlined
@@ -288,24 +286,24 @@ def write_end(game, board, rules, lane, ends):
 
 
 @entry_point
-def write_views(records, questions, lanes):
+def write_views(records, views, lanes):
     """Write the seat to act in each lane, its mask and its observation."""
     for k in range(len(lanes)):
-        write_question(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], questions)
+        write_view(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], views)
 
 
 @inlined
-def write_question(game, board, rules, lane, questions):
+def write_view(game, board, rules, lane, views):
     """Write the seat to act in one game, its mask and its observation."""
-    mask, words = questions.masks[lane], questions.observations[lane]
+    mask, words = views.masks[lane], views.observations[lane]
     seat = int(game.seat)
-    if questions.mask_kind == BIT_MASK:
+    if views.mask_kind == BIT_MASK:
         write_bits(game, mask)
-    elif questions.mask_kind == BYTE_MASK:
+    elif views.mask_kind == BYTE_MASK:
         write_bytes(game, mask)
     if len(words) > 0 and seat != NOBODY:
-        update_observation(game, board, rules, seat, questions.view_cache[lane], words, words.view(np.int8))
-    questions.seats[lane] = seat
+        update_observation(game, board, rules, seat, views.view_cache[lane], words, words.view(np.int8))
+    views.seats[lane] = seat
 
 
 @inlined

@@ -125,6 +125,22 @@ def _parser() -> argparse.ArgumentParser:
         help=f"at least this number of games, in whole deals (default: {GAMES})",
     )
     add("--seed", type=int, help="decides every deal (default: 0)")
+    _add_limits(parser)
+    add_options(parser, "--jobs", note="; threads where models play")
+    _add_files(parser)
+    _add_sandbox(parser)
+    add(
+        "--allow-programs",
+        action="store_true",
+        help="with --resume: start programs, ask models that the file names",
+    )
+    add("--quiet", action="store_true", help="no progress bar")
+    return parser
+
+
+def _add_limits(parser: argparse.ArgumentParser) -> None:
+    """Add the options for time limits, processes and seats."""
+    add = parser.add_argument
     add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
     add(
         "--game-time",
@@ -144,16 +160,6 @@ def _parser() -> argparse.ArgumentParser:
         default=None,
         help="agents sit in the order of --agents in every game",
     )
-    add_options(parser, "--jobs", note="; threads where models play")
-    _add_files(parser)
-    _add_sandbox(parser)
-    add(
-        "--allow-programs",
-        action="store_true",
-        help="with --resume: start programs, ask models that the file names",
-    )
-    add("--quiet", action="store_true", help="no progress bar")
-    return parser
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
