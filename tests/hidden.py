@@ -147,11 +147,9 @@ class Onlooker:
         return listed
 
     def _from_mcp(self) -> list[Any]:
-        games, match = (
-            OpenGames(),
-            OpenGame(self.game.rules, self.game.board, [None] * self.game.num_players, seed=0),
-        )
-        match.game = self.game
+        games, nobody = OpenGames(), [None] * self.game.num_players
+        match = OpenGame(self.game.rules, self.game.board, nobody, seed=0)
+        match._set_up(self.game, nobody)
         token = games._add(match)[self.looker]
         asked: list[Any] = [games.report(token), games.legal_actions(token), games.history(token)]
         if self.game.seat != self.looker:

@@ -59,6 +59,7 @@ def learned(trainer: Any) -> Any:
     return untimed(rows), untimed(trainer.network.state_dict()), untimed(trainer.optimizer.state_dict())
 
 
+@pytest.mark.long
 def test_one_actor_without_staleness_is_the_run_in_this_process(tmp_path: Path) -> None:
     near = learned(ppo.Trainer(PPO, tmp_path / "near"))
     assert learned(Distant(PPO, tmp_path / "far")) == near
@@ -101,6 +102,7 @@ def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
         return network.legal_logits(*map(torch.as_tensor, features), legal)[1].sigmoid().numpy()
 
 
+@pytest.mark.long
 def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
     stale = dataclasses.replace(VALUES, staleness=1, checkpoint_interval=1)
     for module, config in ((beam_value, stale), (state_value, TABLE_VALUES)):

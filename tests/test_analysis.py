@@ -124,13 +124,13 @@ def browser() -> Iterator[Any]:
 def here(monkeypatch: Any) -> None:
     """Estimates are made in this process, which has loaded all it needs."""
 
-    monkeypatch.setattr(Analyst, "ask", lambda _self, question: analyst.answer_to(question)["answer"])
+    monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question)["answer"])
 
 
 @pytest.fixture
 def no_estimates(monkeypatch: Any) -> None:
     """Nothing is estimated."""
-    monkeypatch.setattr(Analyst, "ask", lambda _self, question: [0.0] * 3)
+    monkeypatch.setattr(Analyst, "request", lambda _self, question: [0.0] * 3)
 
 
 @pytest.mark.usefixtures("here")

@@ -51,6 +51,7 @@ def state(play: speed.Play) -> tuple[bytes, bytes]:
 # Random play
 
 
+@pytest.mark.long
 def test_a_lane_plays_the_same_whatever_the_order() -> None:
     together, apart = begin(), begin()
     together.on(300)
@@ -65,6 +66,7 @@ def test_lanes_play_different_games() -> None:
     assert len({game.tobytes() for game in play.games}) == GAMES
 
 
+@pytest.mark.long
 def test_every_slot_is_a_decision_or_a_new_game() -> None:
     begun = begin(max_rounds=1).on(2000)
     census = census_of(begin(max_rounds=1), 2000)
@@ -149,7 +151,7 @@ def test_bench_prints_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert {"command", "date", "machine", "versions"} <= record.keys()
     (found,) = record["presets"]
     assert (found["preset"], found["num_players"], found["games"]) == ("classic", 3, GAMES)
-    assert found["options"] == {"setup": "random", "attack": "choice", "max_rounds": 100}
+    assert found["options"] == speed.OPTIONS
     assert found["decisions_per_second"] >= found["decisions_per_second_median"] > 0
     assert sum(row["share_of_time"] for row in found["phases"]) == pytest.approx(1, abs=0.01)
     decisions = [row["share"] for row in found["phases"] if row["phase"] != "OVER"]
@@ -178,6 +180,7 @@ def test_bench_refuses_a_wrong_number(arguments: list[str], capsys: pytest.Captu
     assert arguments[1] in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_first_use_plays_a_game_and_compiles_nothing_for_the_second() -> None:
     found = first_use.measure(cold=False, warm_runs=1)
     assert found["compiled_by_second"] == 0
@@ -393,6 +396,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
         strength.main(["grower", "--players", "3", "--field", "strategist"])
 
 
+@pytest.mark.long
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
     value = str(judges.FILE)
     strength.main(["random", "--players", "3", "--field", f"kept_out,{value}", "--games", "3"])

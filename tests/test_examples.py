@@ -33,7 +33,7 @@ def test_selfplay_learns_from_every_stream(monkeypatch: pytest.MonkeyPatch) -> N
     torch.manual_seed(0)
     batch = GameBatch(script.RULES, script.BOARD, 8, seed=0)
     batch.reset()
-    policy = script.Policy(batch.observation.shape[1], batch.num_actions)
+    policy = script.ActorCritic(batch.observation.shape[1], batch.num_actions)
     data = script.collect(policy, batch)
     assert 0.8 * 8 * 64 < len(data["advantages"]) <= 8 * 64
     before = [weights.clone() for weights in policy.parameters()]

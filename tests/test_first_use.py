@@ -87,7 +87,9 @@ def in_play(spec: str) -> None:
 
 def in_evaluate(spec: str) -> None:
     play_piece(spec, spec, RULES, load_map("tiny"), range(2), seed=1)
-    assert len(registry._module_of(Path(spec.rpartition(":")[0])).READY) == 2  # agents, one a seat
+    assert (
+        len(registry._module_of(Path(spec.rpartition(":")[0])).READY) == 4
+    )  # agents: both players at both seats
 
 
 def in_play_game(spec: str) -> None:

@@ -360,7 +360,7 @@ def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkey
         playing = found.lobby.tables[begin["game"]]
         with seated(found, begin["game"], begin["tokens"][playing.game.seat]) as mine:
             now = question(mine)
-            monkeypatch.setattr(found.lobby.store, "add_action", full(found.lobby.store.add_action, 5))
+            monkeypatch.setattr(playing, "_keep", full(playing._keep, 5))
             mine.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
             while not (message := mine.receive_json()).get("problem"):
                 pass
@@ -551,7 +551,7 @@ ODD = (
 
 def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 10_000)
-    monkeypatch.setattr(Analyst, "ask", lambda _self, question: analyst.answer_to(question).get("answer"))
+    monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question).get("answer"))
     names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
     with client(tmp_path) as found:
         for address in (f"/api/{name}" for name in names):

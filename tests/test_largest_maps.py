@@ -135,6 +135,7 @@ def test_work_spaces_follow_from_the_largest_map() -> None:
     assert LARGEST.territories <= planner.MOST_TERRITORIES
 
 
+@pytest.mark.long
 def test_games_on_the_largest_map_are_not_over_at_once() -> None:
     board = ring(256, 64)
     assert Game(rules_for(6, board), board, 1).phase in (Phase.DRAFT, Phase.TRADE)

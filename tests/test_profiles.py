@@ -52,20 +52,20 @@ def of_tournament(preset: str, options: dict[str, Any]) -> Rules:
 def of_play(preset: str, options: dict[str, Any]) -> Rules:
     arguments = play._parser().parse_args(["--preset", preset, *words(options)])
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop) as stopped:
-        patch.setattr(play, "Table", lambda rules, *_: stop_with(rules))
+        patch.setattr(play, "Table", lambda game, *_: stop_with(game.rules))
         play._begun(arguments, None)  # type: ignore[arg-type]
     return stopped.value.args[0]
 
 
 def of_dataset(preset: str, options: dict[str, Any]) -> Rules:
     given = ["--agents", "random", "--out", "x.parquet", "--preset", preset, *words(options)]
-    return dataset._plan(dataset._parser().parse_args(given)).rules
+    return dataset._spec(dataset._parser().parse_args(given)).rules
 
 
 def of_serve(preset: str, options: dict[str, Any]) -> Rules:
     proposed = serve.proposed_game(serve._parser().parse_args(["--preset", preset, *words(options)]))
     wish = {"preset": proposed["preset"], "map": proposed["map"], "options": proposed["options"]}
-    return lobby._of_preset(wish, proposed["players"])[0]
+    return lobby._of_preset(wish, proposed["players"]).rules
 
 
 def of_evaluate(preset: str, options: dict[str, Any]) -> Rules:

@@ -277,7 +277,7 @@ def test_lanes_without_a_game_are_not_played() -> None:
     arena = Arena(batch, ["grower", "random"])
     arena.numbers[:, :3] = [0, 1, 0]
     batch.begin([1, 2])
-    for call in (arena.play_on, arena.step, arena.ask, arena.resume):
+    for call in (arena.play_on, arena.step, arena.query_players, arena.resume):
         with pytest.raises(ValueError, match="lane 0 has no game: call reset"):
             call([1, 0])
     batch.ask(np.arange(N))
@@ -289,7 +289,7 @@ def test_lanes_without_a_game_are_not_played() -> None:
 @pytest.mark.modes
 @pytest.mark.parametrize("number", [2, -2, 10**6, 2**62, -(2**63)])
 def test_a_number_of_no_player_is_an_error_wherever_it_is_written(number: int) -> None:
-    for call in (Arena.play_on, Arena.step, Arena.ask, Arena.asked, Arena.seat_players):
+    for call in (Arena.play_on, Arena.step, Arena.query_players, Arena.players_to_act, Arena.seat_players):
         arena = arena_of()
         arena.numbers[3, 1] = number
         before = states_of(arena)

@@ -14,7 +14,7 @@ from tests import golden
 from tests.games import can_be_played, maps_of, play, random_rules, state_of
 from tests.naive import Naive
 
-BLOCKS = 4  # of games for each preset
+BLOCKS = 3  # of games for each preset
 GAMES_A_BLOCK = 4
 MODE_GAMES = 3  # for each preset, in each mode
 MODE_SEED = 1000

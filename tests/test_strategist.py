@@ -267,7 +267,7 @@ def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
 def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
     options = {"max_rounds": 5}
     config = Config(players=3, options=options, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,))
-    judges_ = [value_file(config.table(3), seed) for seed in range(2)]
+    judges_ = [value_file(config.rules_for(3), seed) for seed in range(2)]
     without, unused = (play_chunk(config, 3, 0, 4, judge) for judge in (None, judges_[0]))
     assert np.array_equal(without.codes, unused.codes)  # with a bot_share of 1
     mixed = [

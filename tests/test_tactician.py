@@ -20,7 +20,7 @@ BOARD = load_map("classic")
 
 
 def table(players: int) -> Rules:
-    return Config().table(players)
+    return Config().rules_for(players)
 
 
 @pytest.mark.parametrize("players", [2, 6])
@@ -77,7 +77,7 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
 
 
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
-    rules = Config(preset="secret_mission", players=3, tables=(3,)).table(3)
+    rules = Config(preset="secret_mission", players=3, tables=(3,)).rules_for(3)
     with pytest.raises(
         ValueError, match="turn policy 'tactician' was trained for victory='domination', not 'mission'"
     ):

@@ -952,7 +952,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.C
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
         (["--report", "x.pdf"], "--report x.pdf: the name must end in .html or .png"),
-        (["--option", "num_players=3"], "--option num_players: is said by --players"),
+        (["--option", "num_players=3"], "--option num_players: use --players instead"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_played(
@@ -1090,7 +1090,7 @@ def test_killed_at_random_moments_a_tournament_loses_nothing() -> None:
         pytest.param(2, signal.SIGKILL, BOLD, marks=pytest.mark.long),
         pytest.param(1, signal.SIGINT, BOLD, marks=pytest.mark.long),
         pytest.param(2, signal.SIGINT, BOLD, marks=pytest.mark.long),
-        pytest.param(2, signal.SIGKILL, f"{PLAYERS}:Good", marks=pytest.mark.slow),
+        pytest.param(2, signal.SIGKILL, f"{PLAYERS}:Good", marks=pytest.mark.long),
     ],
     ids=("kill", "interrupt-one-job", "interrupt", "kill-with-agents-in-processes"),
 )

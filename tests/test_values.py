@@ -227,9 +227,9 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     bot = risk_agents.load(file)
     assert (bot.name, bot.version) == ("novice", "3")
     assert play_game(rules, BOARD, [file, "grower"], seed=2).is_over
-    with pytest.raises(ValueError, match="holds a value, not a policy"):
+    with pytest.raises(ValueError, match="holds a beam value, not a policy"):
         PolicyFile.load(file)
-    with pytest.raises(ValueError, match="holds a policy, not a value"):
+    with pytest.raises(ValueError, match="holds a policy, not a beam value"):
         BeamValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
         bot.check(Rules.preset("classic", 3, profile="fast"), BOARD)
@@ -335,7 +335,7 @@ def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], 
         Positions.load(path, 5)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_learns(tmp_path: Path) -> None:
     """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())

@@ -184,7 +184,7 @@ async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) 
         if not rate.allows():
             raise Refused("too many messages")
         try:
-            if "decision" in message:
+            if message.keys() & {"decision", "action", "troops"}:
                 answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
