@@ -1,4 +1,7 @@
-"""One game of Risk, for people and scripts: legal actions, events, observations; copy, save, print."""
+"""One game of Risk, for people and scripts.
+
+A `Game` offers legal actions, events and observations. It can be copied, saved and printed.
+"""
 
 from __future__ import annotations
 
@@ -37,21 +40,22 @@ if TYPE_CHECKING:
 
 MAGIC = b"risk_env"
 SCHEMA = 1
-MOST_BYTES = 1 << 16  # of a save
+MOST_BYTES = 1 << 16  # largest size of a saved game
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
-_CHECKSUM = 16  # bytes of SHA-256 at the end
-_BEYOND = 2**31  # more than any action's number
+_CHECKSUM = 16  # number of SHA-256 bytes at the end
+_BEYOND = 2**31  # larger than the number of any action
 
 
 class SaveError(ValueError):
-    """Bytes that are not a saved game, or not one of this map; the message says why."""
+    """Bytes that are not a saved game, or not a saved game of this map. The message gives the reason."""
 
 
 class Origin(NamedTuple):
-    """Origin of a game: the numbers from which its chance follows, and the text of its first position.
+    """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
-    `position` is "" for a set-up. It is None if the origin and the actions do not restore the game: the game
-    was loaded or drawn again, or it asks forced decisions.
+    `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
+    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, and with
+    `ask_forced`.
     """
 
     seed: int
@@ -62,7 +66,7 @@ class Origin(NamedTuple):
 
 @cache
 def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
-    """`entry.step_game` for the records of a size class."""
+    """Return `entry.step_game`, compiled for the records of a size class."""
     games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
     return compiled_for(entry.step_game, games, 0, board, rules, 0)
 
@@ -70,11 +74,17 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 class Game:
     """A game in progress.
 
-    `rules` are `Rules`, or the name of a preset with `options` as for `Rules.preset`: `Game("classic",
-    num_players=4, setup="deal")`. `board` is a `Board` or an argument of `load_map`, `seed` any whole number
-    (None: a random one). Chance depends on `seed`, `lane` and `episode` only. A decision with a single legal
-    action is played at once, unless `ask_forced` is set. `position` is the text of a position to begin with
-    (docs/positions.md), with the same rules and map. One thread at a time may use a game.
+    `rules` is a `Rules` object, or the name of a preset. With a name, `options` are those of `Rules.preset`,
+    as in `Game("classic", num_players=4, setup="deal")`. `board` is a `Board` or an argument of `load_map`.
+
+    `seed` is any whole number; None chooses a random seed. Chance depends on `seed`, `lane` and `episode`
+    only.
+
+    A decision with a single legal action is forced. The game plays forced decisions itself, unless
+    `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md). The position
+    must have the same rules and map.
+
+    A game is not thread-safe: use it in one thread at a time.
     """
 
     def __init__(
@@ -95,7 +105,7 @@ class Game:
         self._tables = tables(self.rules, self.board)
         self._games = self._tables.new_games(1)
         self._ask_forced = ask_forced
-        self._start: bytes | None = None  # the record this history begins with; None: the set-up of `_chance`
+        self._start: bytes | None = None  # first record of the history; None: the set-up from `_chance`
         self._chance = game_seed(seed, lane, episode)
         self.origin = Origin(int(seed), lane, episode, None if ask_forced else position or "")
         self._actions: list[int] = []
@@ -106,14 +116,14 @@ class Game:
             self._begin_with(position)
 
     def _begin_with(self, text: str) -> None:
-        """Take the position of a text, and play on to the first question."""
+        """Load the position of a text, and play on to the first decision."""
         self._games = positions.position_for(text, self.rules, self.board)
         self._games["random"] = self._chance
         self._begin_history()
         self._play_on()
 
     def _set_up(self) -> None:
-        """The set-up of this game's chance, played on to the first question."""
+        """Set the game up with the chance in `_chance`, and play on to the first decision."""
         entry.set_up_game(self._games, 0, self._tables.board, self._tables.rules, self._chance)
         if self._ask_forced:
             entry.write_legal_actions(self._games, 0, self._tables.board, self._tables.rules)
@@ -124,93 +134,93 @@ class Game:
 
     @property
     def record(self) -> Any:
-        """The game's record (`core.types.game_dtype`); to be read, not written."""
+        """The record of the game (`core.types.game_dtype`). Read it, but do not write to it."""
         return self._games[0]
 
     def _number_in(self, field: str) -> int:
-        """A number of the record; far quicker than an attribute of `record`."""
+        """Return a number of the record; this is much faster than an attribute of `record`."""
         number: int = self._games[field].item()
         return number
 
     @property
     def records(self) -> Any:
-        """The record as an array of one, the form that kernels and compiled bots take.
+        """The record as an array of shape (1,), the form that kernels and compiled bots take.
 
-        To be read, not written.
+        Read it, but do not write to it.
         """
         return self._games
 
     @property
     def tables(self) -> Tables:
-        """The records of map and rules, as the kernels read them."""
+        """The records of the map and the rules that the kernels read."""
         return self._tables
 
     @property
     def num_players(self) -> int:
-        """P: how many seats there are."""
+        """Number of seats, P."""
         return self.rules.num_players
 
     @property
     def num_actions(self) -> int:
-        """How many action numbers there are on this map with these rules."""
+        """Number of action numbers on this map with these rules, n."""
         return self._tables.num_actions
 
     @property
     def seed(self) -> int:
-        """The seed that the game began with."""
+        """The seed of the game."""
         return self.origin.seed
 
     @property
     def seat(self) -> int:
-        """The seat to decide, -1 when the game is over."""
+        """The seat to act, or -1 if the game is over."""
         return self._number_in("seat")
 
     @property
     def turn(self) -> int:
-        """The seat whose turn it is; `seat` differs from it only while a defender chooses dice."""
+        """The seat whose turn it is. `seat` differs only while a defender chooses dice."""
         return self._number_in("turn")
 
     @property
     def phase(self) -> Phase:
-        """What is asked (docs/decisions.md)."""
+        """The phase, which is the kind of decision (docs/decisions.md)."""
         return PHASES[self._number_in("phase")]
 
     @property
     def round(self) -> int:
-        """The round: 0 in set-up, then from 1."""
+        """The number of the round: 0 during set-up, then from 1."""
         return self._number_in("round_number")
 
     @property
     def is_over(self) -> bool:
-        """Whether the game has ended."""
+        """True if the game has ended."""
         return self._number_in("phase") == Phase.OVER
 
     @property
     def truncated(self) -> bool:
-        """Whether the game ended by `max_rounds` (RULES 11.2)."""
+        """True if `max_rounds` ended the game (RULES 11.2)."""
         return bool(self._number_in("truncated"))
 
     @property
     def winner(self) -> int:
-        """The seat that won, -1 while the game is open and after a truncation."""
+        """The seat that won, or -1 while the game is in progress and after a truncation."""
         return self._number_in("winner")
 
     @property
     def alive(self) -> npt.NDArray[np.bool_]:
-        """bool (P,): which seats are still in the game."""
+        """The seats that are still in the game, bool (P,)."""
         return self._games["death"][0, : self.num_players] == 0
 
     @property
     def owner(self) -> npt.NDArray[np.int64]:
-        """int (T,): seat that holds each territory, -1 free, `num_players` the neutral army.
+        """Owner of each territory, int64 (T,), as a read-only copy.
 
-        A read-only copy.
+        The owner is a seat, -1 for a free territory, or `num_players` for the neutral army.
         """
         return self._copied("owner")
 
     @property
     def troops(self) -> npt.NDArray[np.int64]:
-        """int (T,): troops on each territory. A read-only copy."""
+        """Number of troops on each territory, int64 (T,), as a read-only copy."""
         return self._copied("troops")
 
     def _copied(self, field: str) -> npt.NDArray[np.int64]:
@@ -219,9 +229,10 @@ class Game:
         return values
 
     def returns(self) -> npt.NDArray[np.float64]:
-        """float (P,): 1 for the winner.
+        """Return the final reward of each seat, float64 (P,).
 
-        -1 / (P - 1) for the dead and for all who lost to a winner; else 0.
+        The winner gets 1. Eliminated seats, and all others once somebody has won, get -1 / (P - 1). The
+        remaining seats get 0.
         """
         values = np.where(self.alive, 0.0, -1.0 / (self.num_players - 1))
         if self.winner != NOBODY:
@@ -230,7 +241,10 @@ class Game:
         return values
 
     def placements(self) -> npt.NDArray[np.int64]:
-        """int (P,): the place of each seat, from 1 (RULES 11.2); equal ones share the better place."""
+        """Return the place of each seat, int64 (P,), from 1 (RULES 11.2).
+
+        Equal seats share the better place.
+        """
         places = np.zeros(self.num_players, np.int64)
         entry.placements(self._games, 0, self._tables.board, self._tables.rules, places)
         return places
@@ -238,20 +252,20 @@ class Game:
     # --------------------------------------------------------------------------------------- the hidden facts
 
     def hand(self, seat: int) -> tuple[str, ...]:
-        """The cards of a seat by name, in map order; `wild` for a wild card."""
+        """Return the names of a seat's cards in map order. A wild card is named `wild`."""
         self._check_seat(seat)
         return tuple(
             notation.card_text(card, self.board) for card in hand_of(self._games, seat, self._tables)
         )
 
     def mission(self, seat: int) -> Mission | None:
-        """The secret mission of a seat, None where the game has none (RULES 8)."""
+        """Return the secret mission of a seat, or None if the game has no missions (RULES 8)."""
         self._check_seat(seat)
         number = int(self._games["mission"][0, seat])
         return None if number == NOBODY else self.board.missions[number]
 
     def headquarters(self, seat: int) -> str | None:
-        """The headquarters of a seat, None if it has not picked one (RULES 7)."""
+        """Return the headquarters of a seat, or None if the seat has not picked one (RULES 7)."""
         self._check_seat(seat)
         place = int(self._games["headquarters"][0, seat])
         return None if place == NOWHERE else self.board.territories[place]
@@ -267,21 +281,24 @@ class Game:
     # ------------------------------------------------------------------------------------------ playing
 
     def legal_actions(self) -> npt.NDArray[np.int64]:
-        """int (k,): the legal actions, ascending; none when the game is over."""
+        """Return the legal actions, int64 (k,), ascending; empty if the game is over."""
         return np.flatnonzero(self.action_mask())
 
     def action_mask(self) -> npt.NDArray[np.int8]:
-        """int8 (n,): 1 for each legal action."""
+        """Return the action mask, int8 (n,): 1 for each legal action, 0 for the others."""
         legal = self._games["legal"][0].view(np.uint8)
         return np.unpackbits(legal, bitorder="little", count=self.num_actions).view(np.int8)
 
     def is_legal(self, action: int) -> bool:
-        """Whether an action, given by its number, is legal."""
+        """Return whether an action, given by its number, is legal."""
         legal = self._games["legal"][0].view(np.uint8)
         return 0 <= action < self.num_actions and bool(legal[action // 8] >> action % 8 & 1)
 
     def step(self, action: int | str) -> None:
-        """Play an action, by number or as text; an illegal one raises IllegalAction and changes nothing."""
+        """Play an action, given by its number or in words.
+
+        An illegal action raises IllegalAction and changes nothing.
+        """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         if self._ask_forced:
             if not self.is_legal(number):
@@ -300,9 +317,9 @@ class Game:
             pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
-        """A step buffer with this game (`engine.step_buffer`).
+        """Return a new step buffer that holds this game (`engine.step_buffer`).
 
-        The record moves into it, and leaves any earlier one.
+        From now on the game's record is the one in this buffer. An earlier step buffer is no longer used.
         """
         buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
         self._games = buffer["game"]
@@ -311,9 +328,9 @@ class Game:
     def step_in(
         self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
     ) -> int:
-        """`step` in the game's step buffer, by a kernel that also writes the next question.
+        """Play an action as `step` does, by a kernel that also writes the next decision.
 
-        What the kernel returns.
+        `buffer` is the step buffer of this game. Returns the result of the kernel.
         """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         found = kernel(buffer, number, observation, mask)
@@ -323,40 +340,46 @@ class Game:
         return found
 
     def _number(self, action: Any) -> int:
-        """The number of an action, legal or not; -1 for one that no kernel could read."""
+        """Return the number of an action, legal or not; -1 if the number is out of the kernels' range.
+
+        Raises IllegalAction for a text that is no legal action, and for a value that is no whole number.
+        """
         if isinstance(action, str):
             return self.parse_action(action)
         if isinstance(action, bool) or not hasattr(action, "__index__"):
             raise self._illegal(action)
         try:
             number = operator.index(action)
-        except TypeError:  # an array of more than one, or not of whole numbers
+        except TypeError:  # an array with several entries, or not of whole numbers
             raise self._illegal(action) from None
         return number if 0 <= number < _BEYOND else -1
 
     def _illegal(self, action: Any) -> notation.IllegalAction:
-        """The error that says what is legal instead, to be raised."""
+        """Return the error for an illegal action, which names the legal actions."""
         return notation.illegal_action(self.record, self._tables, self.board, action)
 
     def action_text(self, action: int) -> str:
-        """An action of the phase at hand in words, as `attack Alaska > Kamchatka`."""
+        """Return an action of the current phase in words, such as `attack Alaska > Kamchatka`."""
         return notation.action_text(action, self.record, self._tables, self.board)
 
     def parse_action(self, text: str) -> int:
-        """The number of a legal action in words; IllegalAction otherwise."""
+        """Return the number of a legal action given in words; raise IllegalAction for any other text."""
         return notation.parse_action(text, self.record, self._tables, self.board)
 
     @property
     def actions(self) -> tuple[int, ...]:
-        """The asked actions so far; of a loaded game, since it was loaded."""
+        """The actions chosen so far, without forced actions that the game played itself.
+
+        For a loaded game, the actions begin where it was loaded.
+        """
         return tuple(self._actions)
 
     # ------------------------------------------------------------------------------------------ what happened
 
     def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
-        """What happened so far: what everybody saw and, with `seat`, what this seat alone saw.
+        """Return the events so far: the public events and, with `seat`, those that only this seat saw.
 
-        `since` is the number of events to leave out. The history of a loaded game begins where it was loaded.
+        The first `since` events are left out. The history of a loaded game begins where it was loaded.
         """
         if seat is not None:
             self._check_seat(seat)
@@ -364,19 +387,22 @@ class Game:
 
     @property
     def last_battle(self) -> Battle | None:
-        """The last roll of this history, None before the first."""
+        """The last roll of the history, or None before the first."""
         return last_battle(self._history().events, self.board)
 
     @property
     def log(self) -> list[str]:
-        """Every action and chance result so far as text (docs/decisions.md).
+        """Lines of text for every action and chance result so far (docs/decisions.md).
 
-        Of a loaded game, since it was loaded.
+        The log of a loaded game begins where it was loaded.
         """
         return self._history().lines()
 
     def _history(self) -> GameLog:
-        """The history up to now. It is found only when it is asked for: playing costs nothing."""
+        """Return the history so far.
+
+        The history is computed from the actions when it is needed, so it does not slow `step` down.
+        """
         if self._game_log is None:
             self._game_log = self._new_log(None)
         self._game_log.catch_up(self._actions)
@@ -386,9 +412,9 @@ class Game:
         return GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, watch)
 
     def watched(self, watch: Watch) -> GameLog:
-        """The history played again: `watch` gets every record and its new events (`GameLog`).
+        """Replay the history and return its log. `watch` gets every record with its new events (`GameLog`).
 
-        `catch_up(game.actions)` of the log goes on with what has been played since.
+        To add the actions played later, call `catch_up(game.actions)` of the log.
         """
         log = self._new_log(watch)
         log.catch_up(self._actions)
@@ -397,16 +423,16 @@ class Game:
     # --------------------------------------------------------------------------------------- what may be seen
 
     def public(self, seat: int | None = None) -> PublicState:
-        """Return the public facts; with `seat`, also a question that only this seat sees."""
+        """Return the public facts; with `seat`, also a decision that only this seat can see."""
         if seat is not None:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
     def observe(self, seat: int, observation: str = "flat") -> Any:
-        """What a seat may see: float32 (D,), the int8 codes of `GameBatch` divided by 127.
+        """Return the observation of a seat, float32 (D,): the int8 codes of `GameBatch` divided by 127.
 
-        `observation="structured"` gives {"territories": (T, F), "globals": (G,)} (columns:
-        docs/observation.md).
+        `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
+        described in docs/observation.md.
         """
         values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
         if observation not in ("flat", "structured"):
@@ -414,7 +440,7 @@ class Game:
         return values if observation == "flat" else split_view(values, self.board)
 
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
-        """What a seat may see, as the int8 (D,) codes of the core."""
+        """Return the observation of a seat as codes, int8 (D,)."""
         self._check_seat(seat)
         view = np.zeros(observation_size(self.board), np.int8)
         words = view.view(np.uint64)
@@ -423,7 +449,10 @@ class Game:
         return view
 
     def determinize(self, seat: int, seed: int) -> Game:
-        """Return a copy with all that `seat` does not know, future chance included, redrawn from `seed`."""
+        """Return a copy in which everything that `seat` does not know is redrawn from `seed`.
+
+        This includes future chance.
+        """
         self._check_seat(seat)
         other = self._fork()
         other.origin = Origin(int(seed), position=None)
@@ -439,13 +468,13 @@ class Game:
     # --------------------------------------------------------------------------------------- copy, save, load
 
     def copy(self) -> Game:
-        """An independent copy, history included."""
+        """Return an independent copy, including the history."""
         other = self._fork()
         other._start, other._chance, other._actions = self._start, self._chance, self._actions.copy()
         return other
 
     def beginning(self) -> Game:
-        """The game as it was when its history began: before the first of `actions`."""
+        """Return a copy of the game as it was when its history began, before the first of `actions`."""
         other = self.copy()
         other._actions = []
         if self._start is None:
@@ -460,16 +489,16 @@ class Game:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same rules are played on the same map in the same state, future chance included.
+        """Return whether two games have the same rules, map and state, including future chance.
 
-        How the state came about does not count: neither the seed nor the history, which a text does not have.
+        Seed and history are not compared, because the text of a game does not contain them.
         """
         if not isinstance(other, Game):
             return NotImplemented
         mine, theirs = ((g.rules, g.board.digest, g._ask_forced, g.to_record()) for g in (self, other))
         return mine == theirs
 
-    __hash__ = None  # type: ignore[assignment]  # games change
+    __hash__ = None  # type: ignore[assignment]  # games are mutable
 
     def _fork(self) -> Game:
         other = Game.__new__(Game)
@@ -495,8 +524,8 @@ class Game:
     ) -> Game:
         """Return a game in the state of a record.
 
-        A record is an array of one (`core.types.game_dtype`), or the bytes of `to_record`, of which only the
-        length is checked. The game's history begins here.
+        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Only its
+        length is checked. The history of the game begins with this state.
         """
         game = cls.__new__(cls)
         game.rules, game.board, game.origin = rules, board, Origin(int(seed), position=None)
@@ -510,7 +539,7 @@ class Game:
         return game
 
     def to_bytes(self) -> bytes:
-        """The whole state (not the history), with format, rules, map and a checksum."""
+        """Return the game as bytes: the state with rules, map and a checksum, but without the history."""
         facts = {
             "rules": self.rules.to_dict(),
             "map": self.board.source,
@@ -524,9 +553,11 @@ class Game:
 
     @classmethod
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
-        """The game that `to_bytes` wrote. `board` is its map, needed unless that is a shipped one.
+        """Return the game from the bytes that `to_bytes` returned.
 
-        SaveError names what is wrong: any bytes are refused, or give a game that can be played.
+        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises SaveError,
+        which names the problem. Bytes from an untrusted source are safe: they are rejected, or they give a
+        game that can be played.
         """
         facts, state = _unpack(data)
         try:
@@ -542,27 +573,28 @@ class Game:
             ) from error
 
     def to_record(self) -> bytes:
-        """Return the bare record, for `from_record` in a process with the same rules and the same map."""
+        """Return the bytes of the record, for `from_record` with the same rules and the same map."""
         return self._games.tobytes()
 
     def to_text(self) -> str:
-        """The whole state as lines to read and edit."""
+        """Return the whole state as text, which people can read and edit (docs/positions.md)."""
         return positions.to_text(self.record, self.rules, self.board)
 
     @classmethod
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
-        """The game of a text of `to_text`, or one written by hand; PositionError names line and problem.
+        """Return the game from a text that `to_text` returned, or that was written by hand.
 
-        `board` is its map, needed unless that is a shipped one. A decision with a single legal action is
-        played at once, unless `ask_forced`.
+        `board` is the map of the game. It is needed unless the game is on a shipped map. Forced decisions are
+        played at once, unless `ask_forced` is set. Raises PositionError, which names the line and the
+        problem.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
 
     def _play_on(self) -> Game:
-        """Play chance and, unless `ask_forced`, forced decisions up to the next question.
+        """Play chance up to the next decision, and forced decisions too unless `ask_forced` is set.
 
-        Returns the game.
+        Returns the game itself.
         """
         if self._ask_forced:
             self._play_chance()
@@ -583,9 +615,9 @@ class Game:
     ) -> Replay:
         """Return the history as a page for a browser or a notebook.
 
-        The page shows public facts, and those of `seat` if it is given. `evaluate` gets the game at the start
-        of every turn and returns the chance to win of every seat (P,). With `seat`, what this seat did not
-        know is drawn again before (`determinize`).
+        `names` are the names of the players. The page shows the public facts, and with `seat` also those that
+        this seat knows. `evaluate` gets the game at the start of every turn, and returns the probability of
+        each seat to win, (P,). With `seat`, it gets a game with redrawn hidden facts (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -599,7 +631,7 @@ class Game:
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
 
     def _evaluation(self, evaluate: Evaluate, seat: int | None) -> Callable[[Any], Iterable[float]]:
-        """`evaluate` as a function of the record of a game (an array of one)."""
+        """Return `evaluate` as a function of a game's record, an array of shape (1,)."""
 
         def of_record(records: Any) -> Iterable[float]:
             game = Game.from_record(self.rules, self.board, records, self.seed)._play_on()
@@ -608,13 +640,13 @@ class Game:
         return of_record
 
     def _repr_svg_(self) -> str:
-        """The board as a picture, for notebooks; public facts only."""
+        """Return a picture of the board for notebooks, with public facts only."""
         from risk_env.render import draw_svg, scene_of
 
         return draw_svg(self.board, scene_of(self))
 
     def __str__(self) -> str:
-        """The board for people, public facts only."""
+        """Return the board as text, with public facts only."""
         from risk_env.render import draw_ansi, scene_of
 
         return draw_ansi(self.board, scene_of(self), colour=False)
@@ -625,12 +657,12 @@ class Game:
 
 
 def observation_size(board: Board) -> int:
-    """D: how many numbers a flat observation on this map has."""
+    """Return the length of a flat observation on this map, D."""
     return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`GameVector.seeds`), with its history from the set-up on."""
+    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up."""
     game = Game(rules, board, seed=0)
     game._chance = chance
     game._set_up()
@@ -638,9 +670,10 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
 
 
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
-    """Convert observations int8 (k, D) to new float32 arrays for learners, with values from 0 to 1.
+    """Convert observations, int8 (k, D), to new float32 arrays for learners, with values from 0 to 1.
 
-    `observation` is "flat", for (k, D), or "structured", for {"territories": (k, T, F), "globals": (k, G)}.
+    With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
+    {"territories": (k, T, F), "globals": (k, G)}.
     """
     values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
     if observation == "flat":
@@ -659,12 +692,15 @@ def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[
 
 
 def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Writable records of these bytes; NumPy's own copy of records goes field by field, far slower."""
+    """Return writable records from bytes.
+
+    This is much faster than NumPy's own copy of records, which copies one field after another.
+    """
     return np.frombuffer(bytearray(data), dtype)
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """The header's facts and the state of a saved game, checked as bytes."""
+    """Return the facts in the header and the state of a saved game; raise SaveError for damaged bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
@@ -690,7 +726,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
 def _restore(
     state: tuple[Any, ...], origin: Origin, start: bytes | None, chance: int, actions: tuple[int, ...]
 ) -> Game:
-    """A pickled game with its history. A pickle is trusted: the position is not checked."""
+    """Return a pickled game with its history. A pickle is trusted, so the position is not checked."""
     game = Game.from_record(*state)
     game.origin, game._start, game._chance, game._actions = origin, start, uint64(chance), list(actions)
     return game
