@@ -1,17 +1,18 @@
 """Arena: games between any players, in many lanes at once.
 
-One loop drives whole games, tournaments, opponents in environments, trainers' games and search's rollouts:
+The loop of the arena plays whole games, tournaments, the opponents in environments, the games of trainers and
+the rollouts of search:
 
     batch = GameBatch(rules, board, num_games=2, autoreset=False)
     arena = Arena(batch, ["grower", my_policy])
-    arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]  # who plays which seat: here seats 1 and 2 are
-    the caller's
+    # player of each seat, by lane: the caller plays seat 1 in lane 0 and seat 2 in lane 1
+    arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]
     batch.reset(seed=7)
     arena.seat_players(lanes := np.arange(2))
-    arena.play_on(lanes)                 # until the caller is to decide in every lane, or its game is over
-    arena.actions[lanes] = decide(batch) # the caller's answers, played first
-    for stopped in arena.run(lanes):     # the same, handing over the lanes in which the game has just ended
-        batch.begin(stopped)             # ... in which another begins
+    arena.play_on(lanes)                  # until every lane waits for the caller or its game is over
+    arena.actions[lanes] = decide(batch)  # actions of the caller, which are played first
+    for stopped in arena.run(lanes):      # like play_on, but yields lanes as soon as their games end
+        batch.begin(stopped)              # begin another game in these lanes
         arena.seat_players(stopped)
         arena.resume(stopped)
 """
@@ -67,20 +68,25 @@ __all__ = [
 ]
 
 MAX_LANES = 1024
-NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they are asked
-_SHORT, _LONG = 0.01, 0.05  # seconds that one call of the kernel should take: an interrupt waits for its end
-_MOST_AT_ONCE = 1 << 10  # actions that one call plays in a lane
+NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
+# shortest and longest seconds that a call of the kernel should take; an interrupt waits for the end of a call
+_SHORT, _LONG = 0.01, 0.05
+_MOST_AT_ONCE = 1 << 10  # most actions that one call plays in a lane
 
 
 class TallyBook:
-    """With `counts`, counts of the game in each lane, by seat; with `keeps_actions` its actions too."""
+    """Counters of the game in each lane, by seat.
+
+    `counts` switches the counters on. `keeps_actions` does so too, and also keeps the actions of each game.
+    """
 
     def __init__(self, batch: GameVector, counts: bool, keeps_actions: bool) -> None:
         self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
         shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
-        self.decisions = np.zeros(shape, np.int64)  # (N, P) how often each seat was asked
-        self.turns = np.zeros(shape, np.int64)  # (N, P) rounds in which it was asked, set-up counting as one
-        self.seconds = np.zeros(shape)  # (N, P) that its answers took
+        self.decisions = np.zeros(shape, np.int64)  # (N, P) number of decisions of each seat
+        # (N, P) rounds in which the seat made a decision; the set-up counts as one round
+        self.turns = np.zeros(shape, np.int64)
+        self.seconds = np.zeros(shape)  # (N, P) thinking time of each seat
         self._batch = batch
         self._last_round = np.full(shape, -1)
         self._cycles = np.zeros(shape if COUNTS_CYCLES else (0, 0), np.uint64)
@@ -88,15 +94,15 @@ class TallyBook:
 
     @property
     def log(self) -> Array:
-        """The array with the actions of each lane's game, (N, A)."""
+        """The actions of the game in each lane, int32 (N, A)."""
         return self._log
 
     def arrays(self) -> Tally:
-        """As the kernel takes them."""
+        """Return the arrays in the form that the kernel takes."""
         return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
 
     def clear(self, lanes: Numbers) -> None:
-        """Games have begun in these lanes."""
+        """Reset the counters of these lanes, in which games have begun."""
         if not self.counts:
             return
         lanes = self._batch.as_lanes(lanes)
@@ -105,7 +111,7 @@ class TallyBook:
         self._last_round[lanes] = -1
 
     def make_room(self, actions: int) -> bool:
-        """Make room for that many more actions in every lane; whether the arrays are others now."""
+        """Make room for this number of further actions in every lane; return whether the log was replaced."""
         if not self.keeps_actions:
             return False
         check_count("actions", actions)
@@ -116,41 +122,48 @@ class TallyBook:
         return missing > 0
 
     def actions(self, lane: int) -> list[int]:
-        """The actions of a lane's game, if they are kept."""
+        """Return the actions of the game in a lane. They must have been kept (`keeps_actions`)."""
         lane = self._batch.as_lane(lane)
         return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
-        """The seats to decide in these lanes are asked."""
+        """Count a decision of the seat to act in each of these lanes."""
         if self.counts:
             count_decisions(self._batch.records, self.arrays(), self._batch.as_lanes(lanes, are_begun=True))
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
-        """Count seconds that the seats to decide in these lanes took together."""
+        """Divide seconds equally among the seats to act in these lanes, and add them to `seconds`."""
         if self.counts:
             lanes = self._batch.as_lanes(lanes)
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """Turn the cycles counted in a call of the kernel into seconds, by those of the whole call."""
+        """Convert the cycles that each bot took in a call of the kernel to seconds.
+
+        `cycles` and `seconds` are those of the whole call.
+        """
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
             self._cycles[:] = 0
 
 
 class Arena(FixedArrays):
-    """Players at the seats of a batch's games, and the loop that plays these games.
+    """Players at the seats of the games in a batch, and the loop that plays these games.
 
-    The loop asks the players, checks their answers and plays on.
+    The loop calls the players, checks their actions and plays on.
 
-    `players` are of any kind (`players.find_player`); `numbers[lane, seat]` is the number of the player of a
-    seat, or CALLER if the caller decides. A class of agents makes one agent for each seat of each lane;
-    agents make the arena keep the actions. With `on_answers(lanes)` every decision goes through Python: it is
-    called with the lanes whose answers, in `actions`, are about to be played. An illegal answer raises
-    IllegalAction or, with `stops_at_illegal`, stops its lane (REFUSED in `states`).
+    `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the number of the player at a
+    seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
+    lane. An arena with agents keeps the actions of its games.
 
-    Compiled bots play on inside one kernel, lane by lane, where it can call them (`compiler.calls`);
-    elsewhere they are asked from Python. The games are the same.
+    With `on_answers`, every decision passes through Python. Before actions are played, `on_answers(lanes)` is
+    called with their lanes. The actions themselves are in `actions`.
+
+    An illegal action raises IllegalAction. With `stops_at_illegal` it stops its lane instead, with REFUSED in
+    `states`.
+
+    Compiled bots play inside one kernel, lane by lane, if the kernel can call them (`compiler.calls`).
+    Otherwise they are called from Python. The games are the same either way.
     """
 
     FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
@@ -175,13 +188,13 @@ class Arena(FixedArrays):
         for bot in bots:
             bot.check(batch.rules, batch.board)
         self._make_arrays(max((bot.memory for bot in bots), default=1))
-        # actions that the next call plays in a lane; time that the last call took
+        # most actions that the next call plays in a lane; seconds that the last call took
         self._at_once, self._seconds = 1, 0.0
         self._kernel: BoundKernel | None = None
         self._bind()
 
     def _make_arrays(self, words: int) -> None:
-        """Make the arrays of all lanes; `words` is the largest memory of a bot."""
+        """Make the arrays of all lanes. `words` is the size of the largest memory of a bot."""
         N = self.batch.num_games
         # (N, 6) number of the player at each seat, or CALLER
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)
@@ -193,7 +206,7 @@ class Arena(FixedArrays):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
         self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, or NOBODY
-        # (N,) seat whose next turn's beginning stops the lane, NOBODY or ANY_SEAT
+        # (N,) seat whose next turn stops the lane when it begins, NOBODY or ANY_SEAT
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) actions to be played
         self.states = np.zeros(N, np.int8)  # (N,) reason why a lane has stopped: OVER, STOPPED, REFUSED
@@ -201,7 +214,10 @@ class Arena(FixedArrays):
         self._resumed: list[Numbers] = []
 
     def seat_players(self, lanes: Numbers) -> None:
-        """Begin the players, with new chance, in lanes where games have begun; `numbers` say who plays."""
+        """Prepare the players in `numbers` for the games that have begun in these lanes.
+
+        Compiled bots get new random states and memories. Agents and policies begin a game.
+        """
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
         batch_loop.seed_bots(self.batch.seeds, lanes, self.randoms)
@@ -227,9 +243,9 @@ class Arena(FixedArrays):
         self._play(nobody, True, 1)
 
     def check_numbers(self) -> None:
-        """Raise ValueError if `numbers`, read from a file, contain an unknown player number.
+        """Raise ValueError if `numbers` contain an unknown player number in any lane.
 
-        The kernel does not check them.
+        Call this after `numbers` were read from a file.
         """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
@@ -257,9 +273,9 @@ class Arena(FixedArrays):
     def run(self, lanes: Numbers) -> Iterator[Numbers]:
         """Play in these lanes, int (k,), until each lane waits for the caller or has stopped.
 
-        The values in `actions` are played first. Yields the lanes that have just stopped, because the game
-        ended or at `stop_at_death` or `stop_at_turn`. `resume` lets lanes continue in the same run. The
-        batch's reward, terminated and truncated accumulate the results of the run.
+        The values in `actions` are played first. Yields the lanes that have just stopped. A lane stops when
+        its game ends, at `stop_at_death` or at `stop_at_turn`. `resume` lets lanes continue in the same run.
+        The arrays `reward`, `terminated` and `truncated` of the batch accumulate the results of the run.
         """
         lanes, is_first, self._resumed = self.batch.as_lanes(lanes, are_begun=True), True, []
         while len(lanes):
@@ -275,7 +291,7 @@ class Arena(FixedArrays):
                 self._query_first(lanes)
 
     def resume(self, lanes: Numbers) -> None:
-        """Let these lanes continue in the run that has just yielded."""
+        """Let these lanes continue in the current run. Call this after `run` has yielded them."""
         self._resumed.append(self.batch.as_lanes(lanes, are_begun=True))
 
     def run_games(
@@ -284,11 +300,12 @@ class Arena(FixedArrays):
         begin: Callable[[Numbers, Numbers], None],
         on_stop: Callable[[Numbers], None] | None = None,
     ) -> Iterator[tuple[Numbers, Numbers]]:
-        """Play games 0 ... `games` - 1, each lane one after another.
+        """Play games 0 ... `games` - 1. Each lane plays one game after another.
 
-        Yields lanes and numbers of the games that have ended. `begin(lanes, numbers)` begins these games in
-        these lanes: seats, `batch.begin_seeded`, `seat_players`. With `on_stop(lanes)`, which is called with
-        the lanes that have stopped before their games are over, these continue.
+        Yields the lanes and the numbers of the games that have ended. `begin(lanes, numbers)` must begin
+        these games in these lanes: it sets `numbers` of the arena and calls `batch.begin_seeded` and
+        `seat_players`. `on_stop(lanes)` is called with the lanes that have stopped before their games are
+        over. These lanes then continue. Without `on_stop` such lanes are yielded like ended games.
         """
         check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
@@ -310,12 +327,12 @@ class Arena(FixedArrays):
                 self.resume(free)
 
     def play_on(self, lanes: Numbers) -> None:
-        """`run` to its end: lanes that stop are not resumed."""
+        """Run to the end, without resuming lanes that stop (`run`)."""
         for _ in self.run(lanes):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """Play one decision in each of these lanes: that in `actions`, or else that of the player to act."""
+        """Play one action in each of these lanes: the one in `actions`, or else an action of the player."""
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -325,7 +342,10 @@ class Arena(FixedArrays):
         self._check_refused(stopped)
 
     def players_to_act(self, lanes: Numbers) -> Numbers:
-        """Number of the player that is to decide in each of these lanes, CALLER where none is; int64 (k,)."""
+        """Return the number of the player to act in each of these lanes, int64 (k,).
+
+        The number is CALLER if the caller acts or the game is over.
+        """
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
         return self._to_act(lanes)
@@ -335,7 +355,10 @@ class Arena(FixedArrays):
         return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
     def query_players(self, lanes: Numbers) -> Numbers:
-        """Let the players answer in these lanes, into `actions`; the lanes in which one did."""
+        """Write an action of the player to act in each of these lanes into `actions`.
+
+        Returns the lanes with such an action. Lanes that wait for the caller are left out.
+        """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         return self._query_all(lanes)
@@ -349,16 +372,16 @@ class Arena(FixedArrays):
         return lanes[asked != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
-        """Play on by what the kernel can call.
+        """Play on with the bots that the kernel can call, at most `most` actions in each lane.
 
-        The lanes that have stopped, and those that wait for a player.
+        Returns the lanes that have stopped, and the lanes that wait for a player.
         """
         if self.tally.make_room(most) or self._kernel is None:
             self._kernel = self._bound_kernel()
         start = perf_counter()
         try:
             stopped, left, cycles = self._kernel(lanes, is_first, most)
-        except BaseException:  # of a bot, which has not answered
+        except BaseException:  # a bot raised it, without choosing an action
             self.actions[self.actions == UNANSWERED] = NO_ACTION
             raise
         if stopped == UNFIT:
@@ -368,13 +391,13 @@ class Arena(FixedArrays):
         return self._stopped[:stopped].copy(), self._left[:left]
 
     def _query_first(self, lanes: Numbers) -> None:
-        """Let some players answer, compiled bots first.
+        """Call the players of one kind, compiled bots first.
 
-        The others then answer for as many lanes at once as possible.
+        The other players are called later, so that they act in as many lanes at once as possible.
         """
         kinds = self._kinds[self._to_act(lanes)]
         first = kinds.min()
-        if first == NATIVE:  # they play on in the next call, which is to take neither too short nor too long
+        if first == NATIVE:  # these bots act in the next call; adapt the length of that call
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
             self._at_once = min(max(1, int(self._at_once * factor)), _MOST_AT_ONCE)
         elif first != NOT_OURS:
@@ -386,7 +409,7 @@ class Arena(FixedArrays):
             self._on_answers(lanes)
 
     def _query(self, number: int, lanes: Numbers) -> None:
-        """Let one player answer for its seats to decide in these lanes."""
+        """Let a player write actions for its seats to act in these lanes."""
         self.actions[lanes] = UNANSWERED
         self.tally.count(lanes)
         start = perf_counter()
@@ -399,7 +422,7 @@ class Arena(FixedArrays):
             self.tally.add_seconds(lanes, perf_counter() - start)
 
     def _check_refused(self, stopped: Numbers) -> None:
-        """IllegalAction if an answer in these lanes is not legal, unless the caller sees to that."""
+        """Raise IllegalAction if an action in these lanes is illegal, unless `stops_at_illegal` is set."""
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
@@ -410,7 +433,7 @@ class Arena(FixedArrays):
             raise error
 
     def illegal_action(self, lane: int) -> notation.IllegalAction:
-        """What is wrong with the answer in a lane that is REFUSED."""
+        """Return the error for the action in a lane whose state is REFUSED."""
         batch, lane = self.batch, self.batch.as_lane(lane)
         return notation.illegal_action(batch.games[lane], batch.tables, batch.board, int(self.actions[lane]))
 
@@ -422,7 +445,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Replace the players in Python and the log of actions by those of a copied arena."""
+        """Use the players in Python and the log of actions that belonged to another arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log
@@ -436,17 +459,17 @@ class Arena(FixedArrays):
     # ------------------------------------------------------------------------------------------ calls
 
     def _bind(self) -> None:
-        """The calls by which players answer.
+        """Make the calls of the players.
 
-        That of the kernel is made at its first use, for which bots compile.
+        The call of the kernel is made at its first use, because it compiles the bots.
         """
         self._choosers = [self._chooser(player) for player in self.players]
         kinds = [COMPILED if isinstance(player, CompiledBot) else OTHER for player in self.players]
-        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,): the last for CALLER
+        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,); the last one is for CALLER
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """The call by which a player answers in lanes, into `actions`."""
+        """Return the function that lets a player write its actions in given lanes into `actions`."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)
@@ -463,7 +486,7 @@ class Arena(FixedArrays):
         return BoundKernel(play_on, batch._records, batch._results, seats, stops, self.tally.arrays(), flow)
 
     def _address(self, player: CompiledBot | Seated) -> int:
-        """The address of a bot's entry point, NO_ADDRESS where it is to be asked from Python."""
+        """Return the address of a bot's entry point, or NO_ADDRESS for a player to call from Python."""
         is_timed_here = self.tally.counts and not COUNTS_CYCLES
         if not isinstance(player, CompiledBot) or self._on_answers is not None or is_timed_here:
             return NO_ADDRESS
@@ -472,7 +495,7 @@ class Arena(FixedArrays):
         return address_of(player.choose, *arguments)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but machine code: copies and pickles are independent."""
+        """Return all attributes except machine code, so that copies and pickles are independent."""
         return {name: value for name, value in vars(self).items() if name not in ("_choosers", "_kernel")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -481,7 +504,7 @@ class Arena(FixedArrays):
 
 
 def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[CompiledBot | Seated, ...]:
-    """Return the players that these stand for (`find_player`), as they sit in the lanes of a batch."""
+    """Find the players (`find_player`) and seat agents and policies in the lanes of a batch."""
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
     return tuple(
@@ -493,9 +516,10 @@ def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[Compi
 
 
 def result_dtype(num_players: int) -> np.dtype[Any]:
-    """Return the data type of one game's result.
+    """Return the dtype of the result of one game.
 
-    Fields: seed, winner (-1 none), places, rounds, asked decisions, and whether the game was truncated.
+    The fields are `seed`, `winner` (-1: nobody), `placement` (P places), `rounds`, `decisions` (without
+    forced ones) and `truncated`.
     """
     counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
     return np.dtype(
@@ -517,10 +541,12 @@ def play(
 ) -> Array:
     """Play whole games between players of any kind.
 
-    The number of `lanes` (1 with agents) does not change the results. Player s sits at seat s in every game;
-    or, by `line_ups` int (games, P), player line_ups[g, s] at seat s of game g. Game g is deal g, by `deals`
-    int (games,) deal deals[g]: its seed is `mix(seed, deal, 0)`. Returns a structured array (`result_dtype`),
-    a row a game. `progress` is called with the number of games that have just ended.
+    Returns a structured array (`result_dtype`) with one row for each game.
+
+    `lanes` is the number of games at once; with agents it is always 1. It does not change the results.
+    Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
+    s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
+    is `mix(seed, deal, 0)`. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
     check_count("games", games)
@@ -546,7 +572,7 @@ def play(
 
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
-    """Return an arena with these players and the buffers that they need; with agents it has one lane."""
+    """Return an arena with these players and the arrays that they need. With agents it has one lane."""
     found = [find_player(player) for player in players]
     if any(isinstance(player, Agent | AgentFactory) for player in found):
         lanes = 1
@@ -557,7 +583,7 @@ def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int,
 
 
 def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: Numbers) -> None:
-    """Write the results of games with these numbers, which have ended in these lanes."""
+    """Write the results of the games that have ended in these lanes into the rows `numbers`."""
     batch.finish(ended)
     results["placement"][numbers] = batch.final_placement[ended]
     results["rounds"][numbers] = batch.final_rounds[ended]
@@ -566,7 +592,7 @@ def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: N
 
 
 def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
-    """int (games, P): number of the player at each seat."""
+    """Return the number of the player at each seat, int (games, P); raise ValueError for wrong line-ups."""
     if line_ups is None:
         if num_players != seats:
             raise ValueError(f"players: {num_players} of them for num_players={seats}, without line_ups")
@@ -580,7 +606,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
 
 
 def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uint64]:
-    """uint64 (games,): the seeds of the games of these deals."""
+    """Return the seed of the game of each deal, uint64 (games,)."""
     deals = whole_numbers(deals, (games,), "deals must be")
     if deals.min() < 0:
         raise ValueError(f"deals contain {deals.min()}: all must be 0 or more")
