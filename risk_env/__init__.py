@@ -1,6 +1,6 @@
-"""risk_env: the board game Risk, exact and fast.
+"""risk_env: the board game Risk as an exact and fast environment for reinforcement learning.
 
-For people who train, benchmark and pit AIs against each other. Unofficial; not affiliated with Hasbro.
+The package is for people who train and compare agents. It is unofficial and not affiliated with Hasbro.
 """
 
 from importlib import import_module
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
-# What is public, and where it lives: a module is imported when its first name is asked for.
+# The module of each public name. A module is imported when one of its names is used for the first time.
 _HOMES = {
     "ActionSpace": "board.action_space",
     "Agent": "agent",
@@ -97,7 +97,7 @@ def __dir__() -> list[str]:
 def warmup() -> None:
     """Compile the core and the environments, or load them from the cache.
 
-    Afterwards every game, preset and batch starts at once.
+    Afterwards, games and batches of all presets start without delay.
     """
     from risk_env.compiling import RULES, compile_part
 

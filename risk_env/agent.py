@@ -1,7 +1,7 @@
 """Agents: the interface of a player (`Agent`), and the facts that a player sees (`View`).
 
-A compiled bot plays single games through `CompiledAgent`. Its random numbers, and so its games, are the same
-as in a batch.
+`CompiledAgent` lets a compiled bot play single games. The bot draws the same random numbers as in a batch, so
+the games are the same too.
 """
 
 import hashlib
@@ -26,14 +26,15 @@ from risk_env.text import notation
 
 History = Callable[[int], Sequence[Event]]  # from a seat to the events that the seat has seen
 
-_BLIND_SEED = 0  # seed for drawing hidden facts again; any number will do
+_BLIND_SEED = 0  # seed for redrawing hidden facts; any number will do
 
 
 class View:
     """The facts that a seat sees when it decides.
 
-    A view is made from a copy of the game in which all hidden facts are drawn again. `chance` is the seed of
-    `rng`. `history` returns the events that a seat has seen; by default these are the events of `game`.
+    A view is made from a copy of the game in which all hidden facts are redrawn. `chance` is the seed of
+    `rng`. `history` is a function that returns the events that a seat has seen. By default these are the
+    events of `game`.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class View:
 
     @property
     def game(self) -> Game:
-        """A game that could be the real one, without history. Read this game, but do not step it."""
+        """A game without history that agrees with everything the seat knows. Read it, but do not step it."""
         return self._game
 
     @property
@@ -66,7 +67,7 @@ class View:
 
     @property
     def phase(self) -> Phase:
-        """The phase: the kind of question (docs/decisions.md)."""
+        """The phase, which is the kind of decision (docs/decisions.md)."""
         return self._game.phase
 
     @cached_property
@@ -96,22 +97,22 @@ class View:
 
     @cached_property
     def public(self) -> PublicState:
-        """The public facts, and the question that this seat is asked."""
+        """The public facts, and the decision that this seat sees."""
         return self._game.public(self.seat)
 
     @property
     def hand(self) -> tuple[str, ...]:
-        """The seat's own cards by name; `wild` for a wild card."""
+        """The names of the seat's own cards. A wild card is named `wild`."""
         return self._game.hand(self.seat)
 
     @property
     def mission(self) -> Mission | None:
-        """The seat's own mission, None where the game has none (RULES 8)."""
+        """The seat's own mission, or None if the game has no missions (RULES 8)."""
         return self._game.mission(self.seat)
 
     @property
     def headquarters(self) -> str | None:
-        """The seat's own headquarters, None where there are none (RULES 7)."""
+        """The seat's own headquarters, or None if the seat has not picked one (RULES 7)."""
         return self._game.headquarters(self.seat)
 
     @cached_property
@@ -121,11 +122,11 @@ class View:
         return np.random.default_rng([int(uint64(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """Return a game consistent with the seat's knowledge: hidden facts and chance are drawn again."""
+        """Return a game that agrees with the seat's knowledge. Hidden facts and future chance are redrawn."""
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """Return the records of `sample(seed)` for many seeds, (k,), to play on as lanes."""
+        """Return the records of `sample(seed)` for k seeds, (k,), which a batch can play as lanes."""
         games, T = np.repeat(self._game.records, len(seeds)), self._game.tables
         for row, seed in enumerate(seeds.tolist()):
             determinize_game(games, row, T.board, T.rules, self.seat, game_seed(seed, self.seat))
@@ -143,13 +144,13 @@ class Agent:
     version: str = "1"  # change the version whenever the agent's play changes
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile and load what games by these rules on this map need, before a clock starts.
+        """Compile and load code and data for games with these rules on this map, before a clock starts.
 
         The method must not change how the agent plays.
         """
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Begin a game and forget the game before; `seed` is for the agent's own random numbers."""
+        """Begin a game and forget the previous game. `seed` is for the agent's own random numbers."""
         self.seat, self.rules, self.board, self.seed = seat, rules, board, seed
 
     def act(self, view: View) -> int:
@@ -159,7 +160,7 @@ class Agent:
         )
 
     def close(self) -> None:
-        """End what the agent has started, such as a process. The agent plays no more."""
+        """Stop everything that the agent has started, such as a process. The agent cannot play afterwards."""
 
 
 class CompiledAgent(Agent):
@@ -169,12 +170,12 @@ class CompiledAgent(Agent):
         self.bot, self.name, self.version = bot, bot.name, bot.version
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile the bot; raise ValueError if the bot cannot play such games."""
+        """Compile the bot. Raises ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         SeatedBot(self.bot, seed=0).load(tables(rules, board))
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Begin a game with chance from `seed`; raise ValueError if the bot cannot play such games."""
+        """Begin a game with chance from `seed`. Raises ValueError if the bot cannot play such games."""
         self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
         self.seated = SeatedBot(self.bot, seed)
@@ -185,12 +186,16 @@ class CompiledAgent(Agent):
 
 
 def prepares(player: Any, base: type[Any] = Agent) -> bool:
-    """Return whether the player has a method `prepare` of its own, other than that of the base class."""
+    """Return whether the player overrides the method `prepare` of the base class."""
     return getattr(player.prepare, "__func__", player.prepare) is not base.prepare
 
 
 def chance_seed(agent: Agent, seed: int) -> int:
-    """Return an agent's seed from the seat's seed; only a compiled bot's seed reveals the game's seed."""
+    """Return the seed of an agent, given the seed of its seat.
+
+    The seed is hashed, so that agents cannot find the seed of the game. Compiled bots get the seat's seed
+    itself.
+    """
     return seed if isinstance(agent, CompiledAgent) else hashed_seed(seed)
 
 

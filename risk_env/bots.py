@@ -1,4 +1,4 @@
-"""Compiled bots, and players by name: the entry-point group `risk_env.agents`."""
+"""Compiled bots, and the players that are registered by name in the entry-point group `risk_env.agents`."""
 
 import sys
 from collections.abc import Callable
@@ -25,28 +25,32 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 
 @dataclass(frozen=True)
 class CompiledBot:
-    """A bot that plays on the record array at core speed.
+    """A bot whose compiled code plays on the array of game records.
 
-    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`: for
-    each of the `lanes` (int64, k) it writes a legal action of `games[lane]`, for the seat to decide there,
-    into `actions[lane]` (int64, N). `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own
-    chance, `memory[lane, seat]` (int32, (N, 6, M)) what it may keep: `begins`, and then zeros, when a game
-    begins. It may come from a checkpoint that somebody else wrote, so numbers in it are compared with their
-    bounds before they index anything. It must not read what that seat cannot see.
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`. For
+    each of the `lanes` (int64, (k,)), it writes a legal action of the seat to act in `games[lane]` into
+    `actions[lane]` (int64, (N,)). It must not read anything that this seat cannot see.
+
+    `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own random generator.
+    `memory[lane, seat]` (int32, (N, 6, M)) is the memory of the bot. When a game begins, the memory holds
+    `begins`, followed by zeros.
+
+    The memory may come from a checkpoint that somebody else wrote. The bot must therefore check the bounds of
+    numbers in its memory before using them as an index.
     """
 
     name: str
     version: str
     choose: Callable[..., None]
-    memory: int = 1  # M: int32 words for each seat
+    memory: int = 1  # M: number of int32 words for each seat
     check: Callable[[Rules, Board], None] = (
-        _plays_everything  # ValueError for rules or a map that it cannot play
+        _plays_everything  # raises ValueError for rules or a map that the bot cannot play
     )
-    begins: tuple[int, ...] = ()  # the first words of its memory when a game begins
+    begins: tuple[int, ...] = ()  # first words of the memory when a game begins
 
 
 class SeatedBot:
-    """A compiled bot at one seat of one game; `seed` is that of its own chance."""
+    """A compiled bot at one seat of one game. `seed` is the first state of the bot's own random generator."""
 
     def __init__(self, bot: CompiledBot, seed: int) -> None:
         self.bot = bot
@@ -56,12 +60,12 @@ class SeatedBot:
         self.randoms = np.full((1, MAX_SEATS), uint64(seed), np.uint64)
 
     def choose(self, game: Any) -> int:
-        """Its answer to the question that a `Game` asks."""
+        """Return the bot's action for the decision of a `Game`."""
         self._ask(game.records, game.tables, self._lanes)
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Ask it nothing at all, which compiles it now, for games on these tables, rather than in a game."""
+        """Compile the bot now for games on these tables, by calling it for no lanes."""
         self._ask(tables.new_games(1), tables, self._lanes[:0])
 
     def _ask(self, games: Any, T: Tables, lanes: Any) -> None:
@@ -74,14 +78,14 @@ def _registered() -> dict[str, EntryPoint]:
 
 
 def names() -> tuple[str, ...]:
-    """The names of all registered players, sorted."""
+    """Return the names of all registered players, sorted."""
     return tuple(sorted(_registered()))
 
 
 def find(name: str) -> Any:
-    """Return the player registered with this name; raise ValueError for an unknown name.
+    """Return the player that is registered with this name, such as a `CompiledBot` or a class of agents.
 
-    The player is, for example, a `CompiledBot` or a class of agents.
+    Raises ValueError for an unknown name.
     """
     known = _registered()
     if name not in known:
@@ -93,14 +97,17 @@ def find(name: str) -> Any:
 
 
 def about(name: str) -> str:
-    """One line about a registered player: the first of its class's or module's docstring."""
+    """Return one line about a registered player: the first line of its docstring.
+
+    For a `CompiledBot`, this is the docstring of its module.
+    """
     found = find(name)
     documented = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def compiled(bot: str | CompiledBot) -> CompiledBot:
-    """A compiled bot by name, or the bot itself; ValueError if it is not compiled."""
+    """Return a compiled bot, given its name or the bot itself; raise ValueError for any other player."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
         raise ValueError(f"bot={bot!r} is not a CompiledBot: only compiled bots can play here")

@@ -1,8 +1,8 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-A command of COMMANDS is a function `main(argv) -> int | None`: it parses its arguments
-(`command_parser(name)`), and returns an exit status (None: success) or raises. Its module is imported when it
-is called, so that `--help` is quick.
+Each command in COMMANDS is a function `main(argv) -> int | None`. The function parses its arguments with
+`command_parser(name)`. It returns an exit status (None: success) or raises an exception. The module of a
+command is imported when the command is called, so that `--help` is fast.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from risk_env.text.escape import for_terminal
 PROGRAM = "risk-env"
 
 SUCCESS = 0
-FAILURE = 1  # an error of the program or the machine
-WRONG_INPUT = 2  # an error of the caller; argparse uses it too
-INTERRUPTED = 130  # as shells report Ctrl-C
+FAILURE = 1  # error of the program or the machine
+WRONG_INPUT = 2  # error of the caller; argparse uses this status too
+INTERRUPTED = 130  # the status that shells report after Ctrl-C
 
 
-EXTRAS = {  # what optional modules come with
+EXTRAS = {  # extra of the package that installs each optional module
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
     "matplotlib": "tournament",
     "pygame": "render",
@@ -42,7 +42,10 @@ EXTRAS = {  # what optional modules come with
 
 
 def check_output(option: str, path: str, *endings: str) -> None:
-    """ValueError unless a file can be written there, with one of these endings (none: with any)."""
+    """Raise ValueError unless `path` is a file in an existing folder, with one of these endings.
+
+    Without `endings`, any ending is allowed.
+    """
     if endings and Path(path).suffix not in endings:
         raise ValueError(f"{option} {path}: the name must end in {' or '.join(endings)}")
     if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
@@ -50,7 +53,7 @@ def check_output(option: str, path: str, *endings: str) -> None:
 
 
 class Command(NamedTuple):
-    """A subcommand: the module and name of its function, and one line of help."""
+    """A subcommand: the module and the name of its function, and one line of help."""
 
     module: str
     function: str
@@ -95,9 +98,9 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command (`argv=None`: the arguments of the program).
+    """Run one command, and return its exit status. The status is 0 only on success.
 
-    Returns the exit status, 0 only on success.
+    With `argv=None`, the arguments of the program are used.
     """
     if argv is None:
         prepare_streams()
@@ -122,21 +125,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
-    """An empty parser for the arguments of a command, with its name and its help from COMMANDS."""
+    """Return a parser without arguments for a command, with its name and its help from COMMANDS."""
     help_line = COMMANDS[name].help
     return Parser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
 
 
 def require(module: str) -> None:
-    """Import an optional module before work begins.
+    """Import an optional module before long work begins. Raises ImportError if the module is missing.
 
-    If the module is missing, the error names its extra (`EXTRAS`).
+    The command line reports this error with the extra that installs the module (`EXTRAS`).
     """
     import_module(module)
 
 
 def show_presets(argv: Sequence[str]) -> None:
-    """The command `presets`: a table of all presets, or every option of one (RULES 12, 13)."""
+    """Print a table of all presets, or every option of one preset (RULES 12, 13)."""
     from risk_env.board.rules import BOOK, PROFILES, Rules, preset_players, presets
 
     parser = command_parser("presets")
@@ -178,7 +181,7 @@ def show_presets(argv: Sequence[str]) -> None:
 
 
 def warm_up(argv: Sequence[str]) -> None:
-    """Run `warmup`: compile the kernels, or load them from the cache, and print how long that took."""
+    """Compile the kernels, or load them from the cache, and print the time that this took."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
     parser.add_argument(
@@ -247,7 +250,7 @@ def _report_unwritten() -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Print the error in one line; returns the exit status."""
+    """Print the error in one line, and return the exit status."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -30,7 +30,7 @@ class MatchResult(NamedTuple):
     winner: int  # seat of the winner, -1 while nobody has won
     placements: tuple[int, ...]  # (P,) places from 1; equal seats share the better place (RULES 11.2)
     rounds: int  # number of rounds begun
-    truncated: bool  # whether `max_rounds` ended the game
+    truncated: bool  # true if `max_rounds` ended the game
     decisions: tuple[int, ...]  # (P,) number of decisions of each player
     turns: tuple[int, ...]  # (P,) rounds with a decision of each player; the set-up is one round
     seconds: tuple[float, ...]  # (P,) thinking time of each player
@@ -39,10 +39,12 @@ class MatchResult(NamedTuple):
 class Match:
     """One game with a player at each seat.
 
-    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name, a class of agents, or None if the
-    caller plays the seat. `rules`, `board`, `seed` and `options` have the same meaning as for `Game`.
-    `position` is the text of a position to begin with (docs/positions.md). The random numbers of a player
-    follow from the seed and the player's seat.
+    A player is an `Agent`, a `CompiledBot`, a `Policy`, a registered name or a class of agents. The caller
+    plays each seat whose player is None.
+
+    `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position` is the text of a
+    position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
+    player's seat.
 
     The first call that plays also prepares and resets the players, unless `begin` was called before.
     """
@@ -86,11 +88,11 @@ class Match:
         self._has_begun = False
 
     def prepare(self) -> None:
-        """Let the players compile and load code; raise PlayerFault if a player cannot play this game."""
+        """Let the players compile and load code. Raises PlayerFault if a player cannot play this game."""
         self._tell_players(lambda player, seat: player.prepare(self.game.rules, self.game.board))
 
     def begin(self) -> None:
-        """Reset the players for this game; raise PlayerFault if a player cannot play this game."""
+        """Reset the players for this game. Raises PlayerFault if a player cannot play this game."""
         self._has_begun = True
         game = self.game
         self._tell_players(
@@ -115,8 +117,8 @@ class Match:
     def run(self, until: Collection[int] = ()) -> int:
         """Play until the game is over, or until a seat without a player or a seat in `until` must act.
 
-        Return the seat to act, or -1 if the game is over. Raise PlayerFault if a player does not return a
-        legal action; that player's seat is then still to act.
+        Returns the seat to act, or -1 if the game is over. Raises PlayerFault if a player does not return a
+        legal action. This player's seat is then still the seat to act.
         """
         self._begin_once()
         while (
@@ -126,15 +128,18 @@ class Match:
         return self.game.seat
 
     def step(self, action: int | str) -> None:
-        """Play an action of the seat to act; an illegal action raises IllegalAction and changes nothing.
+        """Play an action of the seat to act.
 
-        Every action of the match passes through this method, so subclasses can record or display actions
-        here.
+        An illegal action raises IllegalAction and changes nothing. Every action of the match passes through
+        this method. Subclasses can override it to record or display actions.
         """
         self.game.step(action)
 
     def query_player(self) -> int:
-        """Ask the player of the seat to act; return a legal action or raise PlayerFault."""
+        """Return a legal action of the player at the seat to act.
+
+        Raises PlayerFault if the player does not return one, and ValueError if the seat has no player.
+        """
         self._begin_once()
         seat = self.game.seat
         player, view = self.players[seat], self.view()
@@ -148,14 +153,15 @@ class Match:
             self.seconds[seat] += perf_counter() - start
 
     def view(self, seat: int | None = None) -> View:
-        """Return the view of a seat, with the events that this seat has seen. Default: the seat to act."""
+        """Return the view of a seat, with the events that this seat has seen (default: the seat to act)."""
         game, seat = self.game, self.game.seat if seat is None else seat
         return View(game, seat, self._chance[seat])
 
     def replay(self, actions: Sequence[int]) -> set[int]:
-        """Play recorded actions. Players are asked as well, so that their memories match the game.
+        """Play recorded actions, and return the seats whose players chose another action.
 
-        Return the seats whose players would now choose another action.
+        The players are called for each of their decisions, so that their memories match the game. Their
+        actions are compared with the recorded ones, but not played.
         """
         changed = set()
         for action in actions:
@@ -169,7 +175,7 @@ class Match:
         return changed
 
     def close(self) -> None:
-        """Close the players; the match cannot continue afterwards."""
+        """Close the players. The match cannot continue afterwards."""
         for player in self.players:
             if player is not None:
                 player.close()

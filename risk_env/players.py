@@ -1,7 +1,7 @@
-"""Players: the three kinds that can sit at a table, and what a name, a class or an object stands for.
+"""Players of three kinds, and the rules by which a name, a class or an object stands for a player.
 
-A `CompiledBot` plays inside kernels. A `Policy` answers many observations at once. An `Agent` answers one
-view. `find_player` decides the kind, for every function that takes players.
+A `CompiledBot` plays inside kernels. A `Policy` chooses actions for many observations at once. An `Agent`
+chooses an action for one view. Every function that takes players finds their kind with `find_player`.
 """
 
 import inspect
@@ -28,11 +28,11 @@ FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFa
 
 
 class PlayerFault(RuntimeError):
-    """A player at `seat` did not return a legal action; `reason` is the error message.
+    """A player at `seat` did not return a legal action. `reason` is the error message.
 
-    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. If the
-    exception has an attribute `kind` with a value of `FAULTS`, this value is used instead, such as "time" for
-    a program.
+    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. An
+    exception can set another kind by an attribute `kind` with a value of `FAULTS`. For example, a program
+    that exceeds its time limit causes a fault of kind "time".
     """
 
     def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
@@ -41,13 +41,13 @@ class PlayerFault(RuntimeError):
 
 
 class Policy:
-    """A player that answers many observations at once.
+    """A player that chooses actions for many observations at once.
 
     Subclasses set `name` and `version`, and override `act_batch`.
 
     One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps
-    nothing in the object: `initial_state` returns an array, and the caller keeps a row of it for each seat of
-    each game.
+    no memory in the object. Its method `initial_state` returns an array, and the caller keeps a row of this
+    array for each seat of each game.
     """
 
     name: str = "policy"
@@ -55,25 +55,26 @@ class Policy:
     observation: str = "flat"  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load what games by these rules on this map need; raise ValueError if the policy cannot play them.
+        """Load the data for games with these rules on this map.
 
-        The method may be called again, and must not change how the policy plays.
+        Raises ValueError if the policy cannot play such games. The method may be called again, and must not
+        change how the policy plays.
         """
 
     def initial_state(self, count: int) -> Array | None:
         """Return the state of `count` seats whose games begin: an array (count, ...).
 
-        A policy without state returns None. A state with several parts is one array, too: the two parts of
-        an LSTM can be an array (count, 2, width).
+        A policy without state returns None. A state with several parts is one array too. For example, the two
+        parts of an LSTM's state can be an array (count, 2, width).
         """
         return None
 
     def act_batch(self, observations: Any, masks: Array, seats: Array, state: Array | None = None) -> Any:
         """Return a legal action for each of k decisions, int (k,); with a state, (actions, new state).
 
-        Observations are float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if `observation` is
-        "structured"; masks int8 (k, n); seats int64 (k,). `state` (k, ...) is passed if `initial_state`
-        returns one.
+        `observations` is float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if the attribute
+        `observation` is "structured". `masks` is int8 (k, n), and `seats` is int64 (k,). `state` (k, ...) is
+        passed only if `initial_state` returns a state.
         """
         raise TypeError(
             f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)"
@@ -82,13 +83,13 @@ class Policy:
 
 @dataclass(frozen=True)
 class AgentFactory:
-    """Makes agents: each seat of each game under way gets an agent of its own."""
+    """A function that makes agents, one for each seat of each game in progress."""
 
     make_agent: Callable[[], Any]
     name: str
 
     def make(self) -> Agent:
-        """Return a new agent; raise TypeError if the function returns anything else."""
+        """Return a new agent. Raises TypeError if the function returns anything else."""
         made = _based(self.make_agent())
         if not isinstance(made, Agent):
             raise TypeError(f"{self.name} returned {made!r:.80}: a factory of agents must return an Agent")
@@ -107,9 +108,9 @@ ALLOWED = (
 def find_player(named: Any) -> Player:
     """Return the player that a name, an object, a class or a function stands for.
 
-    The base class decides. An object without one of the three base classes counts as an `Agent` if it has a
-    method `act`, and as a `Policy` if it has a method `act_batch`; an object that has both is refused.
-    Raises ValueError for anything else.
+    The base class decides the kind. An object without one of the three base classes is an `Agent` if it has a
+    method `act`, and a `Policy` if it has a method `act_batch`. Raises ValueError for an object with both
+    methods, and for anything else.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):
@@ -128,7 +129,10 @@ def find_player(named: Any) -> Player:
 
 
 def _registered(name: str) -> Any:
-    """Return what is registered with this name; raise ValueError, with a hint for files and programs."""
+    """Return the player registered with this name; raise ValueError for an unknown name.
+
+    The error has a hint if the name looks like a file or a program.
+    """
     try:
         return bots.find(name)
     except ValueError as error:
@@ -171,7 +175,7 @@ def _as_policy(found: Any) -> Policy:
 
 
 def as_agent(named: Any) -> Agent:
-    """Return the agent of one seat for anything that `find_player` takes."""
+    """Return an agent for one seat, from anything that `find_player` takes."""
     player = find_player(named)
     if isinstance(player, CompiledBot):
         return CompiledAgent(player)
@@ -181,7 +185,7 @@ def as_agent(named: Any) -> Agent:
 
 
 def check_seats(agents: Iterable[Agent | None]) -> None:
-    """Raise ValueError if one agent has two of these seats: an agent plays one seat of a game."""
+    """Raise ValueError if one agent has several seats. An agent can play only one seat of a game."""
     seen = set[int]()
     for agent in agents:
         if agent is not None:
@@ -192,7 +196,7 @@ def check_seats(agents: Iterable[Agent | None]) -> None:
 
 
 def one_seat(agent: Agent, asked: str) -> ValueError:
-    """Return the error for an agent that is named for several seats at once."""
+    """Return the error for one agent at several seats. `asked` describes the seats or games."""
     return ValueError(
         f"player={agent!r:.200} ({agent.name}) is one object for {asked}: "
         "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
@@ -200,7 +204,7 @@ def one_seat(agent: Agent, asked: str) -> ValueError:
 
 
 class PlainAgent(Agent):
-    """An object with a method `act`, whose class is not derived from `Agent`."""
+    """Wrapper of an object with a method `act` whose class is not derived from `Agent`."""
 
     def __init__(self, plain: Any) -> None:
         self.plain, self.name = plain, type(plain).__name__
@@ -208,7 +212,7 @@ class PlainAgent(Agent):
 
 
 class PlainPolicy(Policy):
-    """An object with a method `act_batch`, whose class is not derived from `Policy`."""
+    """Wrapper of an object with a method `act_batch` whose class is not derived from `Policy`."""
 
     def __init__(self, plain: Any) -> None:
         self.name = type(plain).__name__
@@ -216,7 +220,7 @@ class PlainPolicy(Policy):
 
 
 def _take_over(player: Any, plain: Any, names: Iterable[str]) -> None:
-    """Set those attributes of a player that a plain object has."""
+    """Copy the attributes with these names from a plain object to a player, if the object has them."""
     for name in names:
         if hasattr(plain, name):
             setattr(player, name, getattr(plain, name))
@@ -227,11 +231,11 @@ class PolicyAgent(Agent):
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.name, self.version = policy, policy.name, policy.version
-        if prepares(policy, Policy):  # else another policy of the class rehearses in tournaments
+        if prepares(policy, Policy):  # without this, tournaments rehearse with another policy of the class
             self.prepare = policy.prepare  # type: ignore[method-assign]
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Begin a game with a new state; raise ValueError if the policy cannot play such games."""
+        """Begin a game with a new state. Raises ValueError if the policy cannot play such games."""
         super().reset(seat, rules, board, seed)
         self.policy.prepare(rules, board)
         self.state = new_state(self.policy, 1)
@@ -249,7 +253,7 @@ class PolicyAgent(Agent):
 def new_state(policy: Policy, count: int) -> Array | None:
     """Return the state of `count` seats whose games begin.
 
-    Raise ValueError unless it is an array (count, ...).
+    Raises ValueError unless the state is an array (count, ...).
     """
     found = policy.initial_state(count)
     if found is None:
@@ -267,7 +271,7 @@ def query_policy(
 ) -> tuple[Array, Array | None]:
     """Return a policy's actions, int (k,), and its new state; raise ValueError if an action is not legal.
 
-    `codes` are observations int8 (k, D), `state` is None for a policy without state.
+    `codes` are the observations, int8 (k, D). `state` is None for a policy without state.
     """
     seen = as_floats(codes, board, policy.observation)
     if state is None:
@@ -285,7 +289,7 @@ def query_policy(
 
 
 def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
-    """Return the actions of a policy as an array; raise ValueError unless they are legal by their masks."""
+    """Return the actions of a policy as an array; raise ValueError if the masks do not allow them."""
     actions = whole_numbers(actions, (len(masks),), f"{policy.name}: act_batch must return")
     inside = (actions >= 0) & (actions < masks.shape[1])
     legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] > 0)
@@ -299,7 +303,7 @@ def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
 
 
 def query_agent(agent: Agent, view: View, game: Game) -> int:
-    """Ask an agent for its action in a game; return a legal action or raise PlayerFault."""
+    """Return a legal action of an agent; raise PlayerFault if the agent does not return one."""
     try:
         action = as_action(agent.act(view))
     except Exception as error:
@@ -319,7 +323,10 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 
 
 def as_action(answer: Any) -> int:
-    """Convert an answer to an action number, legal or not; raise TypeError or ValueError if this fails."""
+    """Convert a value that `act` returned to an action number, legal or not.
+
+    Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
+    """
     if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
     action = operator.index(answer)

@@ -1,10 +1,10 @@
-"""SavedGame: a game as files, databases and messages keep it.
+"""SavedGame: a game in a form for files, databases and messages.
 
-Its actions restore the game and the dice to come:
+The saved actions restore the game, including the dice to come:
 
     saved = SavedGame.of(game, ["human", "beam", "random"])
     text = json.dumps(saved.to_dict())
-    match = SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])  # goes on from there
+    match = SavedGame.from_dict(json.loads(text)).match([None, "beam", "random"])  # continues the game
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from risk_env.match import Match
 
 FORMAT = "risk_env game"
 SCHEMA = 1
-_KINDS: dict[str, type] = {  # of the values of `SavedGame.to_dict`
+_KINDS: dict[str, type] = {  # types of the values of `SavedGame.to_dict`
     "format": str,
     "schema": int,
     "rules": dict,
@@ -39,21 +39,22 @@ _KINDS: dict[str, type] = {  # of the values of `SavedGame.to_dict`
     "actions": list,
     "state": str,
 }
-_ITEMS: dict[str, type] = {"players": str, "actions": int}  # of the values of lists
+_ITEMS: dict[str, type] = {"players": str, "actions": int}  # types of the list entries
 
 
 class SavedGameError(ValueError):
     """A saved game that is damaged, or that this version cannot continue.
 
-    The message names place and problem.
+    The message names the place of the saved game and the problem.
     """
 
 
 @dataclass(frozen=True)
 class SavedGame:
-    """A game by its beginning and its actions. `start`, `replay` and `match` raise SavedGameError.
+    """A game, saved as its beginning and its actions.
 
-    The game can be restored only on the same map and by a version that numbers actions in the same way.
+    The game can be restored only on the same map, and only by a version that numbers actions in the same way.
+    Otherwise `start`, `replay` and `match` raise SavedGameError.
     """
 
     rules: Rules
@@ -61,19 +62,19 @@ class SavedGame:
     map_digest: str
     num_actions: int
     seed: int
-    players: tuple[str, ...]  # (P,) the spec or the name of the player at each seat
+    players: tuple[str, ...]  # (P,) spec or name of the player at each seat
     lane: int = 0
     episode: int = 0
     position: str = ""  # text of the position that the game began with, "" for a set-up
     actions: tuple[int, ...] = ()
-    state: str = ""  # `state_digest` after the actions, "" if it is not known
-    place: str = field(default="", compare=False)  # where the game was read, for error messages
+    state: str = ""  # `state_digest` after the actions, "" if unknown
+    place: str = field(default="", compare=False)  # place from which the game was read, for error messages
 
     @classmethod
     def of(cls, game: Game, players: Sequence[str]) -> SavedGame:
-        """Return a game with all its actions; raise ValueError if they do not restore it.
+        """Return a game with all its actions. Raises ValueError if the actions do not restore the game.
 
-        `players` are the specs or names of the players, one a seat.
+        `players` are the specs or names of the players, one for each seat.
         """
         seed, lane, episode, position = game.origin
         if position is None:
@@ -98,7 +99,10 @@ class SavedGame:
 
     @classmethod
     def from_dict(cls, facts: Any, place: str = "") -> SavedGame:
-        """Return the game of a dict of `to_dict`; raise SavedGameError for any other value."""
+        """Return the game from a dict that `to_dict` returned. Raises SavedGameError for any other value.
+
+        `place` says where the dict was read, for error messages.
+        """
         with _errors(place):
             _check_facts(facts)
             lists = {name: tuple(facts[name]) for name in _ITEMS}
@@ -112,7 +116,7 @@ class SavedGame:
         return saved
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`."""
+        """Return the game as a dict for `json.dumps`."""
         values = {"rules": self.rules.to_dict()} | {name: list(getattr(self, name)) for name in _ITEMS}
         facts = {"format": FORMAT, "schema": SCHEMA} | {
             each.name: getattr(self, each.name) for each in fields(self)
@@ -124,7 +128,7 @@ class SavedGame:
         return replace(self, actions=(), state="")
 
     def start(self, board: Board | None = None) -> Game:
-        """Return the game before its first action. `board` is the map if it is loaded already."""
+        """Return the game before its first action. `board` is the map, if it is already loaded."""
         with _errors(self.place):
             board = load_map(self.map) if board is None else board
             if board.digest != self.map_digest:
@@ -139,7 +143,7 @@ class SavedGame:
         return game
 
     def replay(self, board: Board | None = None) -> Game:
-        """Return the game after its actions, compared with `state`."""
+        """Return the game after its actions. Raises SavedGameError if its state differs from `state`."""
         game = self.start(board)
         for number, action in enumerate(self.actions):
             with _errors(self.place, f"action {number}: "):
@@ -148,9 +152,9 @@ class SavedGame:
         return game
 
     def match(self, players: Sequence[Any], board: Board | None = None) -> Match:
-        """Return a match that goes on where the game was left.
+        """Return a match that continues the game after its actions.
 
-        The players are asked again for all earlier decisions, so that they remember the game.
+        The players are called again for all earlier decisions, so that they remember the game.
         """
         match = Match.of(self.start(board), players)
         with _errors(self.place):
@@ -159,7 +163,7 @@ class SavedGame:
         return match
 
     def check_end(self, game: Game) -> None:
-        """Raise SavedGameError unless a game after the actions is in the saved state."""
+        """Raise SavedGameError unless `game`, after all actions, is in the saved state."""
         if self.state not in ("", state_digest(game)):
             problem = "the actions lead to another state: the file was changed, or another version wrote it"
             with _errors(self.place):
@@ -167,13 +171,13 @@ class SavedGame:
 
 
 def state_digest(game: Game) -> str:
-    """Return a digest of the state of a game, dice to come included."""
+    """Return a digest of the state of a game, including the dice to come."""
     return hashlib.sha256(game.to_record()).hexdigest()[:32]
 
 
 @contextmanager
 def _errors(place: str, what: str = "") -> Iterator[None]:
-    """Turn ValueError into SavedGameError, with the place of the saved game."""
+    """Turn a ValueError into a SavedGameError that names the place of the saved game."""
     try:
         yield
     except ValueError as error:

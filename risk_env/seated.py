@@ -1,4 +1,4 @@
-"""Players at the seats of an Arena's lanes, except compiled bots, which the kernel asks."""
+"""Policies and agents at the seats of the lanes of an Arena. Compiled bots are called by the kernel."""
 
 from functools import partial
 from typing import Any, Protocol
@@ -23,24 +23,24 @@ class Table(Protocol):
 
 
 class Seated:
-    """A player at its seats in the lanes of an arena, as the arena's loop knows it."""
+    """A player at its seats in the lanes of an arena, with the methods that the loop of the arena calls."""
 
     name: str
-    keeps_memory = False  # whether the player remembers its games in objects of its own
+    keeps_memory = False  # true if the player keeps a memory of its games in its own objects
 
     def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
-        """Begin games in these lanes (k,), where the player has these seats (k,)."""
+        """Begin games in these lanes, int64 (k,), in which the player has these seats, int64 (k,)."""
 
     def choose(self, arena: Table, lanes: Numbers) -> None:
-        """Write an action for the seat to act in each of these lanes (k,) into `arena.actions`."""
+        """Write an action for the seat to act in each of these lanes, int64 (k,), into `arena.actions`."""
         raise NotImplementedError
 
     def close(self) -> None:
-        """End what the player has started."""
+        """Stop everything that the player has started, such as processes."""
 
 
 class PolicySeats(Seated):
-    """A `Policy` at its seats, with a state for each lane and seat if the policy has a state."""
+    """A `Policy` at its seats. A policy with a state has one for each lane and seat."""
 
     def __init__(self, policy: Policy, batch: GameVector) -> None:
         mask = batch.action_mask
@@ -59,7 +59,7 @@ class PolicySeats(Seated):
             self._state[lanes, seats] = new_state(self.policy, len(lanes))
 
     def choose(self, arena: Table, lanes: Numbers) -> None:
-        """Let the policy answer for all these lanes at once."""
+        """Let the policy choose actions for all these lanes at once."""
         batch = arena.batch
         batch.ask(lanes)
         codes, masks = np.asarray(batch.observation)[lanes], np.asarray(batch.action_mask)[lanes]
@@ -71,7 +71,10 @@ class PolicySeats(Seated):
 
 
 class AgentSeats(Seated):
-    """Agents at their seats: one for each seat of each lane, made and prepared when its first game begins."""
+    """Agents at their seats.
+
+    Each seat of each lane has an agent of its own, which is made and prepared when its first game begins.
+    """
 
     keeps_memory = True
 
@@ -83,11 +86,11 @@ class AgentSeats(Seated):
         self.name, self._player = player.name, player
         self._agents: dict[tuple[int, int], Agent] = {}  # by lane and seat
         self._chance: dict[tuple[int, int], int] = {}
-        self._starts: dict[int, Array] = {}  # by lane: the record with which its game began
-        self._games: dict[int, Game] = {}  # by lane: the game so far, played again for `view.events`
+        self._starts: dict[int, Array] = {}  # by lane: first record of the game
+        self._games: dict[int, Game] = {}  # by lane: the game so far, replayed for `view.events`
 
     def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
-        """Reset the agents of these seats."""
+        """Reset the agents of these seats for a new game."""
         batch = arena.batch
         if isinstance(self._player, Agent):
             if len(seats) > 1:
@@ -110,7 +113,10 @@ class AgentSeats(Seated):
         return agent
 
     def choose(self, arena: Table, lanes: Numbers) -> None:
-        """Ask the agent of the seat to act in each of these lanes; raise PlayerFault for a wrong answer."""
+        """Let the agent of the seat to act choose an action in each of these lanes.
+
+        Raises PlayerFault if an agent does not return a legal action.
+        """
         for lane in lanes.tolist():
             game = arena.batch.game(lane)
             key = lane, game.seat
@@ -118,7 +124,7 @@ class AgentSeats(Seated):
             arena.actions[lane] = query_agent(self._agents[key], view, game)
 
     def _events(self, arena: Table, lane: int, seat: int) -> list[Event]:
-        """Return the events that a seat has seen in a lane's game."""
+        """Return the events that a seat has seen in the game of a lane."""
         if lane not in self._games:
             self._games[lane] = self._beginning(arena.batch, lane)
         game, first = self._games[lane], int(self._starts[lane]["decisions"][0])
@@ -131,7 +137,10 @@ class AgentSeats(Seated):
         return game.events(seat=seat)
 
     def _beginning(self, batch: GameVector, lane: int) -> Game:
-        """Return a lane's game as it began, with the set-up's events unless it began with a position."""
+        """Return the game of a lane as it began.
+
+        Its events include those of the set-up, unless the game began with a position.
+        """
         set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
         if set_up.to_record() == self._starts[lane].tobytes():
             return set_up
@@ -146,5 +155,5 @@ class AgentSeats(Seated):
 
 
 def seated(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
-    """Return a player as it sits in the lanes of a batch."""
+    """Return the `Seated` object for a policy or an agent in the lanes of a batch."""
     return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)

@@ -1,8 +1,8 @@
-"""Rules: every option of RULES 13 under its own name, the presets of RULES 12 and the profiles of RULES 12.1.
+"""Rules: the options of RULES 13, the presets of RULES 12 and the profiles of RULES 12.1.
 
-A preset is a set of options, a profile changes some of them for a use. Options passed with a preset take
-precedence over both. A value or a combination that is not allowed is a `ValueError` of one line.
-`check_rules` checks what depends on the map.
+A preset is a set of options. A profile changes some of these options for a purpose. Options passed with a
+preset take precedence over both. A value or a combination that is not allowed raises ValueError with a
+message of one line. `check_rules` checks the options that depend on the map.
 """
 
 import dataclasses
@@ -20,22 +20,23 @@ STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
 }
-LAID_OUT_OBJECTIVES = 4  # of each kind, minor and major, with random Objectives or Rewards (RULES 9.3)
+# number of minor Objectives, and of major Objectives, with random Objectives or Rewards (RULES 9.3)
+LAID_OUT_OBJECTIVES = 4
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
-MOST_STARTING_TROOPS = 2**15  # per army: all armies together stay below MOST_TROOPS
-MOST = 2**31 - 1  # largest value of the counters, not a rule
+MOST_STARTING_TROOPS = 2**15  # per army, so that all armies together stay below MOST_TROOPS
+MOST = 2**31 - 1  # largest value of the counters; not a rule of the game
 
 
-# The values of each option.
+# Allowed values of each option.
 
-CHOICES: dict[str, tuple[Any, ...]] = {  # in the order of the numbers by which the kernels know them
+CHOICES: dict[str, tuple[Any, ...]] = {  # ordered by the numbers that the kernels use
     option: tuple(None if value is Placement.NONE else value.name.lower() for value in values)
     for option, values in OPTION_VALUES.items()
 } | dict.fromkeys(OPTION_FLAGS, (False, True))
 
 
 class Numbers(NamedTuple):
-    """The whole numbers that an option can be."""
+    """The whole numbers that an option can have, and None if `or_none` is set."""
 
     least: int
     most: int
@@ -45,7 +46,7 @@ class Numbers(NamedTuple):
         return f"{'None or ' if self.or_none else ''}a whole number from {self.least} to {self.most}"
 
     def allow(self, value: Any) -> bool:
-        """Whether a value is one of them."""
+        """Return whether a value is allowed."""
         is_number = (
             isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
         )
@@ -56,17 +57,17 @@ NUMBERS: dict[str, Numbers] = {
     "num_players": Numbers(2, 6, or_none=False),
     "initial_troops": Numbers(1, MOST_STARTING_TROOPS, or_none=True),
     "headquarters_to_win": Numbers(1, 5, or_none=True),
-    "max_troops": Numbers(2, MOST_TROOPS, or_none=True),  # with 1 no attack would be possible
+    "max_troops": Numbers(2, MOST_TROOPS, or_none=True),  # with 1, no attack would be possible
     "max_rounds": Numbers(1, MOST, or_none=True),
     "max_battles_per_turn": Numbers(1, MOST, or_none=True),
 }
 
 
-# Which options need which others.
+# Options that need other options.
 
 
 class Need(NamedTuple):
-    """An option with one of `values` needs the `other` option to be one of `allowed`."""
+    """A need of `option`: with one of `values`, the option `other` must have one of the values `allowed`."""
 
     option: str
     values: tuple[Any, ...]
@@ -110,7 +111,7 @@ NEEDS: tuple[Need, ...] = (
 )
 
 
-# The presets (RULES 12): the options that differ from the defaults of `Rules`.
+# Presets (RULES 12): the options that differ from the defaults of `Rules`.
 
 EXPERT: dict[str, Any] = {  # RULES 10.1-10.5
     "set_values": "by_one",
@@ -123,7 +124,7 @@ DUEL: dict[str, Any] = {"setup": "deal"}  # RULES 6.4: `classic` with two player
 
 
 class Preset(NamedTuple):
-    """A row of RULES 12: the numbers of players that it is for, and its options."""
+    """A preset of RULES 12: the allowed numbers of players, and the options."""
 
     players: tuple[int, ...]
     options: dict[str, Any]
@@ -149,7 +150,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-# The profiles (RULES 12.1): the rules of a preset for a use.
+# Profiles (RULES 12.1): changes to the rules of a preset for a purpose.
 
 BOOK, FAST = "book", "fast"
 
@@ -157,7 +158,7 @@ BOOK, FAST = "book", "fast"
 class Change(NamedTuple):
     """Change of one option by a profile.
 
-    Where a preset has `usual`, `option` gets the first of these `values` that the other options allow.
+    If a preset has the value `usual`, `option` gets the first of these `values` that the other options allow.
     """
 
     option: str
@@ -177,12 +178,12 @@ PROFILES: dict[str, tuple[Change, ...]] = {
 
 
 def presets() -> tuple[str, ...]:
-    """The names of the presets, in the order of RULES 12."""
+    """Return the names of the presets, in the order of RULES 12."""
     return tuple(PRESETS)
 
 
 def preset_players(name: str) -> tuple[int, ...]:
-    """The numbers of players that a preset is for (RULES 12)."""
+    """Return the numbers of players that a preset allows (RULES 12)."""
     return _preset(name).players
 
 
@@ -190,7 +191,8 @@ def preset_players(name: str) -> tuple[int, ...]:
 class Rules:
     """The rules of one game: every option of RULES 13. The defaults are `classic` for three players.
 
-    Frozen, hashable, equal by value. A wrong value or combination raises ValueError.
+    Rules are immutable and hashable, and are compared by value. A wrong value or combination raises
+    ValueError.
     """
 
     num_players: int = 3  # 2-6
@@ -217,12 +219,12 @@ class Rules:
     max_battles_per_turn: int | None = None  # RULES 11.3
 
     def __new__(cls, /, *_: Any, **options: Any) -> "Rules":
-        """ValueError for an unknown option, which says what options there are."""
+        """Raise ValueError for an unknown option; the error lists the options."""
         _known(options)
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
-        """Refuse wrong values first, then options that cannot be combined (RULES 13)."""
+        """Raise ValueError for a wrong value, or else for options that cannot be combined (RULES 13)."""
         for option in OPTIONS:
             _check_value(option, getattr(self, option))
         for need in NEEDS:
@@ -241,11 +243,13 @@ class Rules:
         profile: str = BOOK,
         **options: Any,
     ) -> "Rules":
-        """Return the rules of a preset (RULES 12), changed by `options` (by their names in RULES 13).
+        """Return the rules of a preset (RULES 12), changed by `options` (named as in RULES 13).
 
-        `num_players=None` means 3, or 2 for `two_player`. `expert=True` turns on RULES 10.1-10.5, with the
-        symbol deck only (RULES 10.7). `profile` is "book", the rules as the books have them, or "fast", short
-        games without questions about dice (RULES 12.1). With two players `classic` is the duel of RULES 6.4.
+        `num_players=None` means 3 players, or 2 for `two_player`. With two players, `classic` is the duel of
+        RULES 6.4. `expert=True` turns on RULES 10.1-10.5, with the symbol deck only (RULES 10.7).
+
+        `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" is for
+        short games without decisions about dice.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
@@ -263,22 +267,25 @@ class Rules:
         return rules.replace(**_changes(profile, rules, options))
 
     def replace(self, /, **options: Any) -> "Rules":
-        """A copy with other values of some options, checked again."""
+        """Return a copy with other values of some options. Raises ValueError as the constructor does."""
         return dataclasses.replace(self, **_known(options))
 
     def to_dict(self) -> dict[str, Any]:
-        """Every option by its name; the values are plain numbers, texts, booleans and None."""
+        """Return a dict with every option. The values are numbers, strings, booleans and None."""
         return dataclasses.asdict(self)
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
-        """The rules that `to_dict` returned; a missing option has its default."""
+        """Return the rules from a dict that `to_dict` returned. A missing option gets its default."""
         if not isinstance(options, Mapping):
             raise ValueError(f"options={options!r} must be a mapping of option names to values")
         return cls(**_known(options))
 
     def troops_to_start(self) -> int:
-        """The troops each army starts with (RULES 4.2): `initial_troops`, or the books' number."""
+        """Return the number of troops that each army starts with (RULES 4.2).
+
+        This is `initial_troops`, or the number in the rule books if `initial_troops` is None.
+        """
         if self.initial_troops is not None:
             return self.initial_troops
         return STARTING_TROOPS[self.deck][self.num_players]
@@ -287,11 +294,11 @@ class Rules:
 def rules_from(
     rules: Rules | str, options: Mapping[str, Any], profile: str, function: Callable[..., Any] | None = None
 ) -> Rules:
-    """Return `rules`, or the rules of the preset of this name with these options of `Rules.preset`.
+    """Return `rules`, or the rules of the preset with this name and these options of `Rules.preset`.
 
-    The options may name a profile; `profile` is the default. Options beside a `Rules` raise ValueError.
-    `function` is the public function that took the options: its other arguments are suggested for an unknown
-    option too.
+    `profile` is used unless the options name another profile. Raises ValueError for options together with a
+    `Rules` object, and for an unknown option. `function` is the public function that took the options. Its
+    other arguments are suggested too if an option is unknown.
     """
     if isinstance(rules, Rules):
         for name, value in options.items():
@@ -309,9 +316,9 @@ def rules_from(
 
 
 def read_option(text: str) -> tuple[str, Any]:
-    """Name and value of a text `name=value`: None, True, False, a whole number or a word.
+    """Return the name and the value of an option, given as a text `name=value`.
 
-    ValueError otherwise.
+    The value is None, True, False, a whole number or a word. Raises ValueError for a text without `=`.
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
@@ -323,7 +330,7 @@ def read_option(text: str) -> tuple[str, Any]:
 OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rules))
 
 
-# The checks of `Rules`.
+# Checks of `Rules`.
 
 
 def _preset(name: str) -> Preset:
@@ -335,7 +342,10 @@ def _preset(name: str) -> Preset:
 
 
 def _players_of(name: str, num_players: int | None) -> int:
-    """The number of players of a preset; by default three, or two for `two_player`."""
+    """Return the number of players of a preset: by default 3, or 2 for `two_player`.
+
+    Raises ValueError for a number that the preset does not allow.
+    """
     allowed = _preset(name).players
     if num_players is None:
         return 3 if 3 in allowed else allowed[0]
@@ -349,7 +359,7 @@ def _players_of(name: str, num_players: int | None) -> int:
 
 
 def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str, Any]:
-    """The options as a dict; ValueError for one that is neither in RULES 13 nor one of the names `beside`."""
+    """Return the options as a dict; raise ValueError for an option outside RULES 13 and `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
             hint = near(option, (*OPTIONS, *beside))
@@ -358,7 +368,7 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
 
 
 def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The options that a profile changes in the rules of a preset; never those that the caller has given."""
+    """Return the options that a profile changes in the rules of a preset, except the `given` options."""
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
         raise ValueError(f"profile={profile!r} is unknown{near(profile, PROFILES)}: allowed are {names}")
@@ -370,13 +380,13 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
 
 
 def _is_allowed(rules: Rules, option: str, value: Any) -> bool:
-    """Whether the other options of the rules allow this value of an option (RULES 13)."""
+    """Return whether the other options of the rules allow this value of an option (RULES 13)."""
     needs = [need for need in NEEDS if need.other == option and getattr(rules, need.option) in need.values]
     return all(value in need.allowed for need in needs)
 
 
 def _check_value(option: str, value: Any) -> None:
-    """Refuse a value that the option can never have (RULES 13)."""
+    """Raise ValueError for a value that the option can never have (RULES 13)."""
     if option in NUMBERS:
         right, allowed = NUMBERS[option].allow(value), str(NUMBERS[option])
     else:
@@ -391,20 +401,20 @@ def _listed(values: Iterable[Any], between: str) -> str:
 
 
 def near(name: Any, names: Iterable[str]) -> str:
-    """A hint for an unknown name: the most similar one of `names`, "" if none is similar."""
+    """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
     return f", did you mean {close[0]!r}" if close else ""
 
 
-# Checks that need the map.
+# Checks that depend on the map.
 
 
 def check_rules(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the rules can be played on this map.
 
-    The error names the option, its value and what the map has. `board` is a map as `load_map` returns it. The
-    map must have the deck, missions, Objectives, cities and start chart that the game needs, and room for all
-    starting troops: at least one on every territory (RULES 4.3, 13) and at most `max_troops` (RULES 10.3).
+    `board` is a `Board`. It must have the deck, missions, Objectives, cities and start chart that the game
+    needs. It must also have room for all starting troops: at least one on every territory (RULES 4.3, 13),
+    and at most `max_troops` (RULES 10.3). The error names the option, its value and what the map has instead.
     """
     _check_deck(rules, board)
     _check_missions(rules, board)
@@ -421,7 +431,7 @@ def _refuse(rules: Rules, option: str, problem: str) -> None:
 
 
 def _check_deck(rules: Rules, board: Any) -> None:
-    """The map must have the cards of the deck (RULES 2)."""
+    """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
     needed, given = ("a symbol", "symbols") if rules.deck == "symbol" else ("stars", "stars")
     if getattr(board, given) is None:
         has = f"this map has {given} for 0 of {board.num_territories}"
@@ -429,7 +439,10 @@ def _check_deck(rules: Rules, board: Any) -> None:
 
 
 def _check_missions(rules: Rules, board: Any) -> None:
-    """The map must have a mission for every player, not counting those of unused colours (RULES 8.1)."""
+    """Raise ValueError unless the map has a mission for every player (RULES 8.1).
+
+    Missions against unused colours do not count.
+    """
     if rules.victory != "mission":
         return
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
@@ -439,14 +452,17 @@ def _check_missions(rules: Rules, board: Any) -> None:
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
-    """Whether a mission of the map is in the pile (RULES 8.1)."""
+    """Return whether a mission of the map is in the pile (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players
 
 
 def _check_objectives(rules: Rules, board: Any) -> None:
-    """The map must have the Objectives to lay out (RULES 9.1, 9.3), and enough of them to win (RULES 9.7)."""
+    """Raise ValueError unless the map has enough Objectives to lay out and to win.
+
+    See RULES 9.1, 9.3 and 9.7.
+    """
     if rules.objectives is None:
         return
     usable = [o for o in board.objectives if rules.objectives == "random" or o.basic_training]
@@ -460,7 +476,7 @@ def _check_objectives(rules: Rules, board: Any) -> None:
 
 
 def _check_cities(rules: Rules, board: Any) -> None:
-    """The map must have fixed cities (RULES 9.1), or a number of random ones (RULES 9.3)."""
+    """Raise ValueError unless the map has the fixed (RULES 9.1) or random (RULES 9.3) cities of the game."""
     if rules.cities == "fixed" and not board.basic_training_cities:
         _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
     if rules.cities == "random" and not 1 <= board.random_cities <= board.num_territories:
@@ -469,7 +485,10 @@ def _check_cities(rules: Rules, board: Any) -> None:
 
 
 def _check_chart(rules: Rules, board: Any) -> None:
-    """The map must have a start chart for the players (RULES 9.1), with `max_troops` at most (RULES 10.3)."""
+    """Raise ValueError unless the map has a start chart for the players (RULES 9.1).
+
+    The chart may have at most `max_troops` on a territory (RULES 10.3).
+    """
     chart = board.chart(rules.num_players)
     if chart is None:
         has = _listed((chart.num_players for chart in board.charts), ", ") or "nobody"
@@ -480,7 +499,10 @@ def _check_chart(rules: Rules, board: Any) -> None:
 
 
 def _check_room(rules: Rules, board: Any) -> None:
-    """Check that each army has a territory, a troop per territory, and room (RULES 4.3, 10.3, 13)."""
+    """Raise ValueError unless each army has a territory, and its troops fit (RULES 4.3, 10.3, 13).
+
+    Troops fit if each territory gets at least one and at most `max_troops`.
+    """
     armies = rules.num_players + rules.neutral
     fewest, most = board.num_territories // armies, -(-board.num_territories // armies)
     troops = rules.troops_to_start()
