@@ -461,7 +461,7 @@ def is_dealt(mission: Any, rules: Rules) -> bool:
 def _check_objectives(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has enough Objectives to lay out and to win.
 
-    See RULES 9.1, 9.3 and 9.7.
+    Those to lay out are counted by RULES 9.1 and RULES 9.3, those to win by RULES 9.7.
     """
     if rules.objectives is None:
         return

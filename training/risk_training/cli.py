@@ -1,4 +1,4 @@
-"""The command `train` (`risk-env train --help`)."""
+"""The command `risk-env train`."""
 
 import argparse
 import sys
@@ -31,12 +31,12 @@ from risk_training.config import (
 MOST_THREADS = 1024
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-# settings with an argument of their own
+# settings that have arguments of their own
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `train`: start a run or resume one."""
+    """Run the command `train`: start a new run, or resume a run."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
         name = given[0].replace("_", "-")
         parser.error(f"--{name} is part of the settings of the run; start a new run by --config")
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
-    import torch  # not for --help
+    import torch  # imported here, so that --help is fast
 
     torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _train(run: Any) -> None:
-    """Train to the end of the run, and say so."""
+    """Train to the end of the run, and print how to continue or evaluate it."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
     print(
         f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
@@ -99,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
-    """A new run."""
+    """Return a new run."""
     path = config_path(arguments.config)
     if arguments.out and (Path(arguments.out) / CHECKPOINT).exists():
         there = f"the folder already has a run; continue it with --resume {arguments.out}"
@@ -112,9 +112,9 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
-    """The names and values of a configuration, with those of the command line in their place.
+    """Return the names and values of a configuration, overridden by those of the command line.
 
-    `length` is the setting of --steps.
+    `length` is the name of the setting that `--steps` overrides.
     """
     given = {name: getattr(arguments, name) for name in SETTINGS} | {length: arguments.steps}
     found = {**facts, **{name: value for name, value in given.items() if value is not None}}
@@ -127,7 +127,7 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
-    """The run of a folder."""
+    """Return the run in a folder, to be continued."""
     from risk_training.run import load_checkpoint
 
     folder = Path(arguments.resume)
@@ -136,7 +136,7 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def config_path(name: str) -> Path:
-    """The file of a configuration: a path, or the name of one that comes with the project."""
+    """Return the file of a configuration, given its path, or the name of a configuration of the project."""
     path = Path(name)
     shipped = Path(__file__).parent / "configs" / path.with_suffix(".yml").name
     return shipped if not path.exists() and path.parent == Path() and shipped.exists() else path
@@ -144,7 +144,10 @@ def config_path(name: str) -> Path:
 
 @contextmanager
 def training_bar(total: int, done: int, unit: str) -> Iterator[Any]:
-    """Shows the steps, and the latest evaluation's win rates."""
+    """Show a progress bar with the steps and the win rates of the latest evaluation.
+
+    Yields a function that takes a line of metrics and updates the bar.
+    """
     with progress_bar(unit, total, Console(stderr=True)) as bar:
         bar(done, "")
 
@@ -156,5 +159,5 @@ def training_bar(total: int, done: int, unit: str) -> Iterator[Any]:
 
 
 def win_rates(row: Mapping[str, Any]) -> dict[str, float]:
-    """The win rates in a line of metrics, by opponent."""
+    """Return the win rate against each opponent in a line of metrics."""
     return {name.removeprefix(WIN_RATE): rate for name, rate in row.items() if name.startswith(WIN_RATE)}

@@ -1,4 +1,4 @@
-"""Settings shared by all trainers, and YAML files in the shape of Stable-Baselines3's zoo."""
+"""Settings shared by all trainers, and YAML files in the format of the Stable-Baselines3 zoo."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from risk_env.bounded_io import MOST_NESTING, read_text, shortened
 from risk_env.core.types import MAX_SEATS
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
-WIN_RATE = "eval/win_rate_"  # how the metrics of evaluations begin; the opponent's name follows
+WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
-MOST_BYTES = 1 << 14  # of a configuration
+MOST_BYTES = 1 << 14  # largest size of a configuration
 MOST_LETTERS = 80  # most characters of an unknown name that are compared with the known names
-MOST_STEPS = 10**12  # of a run; also between two evaluations, checkpoints or snapshots
-MOST_LANES = 1 << 14  # lanes of an actor; also decisions per lane between two updates
-MOST_GAMES = 10**6  # per round
-MOST_BATCH = 1 << 20  # minibatch size
-MOST_WIDTH = 1024  # layer width: the time to initialise a layer grows with its cube
+MOST_STEPS = 10**12  # most steps of a run, and between two evaluations, checkpoints or snapshots
+MOST_LANES = 1 << 14  # most lanes of an actor, and most decisions per lane between two updates
+MOST_GAMES = 10**6  # most games per round
+MOST_BATCH = 1 << 20  # largest minibatch size
+MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
 MOST_SEED = 2**32 - 1  # largest seed of NumPy's legacy generator, which Stable-Baselines3 uses
 LEAST, MOST = "least", "most"  # keys in the metadata of a setting
 CHOICES, LENGTH = "choices", "length"
-# The modules of the trainers; each has a `Config` and a `Trainer`
+# modules of the trainers; each module has a `Config` and a `Trainer`
 TRAINERS = {
     "sb3": "risk_training.sb3_trainer",
     "selfplay": "risk_training.ppo",
@@ -49,14 +49,14 @@ def setting(
 ) -> Any:
     """Declare a field of `Settings`: its default and the allowed values.
 
-    `least` and `most` bound a number, or each number in a list. `length` is the range of allowed list
-    lengths.
+    `least` and `most` bound a number, or each number in a list. `choices` are the allowed values. `length` is
+    the range of allowed list lengths.
     """
     return field(default=default, metadata={LEAST: least, MOST: most, CHOICES: choices, LENGTH: length})
 
 
-NAMES = {"length": range(65)}  # range of the length of a list of names
-TWO = range(2, 3)  # range of the length of a list with two entries
+NAMES = {"length": range(65)}  # for a list of names: allowed lengths
+TWO = range(2, 3)  # for a list of two entries: allowed lengths
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,10 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
 
 @dataclass(frozen=True)
 class EvaluationSettings(Settings):
-    """Games against fixed opponents at intervals, in which the policy plays all seats in turn."""
+    """Settings of the evaluation games, in which the policy plays all seats in turn.
+
+    Evaluations are made at intervals, against fixed opponents.
+    """
 
     SECTION: ClassVar[str] = "evaluation."
 
@@ -101,22 +104,22 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class RunSettings(Settings):
-    """What all trainers share.
+    """Settings that all trainers share.
 
-    A step is a decision of the learner; for `trainer: beam_value` it is a game.
+    A step is a decision of the learner. For `trainer: beam_value`, a step is a game.
     """
 
     TRAINER: ClassVar[str]
-    LENGTH: ClassVar[str]  # the setting that holds the number of steps
+    LENGTH: ClassVar[str]  # name of the setting with the number of steps
 
     preset: str = "classic"
     players: int | None = setting(None, 2, MAX_SEATS)
     map: str = "classic"
     expert: bool = False  # play the variations for experts (RULES 10.1-10.5)
     profile: str = setting(FAST, choices=tuple(PROFILES))  # profile of the rules (RULES 12.1)
-    options: Mapping[str, Any] = field(default_factory=dict)  # of the rules (RULES 13)
+    options: Mapping[str, Any] = field(default_factory=dict)  # options of the rules (RULES 13)
     seed: int = setting(0, 0, MOST_SEED)
-    device: str = "cpu"  # where the network learns: auto, cpu, cuda, cuda:N or mps
+    device: str = "cpu"  # device of the network: auto, cpu, cuda, cuda:N or mps
     precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
@@ -130,29 +133,32 @@ class RunSettings(Settings):
 
     @property
     def length(self) -> int:
-        """Steps of the whole run."""
+        """Number of steps of the whole run."""
         return int(getattr(self, self.LENGTH))
 
     def rules(self) -> Rules:
-        """The rules of the games."""
+        """Return the rules of the games."""
         return self.rules_for(self.players)
 
     def rules_for(self, players: int | None) -> Rules:
-        """The rules of games with this number of players."""
+        """Return the rules of games with this number of players."""
         return Rules.preset(self.preset, players, self.expert, self.profile, **self.options)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """Settings from a file's names and values; ValueError names what is unknown or wrong."""
+        """Return the settings from the names and values of a file.
+
+        Raises ValueError, which names the unknown or wrong setting.
+        """
         return _replaced(cls(), {name: value for name, value in facts.items() if name != "trainer"}, "config")
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain names and values, which `from_dict` and YAML read."""
+        """Return the settings as plain names and values, which `from_dict` and YAML can read."""
         return {"trainer": self.TRAINER} | _plain(dataclasses.asdict(self))
 
 
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
-    """Settings with the values of a file; sections in it too."""
+    """Return settings with the values of a file, including the values in its sections."""
     if not isinstance(facts, Mapping):
         raise ValueError(f"{section}: {shortened(facts)} must be names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
@@ -170,7 +176,7 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str) -> Any:
-    """The value as the type of its setting: YAML reads 1e6 as text, and has no tuples."""
+    """Convert a value to the type of its setting, because YAML reads 1e6 as text and has no tuples."""
     kinds = kind.split(" | ")
     if (value is None and "None" in kinds) or (isinstance(value, str) and "str" in kinds):
         return value
@@ -207,7 +213,7 @@ def _typed_number(name: str, value: Any, kind: str) -> float:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples as lists, mappings as dicts."""
+    """Convert tuples to lists and mappings to dicts, at all levels."""
     if isinstance(value, Mapping):
         return {name: _plain(inner) for name, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, list | tuple) else value
@@ -234,10 +240,10 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
-    """Set a value in the names and values of a configuration by `KEY=VALUE`.
+    """Set a value in the names and values of a configuration, given as a text `KEY=VALUE`.
 
-    VALUE is YAML, a key may be `section.key`. Sections are changed in copies. ValueError says what is wrong
-    with the text; `Settings` check key and value.
+    VALUE is YAML. A key may be `section.key`. Sections are copied before they are changed. Raises ValueError
+    for a text of another form. The key and the value are checked later by `Settings`.
     """
     key, equals, written = text.partition("=")
     *sections, name = key.strip().split(".")
@@ -254,7 +260,10 @@ def set_value(facts: dict[str, Any], text: str) -> None:
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
-    """Return the settings of a configuration file; `changes` that are not None override them."""
+    """Return the settings of a configuration file. `changes` that are not None override its values.
+
+    Raises ValueError for a missing or malformed file, and for an unknown trainer.
+    """
     path = Path(path)
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
@@ -277,7 +286,10 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str, name: str) -> Any:
-    """The value of a text in YAML; ValueError, which begins with `name`, if it is not YAML."""
+    """Return the value of a text in YAML.
+
+    Raises ValueError, with a message that begins with `name`, if the text is not YAML.
+    """
     import yaml
 
     try:
@@ -287,10 +299,11 @@ def _parsed(text: str, name: str) -> Any:
 
 
 def _reader() -> Any:
-    """Return YAML's safe reader without aliases, because a short text with aliases can expand without bound.
+    """Return a subclass of YAML's safe reader that rejects dangerous or misleading files.
 
-    Duplicate names in one mapping are refused, because the last value would silently win. The nesting of
-    brackets is checked while reading, because the reader's time per token grows with the number of open
+    Aliases are rejected, because a short text with aliases can expand without bound. Duplicate names in one
+    mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
+    brackets is limited while reading, because the reader's time per token grows with the number of open
     brackets.
     """
     import yaml
@@ -319,5 +332,5 @@ def _reader() -> Any:
 
 
 def shipped_configs() -> list[str]:
-    """Paths of the configurations that come with the project."""
+    """Return the paths of the configurations that come with the project."""
     return [str(path) for path in sorted((Path(__file__).parent / "configs").glob("*.yml"))]

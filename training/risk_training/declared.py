@@ -1,11 +1,15 @@
 """Declare what a checkpoint may contain, and check a loaded checkpoint against the declaration.
 
-    check_declared("checkpoint", state, {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network":
-    tensors})
+    declared = {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors}
+    check_declared("checkpoint", state, declared)
 
-A declaration is one of: a class below; a type; an array or tensor (the value needs the same dtype and shape,
-and finite numbers); a table (the value needs the same names, each with its own declaration); a tuple (the
-value needs as many entries).
+A declaration is one of the following:
+
+* an object of a class below;
+* a type, which must be the exact type of the value (`object` allows any value);
+* an array or a tensor: the value must have the same dtype and shape, and finite numbers;
+* a table of declarations: the value must have the same names, and each entry must match its declaration;
+* a tuple of declarations: the value must have as many entries, and each entry must match its declaration.
 """
 
 from __future__ import annotations
@@ -21,7 +25,7 @@ import torch
 from risk_env.bounded_io import shortened
 
 Declared = Any
-MOST_NUMBER = 1e15  # upper bound of counters, seconds and metrics
+MOST_NUMBER = 1e15  # largest value of counters, seconds and metrics
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table from names to values, with at most `most` names."""
+    """A table with any names and one declaration for all values. It has at most `most` names."""
 
     inner: Declared
     most: int = 1 << 12
@@ -101,7 +105,7 @@ class TableOf:
 
 @dataclass(frozen=True)
 class SomeOf:
-    """Any subset of the entries of a table."""
+    """A table with some or all of the names of `table`."""
 
     table: Mapping[Any, Declared]
 
@@ -115,7 +119,7 @@ class SomeOf:
 
 @dataclass(frozen=True)
 class OrNone:
-    """None, or a value of the inner declaration."""
+    """None, or a value that matches the inner declaration."""
 
     inner: Declared
 
@@ -132,7 +136,7 @@ class OneOf:
     choices: tuple[Declared, ...]
 
     def check(self, name: str, value: Any) -> None:
-        """Raise the error of the last declaration if none matches."""
+        """Raise the ValueError of the last declaration if no declaration matches."""
         for declared in self.choices[:-1]:
             with suppress(ValueError):
                 return check_declared(name, value, declared)
@@ -161,7 +165,7 @@ ROWS = ListOf(TableOf(Number()))  # lines of a log
 
 
 def check_declared(name: str, value: Any, declared: Declared) -> None:
-    """Raise ValueError, with the path of the value, unless the value matches its declaration."""
+    """Raise ValueError unless a value matches its declaration. The error names the path to the value."""
     if isinstance(declared, np.ndarray | torch.Tensor):
         _check_array(name, value, declared)
     elif isinstance(declared, Mapping):
@@ -182,7 +186,10 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
 
 
 def _check_array(name: str, value: Any, declared: Any) -> None:
-    """Raise ValueError unless an array or tensor has the declared type, dtype and shape, and is finite."""
+    """Raise ValueError unless an array or tensor has the declared type, dtype and shape.
+
+    Floating-point numbers must be finite, and the bytes of booleans must be 0 or 1.
+    """
     if type(value) is not type(declared) and not (
         isinstance(value, torch.Tensor) and isinstance(declared, torch.Tensor)
     ):

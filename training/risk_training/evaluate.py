@@ -1,4 +1,7 @@
-"""`risk-env evaluate`: one agent against each of a set, in all seats over the same deals."""
+"""The command `risk-env evaluate`: play an agent against each of several opponents.
+
+Every deal is played from every seat.
+"""
 
 import argparse
 import json
@@ -29,26 +32,26 @@ from risk_env.players import AgentFactory
 from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
-GAMES_AT_ONCE = 128  # in a piece, where all play in batches
+GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
 SLOW_GAMES_AT_ONCE = (
-    12  # where an agent is asked for each action: it is made for every piece, which may take seconds
+    12  # with players that act one view at a time: they are made anew for every piece, which may take seconds
 )
 BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
 @dataclass(frozen=True)
 class Score:
-    """An agent's result against one opponent, which fills all other seats."""
+    """Result of an agent against one opponent, which plays all other seats."""
 
     opponent: str
     games: int
     wins: int
-    win_rate: float  # a truncated game is won by nobody
-    low: float  # of the 95 % interval (Wilson)
-    high: float
+    win_rate: float  # share of games won; nobody wins a truncated game
+    low: float  # lower end of the 95 % confidence interval (Wilson)
+    high: float  # upper end of the interval
     win_rate_by_seat: tuple[float, ...]  # (P,)
-    rounds: float
-    truncated: float  # share of the games
+    rounds: float  # mean number of rounds of a game
+    truncated: float  # share of truncated games
 
 
 def evaluate(
@@ -61,11 +64,11 @@ def evaluate(
     progress: Callable[[int], None] | None = None,
     executor: WorkExecutor | None = None,
 ) -> Score:
-    """Return the score of an agent in at least `games` games, every deal played from every seat.
+    """Return the score of an agent in at least `games` games, with every deal played from every seat.
 
-    `agent` is what `risk_agents.make` takes. `progress` is called with the number of games that have just
-    ended. The games are played in pieces by `executor` (`risk_agents.workers`; None: in this process), with
-    the same score wherever they are.
+    `agent` and `opponent` are specs as for `risk_agents.load`. `progress` is called with the number of games
+    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). With None, the games
+    are played in this process. The score is the same either way.
     """
     seats = rules.num_players
     is_slow = any(isinstance(load(spec), AgentFactory) for spec in (agent, opponent))
@@ -91,7 +94,7 @@ def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: ran
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `evaluate`: play, print a table, write files."""
+    """Run the command `evaluate`: play the games, print a table and write files."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.agent is None and arguments.run is None:
@@ -144,7 +147,10 @@ def _best_of(run: Path) -> str:
 
 
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
-    """Rules and map of the command line; a trained policy plays by its own unless others are named."""
+    """Return the rules and the map of the command line.
+
+    For a trained policy, the default is the rules and the map with which it was trained.
+    """
     wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):
         facts = read_facts(Path(agent)) if agent.endswith(".zip") else facts_of(agent)

@@ -1,13 +1,13 @@
-"""The league: the learner's opponents in training, and how often each is drawn.
+"""The league: the opponents of the learner in training, and the probability to draw each of them.
 
-Pure bookkeeping, for any trainer: opponents are names, those of scripted bots and of the learner's own
-snapshots. The trainer keeps the snapshots' weights under their names, records results, and draws opponents
-for new games.
+The league only keeps names and results, so it works with any trainer. Opponents are scripted bots and
+snapshots of the learner. The trainer stores the weights of each snapshot under its name, records results, and
+draws opponents for new games.
 
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
     leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
-    name = league.draw(1)[0]                      # at each new game
-    league.record(name, 1.0)                      # the learner came before it
+    name = league.draw(1)[0]                      # draw an opponent for a new game
+    league.record(name, 1.0)                      # the learner was placed before this opponent
 """
 
 from __future__ import annotations
@@ -26,19 +26,22 @@ from risk_training.declared import GENERATOR, Declared, ListOf, Number, TableOf,
 
 Weights = npt.NDArray[np.float64]
 
-SNAPSHOT = "snapshot-"  # a snapshot's name is this and the steps the learner had made
+SNAPSHOT = "snapshot-"  # prefix of a snapshot's name; the number of the learner's steps follows
 PRIORITIES = ("hard", "close", "even")
-MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each is a network
+MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each snapshot is a network
 
 
 @dataclass(frozen=True)
 class LeagueSettings(Settings):
-    """The opponents in the league, and how they are drawn.
+    """Settings of the league: the opponents, and the probabilities to draw them.
 
-    A draw is a snapshot with probability `snapshot_share`, else a bot; among the snapshots the latest with
-    probability `latest_share`. All others are drawn by priority: `"hard"` (1 - w)^power, so those that still
-    beat the learner come most often; `"close"` (w (1 - w))^power, those it plays level with; `"even"` all
-    alike, where w is the learner's share of points against them.
+    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. If it gives a snapshot, it
+    gives the latest one with probability `latest_share`. Otherwise the draw among the bots, or among the
+    snapshots, is weighted by `priority`, where w is the learner's share of points against an opponent:
+
+    * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
+    * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
+    * `"even"`: equal weights.
     """
 
     SECTION: ClassVar[str] = "league."
@@ -52,7 +55,7 @@ class LeagueSettings(Settings):
     power: float = setting(1.0, 0, 100)
     floor: float = setting(0.1, 0, 1)  # share of uniform draws, so that every opponent is drawn
     smoothing: float = setting(8.0, 1e-6, 1e12)  # number of prior results, half of them wins
-    horizon: float = setting(400.0, 1, 1e12)  # games after which old results have mostly faded
+    horizon: float = setting(400.0, 1, 1e12)  # number of games after which old results have mostly faded
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -62,18 +65,18 @@ class LeagueSettings(Settings):
 
 @dataclass
 class Standing:
-    """The learner's results against one opponent; older ones have faded."""
+    """Results of the learner against one opponent. Older results count less."""
 
-    games: float = 0.0
-    points: float = 0.0  # of the learner: 1 a game won
+    games: float = 0.0  # faded number of games
+    points: float = 0.0  # faded sum of the learner's points (`League.record`)
 
 
 class League:
-    """The opponents, the learner's standing against each, and the chance that draws them."""
+    """The opponents, the results against each of them, and the random generator that draws them."""
 
     def __init__(self, settings: LeagueSettings | None = None, seed: int = 0) -> None:
         self.settings = LeagueSettings() if settings is None else settings
-        self._steps: list[int] = []  # of the snapshots, ascending
+        self._steps: list[int] = []  # number of the learner's steps at each snapshot, ascending
         self._standings = {name: Standing() for name in self.settings.bots}
         self._rng = np.random.default_rng(seed)
 
@@ -84,13 +87,13 @@ class League:
 
     @property
     def names(self) -> list[str]:
-        """All opponents: the bots in the settings' order, then the snapshots, oldest first."""
+        """Names of all opponents: the bots in the order of the settings, then the snapshots, oldest first."""
         return [*self.settings.bots, *self.snapshots]
 
     def add_snapshot(self, steps: int) -> list[str]:
-        """The learner after `steps` steps joins as `snapshot_name(steps)`.
+        """Add the learner after `steps` steps, under the name `snapshot_name(steps)`.
 
-        Returns the snapshots that leave for it.
+        Returns the names of the snapshots that leave the league in exchange.
         """
         if self._steps and steps <= self._steps[-1]:
             raise ValueError(
@@ -105,10 +108,10 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """Record the points of a game against this opponent.
+        """Record the learner's points of a game against this opponent.
 
-        The points are 1 if the learner was placed before the opponent, 0 if after, 1/2 if level. Results
-        against a snapshot that has left are ignored.
+        The points are 1 if the learner was placed before the opponent, 0 if after, 1/2 if both share a place.
+        Results against a snapshot that has left the league are ignored.
         """
         check_range("points", points, 0, 1)
         standing = self._standings.get(name)
@@ -121,12 +124,12 @@ class League:
         standing.points = standing.points * kept + points
 
     def win_rate(self, name: str) -> float:
-        """The learner's share of points against this opponent, smoothed towards one half."""
+        """Return the learner's share of points against this opponent, smoothed towards one half."""
         standing, prior = self._standings[name], self.settings.smoothing
         return (standing.points + prior / 2) / (standing.games + prior)
 
     def weights(self) -> Weights:
-        """float64 (K,): how often each of `names` is drawn; they add up to 1."""
+        """Return the probability to draw each of `names`, float64 (K,)."""
         bots, snapshots = list(self.settings.bots), self.snapshots
         if not bots and not snapshots:
             raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
@@ -138,12 +141,12 @@ class League:
         return np.concatenate([(1 - share) * self._by_priority(bots), share * of_snapshots])
 
     def draw(self, count: int) -> list[str]:
-        """The opponents of `count` seats, drawn independently."""
+        """Draw the opponents of `count` seats independently, and return their names."""
         names = self.names
         return [names[k] for k in self._rng.choice(len(names), count, p=self.weights())]
 
     def _by_priority(self, names: Sequence[str]) -> Weights:
-        """Weights that add up to 1, or none for nobody."""
+        """Return the probabilities of these opponents by priority. Without opponents the array is empty."""
         won = np.array([self.win_rate(name) for name in names], np.float64)
         base = {"hard": 1 - won, "close": won * (1 - won), "even": np.ones(len(won))}[self.settings.priority]
         weights = base**self.settings.power
@@ -153,9 +156,9 @@ class League:
         return (1 - self.settings.floor) * preferred + self.settings.floor * even
 
     def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` of a league with the same settings needs.
+        """Return the state for `load_state_dict` of a league with the same settings.
 
-        Plain values that JSON can hold.
+        The state has only values that JSON can store.
         """
         return {
             "steps": list(self._steps),
@@ -164,14 +167,14 @@ class League:
         }
 
     def declared(self) -> Declared:
-        """Return the declaration of `load_state_dict`."""
+        """Return the declaration of a state for `load_state_dict` (`risk_training.declared`)."""
         games = Number(0, self.settings.horizon + 1)  # upper limit of the faded sum
         most = self.settings.window + self.settings.history
         standings = TableOf({"games": games, "points": games})
         return {"steps": ListOf(Whole(), 0, most), "standings": standings, "rng": GENERATOR}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the result of `state_dict`; raise ValueError if the opponents are not the same."""
+        """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
             raise ValueError(f"league.steps={shortened(self._steps)} must ascend")
@@ -186,14 +189,15 @@ class League:
 
 
 def snapshot_name(steps: int) -> str:
-    """The name of the learner's snapshot after a number of steps."""
+    """Return the name of the learner's snapshot after a number of steps."""
     return f"{SNAPSHOT}{steps}"
 
 
 def thinned(steps: Sequence[int], window: int, history: int) -> list[int]:
-    """The ascending steps that are kept: the last `window`, and `history` of those before, spread evenly.
+    """Return the steps to keep, ascending: the last `window` steps, and `history` evenly spread older steps.
 
-    While there are too many, the one goes whose neighbours are nearest to each other; the first stays.
+    While there are too many steps, the older step whose neighbours are closest to each other is removed. The
+    first step stays unless `history` is 0.
     """
     kept = list(steps)
     while len(kept) > window + history:

@@ -1,4 +1,4 @@
-"""The league around `RiskVecEnv`: opponents drawn for each game, snapshots among them."""
+"""`RiskVecEnv` with a league: the opponents of each game are drawn from bots and snapshots."""
 
 from collections.abc import Mapping
 from time import process_time
@@ -20,29 +20,29 @@ from risk_training.league import League
 from risk_training.sb3 import RiskVecEnv
 from risk_training.selfplay import potential
 
-_UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # none: every question comes up in training
+_UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # no phase is unfamiliar: all of them occur in training
 
 
 class SnapshotSlot(Policy):
-    """A place for a snapshot among the opponents: a policy whose weights are replaced."""
+    """A place for a snapshot among the opponents: a policy whose weights can be replaced."""
 
     name = "snapshot"
 
     def __init__(self) -> None:
         self.snapshot: str | None = None  # name of the snapshot
         self.policy: Any = None
-        self.seconds = 0.0
-        self.player: Any = self  # as the environment knows it, whatever the weights
+        self.seconds = 0.0  # processor time of the snapshots in this slot
+        self.player: Any = self  # the player that the environment seats, whatever the weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
-        """Seat a snapshot: weights for a copy of the learner's policy."""
+        """Load a snapshot: the weights for a copy of the learner's policy."""
         if self.policy is None:
             self.policy = untrained_copy(policy)
         self.snapshot = name
         self.policy.load_state_dict(weights)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
-        """Actions int64 (k,), drawn by the policy's probabilities, in one inference."""
+        """Draw actions, int64 (k,), from the policy's probabilities in one forward pass."""
         start = process_time()
         with torch.no_grad():
             actions = self.policy._predict(torch.as_tensor(observations), action_masks=masks)
@@ -51,9 +51,10 @@ class SnapshotSlot(Policy):
 
 
 def untrained_copy(policy: Any) -> Any:
-    """A policy of the same shape, with weights of its own; no generator of the run is advanced.
+    """Return a policy of the same shape with new weights, without advancing the run's random generators.
 
-    `copy.deepcopy` would not do: a policy keeps its last distribution, whose tensors cannot be copied.
+    `copy.deepcopy` does not work, because a policy keeps its last distribution, whose tensors cannot be
+    copied.
     """
     with torch.random.fork_rng(devices=[]):
         made = type(policy)(**policy._get_constructor_parameters()).to(policy.device)
@@ -62,14 +63,17 @@ def untrained_copy(policy: Any) -> Any:
 
 
 class CompiledSlot(SnapshotSlot):
-    """The same for `BoardPolicy`, whose network plays compiled (`risk_agents.learned.compiled_network`)."""
+    """A slot for snapshots of a `BoardPolicy`.
+
+    The network of the snapshot runs as compiled code (`risk_agents.learned.compiled_network`).
+    """
 
     def __init__(self, number: int) -> None:
         super().__init__()
         self.player = CompiledBot(f"slot {number}", "", self._choose)
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
-        """Seat a snapshot."""
+        """Load a snapshot, and compile its network."""
         super().load(name, policy, weights)
         network = self.policy.network
         self.network: Network = compiled_network(network.layout, network.arrays())
@@ -90,11 +94,11 @@ class CompiledSlot(SnapshotSlot):
 
 
 class LeagueVecEnv(RiskVecEnv):
-    """`RiskVecEnv` with games against the league's opponents; results are reported to the league.
+    """`RiskVecEnv` with games against opponents of the league. Results are reported to the league.
 
-    Rewards are shaped by `shaping` times the potential of `risk_training.selfplay.potential`; `gamma` is the
-    learner's discount factor. With `compiled` the learner's policy is a `BoardPolicy`, and its snapshots play
-    compiled.
+    Rewards are shaped by the potential of `risk_training.selfplay.potential`, multiplied by `shaping`.
+    `gamma` is the learner's discount factor. With `compiled`, the learner's policy must be a `BoardPolicy`,
+    and its snapshots play as compiled code.
     """
 
     def __init__(
@@ -112,24 +116,25 @@ class LeagueVecEnv(RiskVecEnv):
         slots = settings.window + settings.history if settings.snapshot_share > 0 or not settings.bots else 0
         self.league, self.shaping, self.gamma = league, shaping, gamma
         self.slots = [CompiledSlot(number) if compiled else SnapshotSlot() for number in range(slots)]
-        self.weights: dict[str, Mapping[str, Any]] = {}  # of the league's snapshots
+        self.weights: dict[str, Mapping[str, Any]] = {}  # weights of the snapshots, by name
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
-        self.seconds = 0.0  # of the processor, in games and opponents
+        self.seconds = 0.0  # processor time of the games and the opponents
         opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
-        self._is_stale = np.zeros(num_envs, np.bool_)  # (N,) an opponent was replaced in this game: no result
+        # (N,) true if an opponent was replaced during the game, whose result is then not recorded
+        self._is_stale = np.zeros(num_envs, np.bool_)
         self._potential = np.zeros(num_envs, np.float32)
         if self.league.names:
             self.draw_opponents()
 
     def draw_opponents(self) -> None:
-        """Let the next games draw their opponents by the present weights of the league."""
+        """Let the next games draw their opponents with the current probabilities of the league."""
         weights = dict(zip(self.league.names, self.league.weights(), strict=True))
         names = [*self.league.settings.bots, *(slot.snapshot for slot in self.slots)]
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """Add the learner's present policy to the league after `steps` steps; it can be drawn from now on."""
+        """Add the learner's current policy, after `steps` steps, to the league and its draws."""
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
@@ -141,13 +146,13 @@ class LeagueVecEnv(RiskVecEnv):
         self.draw_opponents()
 
     def reset(self) -> Any:
-        """As `RiskVecEnv.reset`."""
+        """Begin a new game in each lane, and return the observations (`RiskVecEnv.reset`)."""
         observations = super().reset()
         self._potential = potential(self.lanes.batch.observation, self.lanes.board, self.shaping)
         return observations
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """As `RiskVecEnv.step_wait`, with shaped rewards."""
+        """Return the results of the step, with shaped rewards (`RiskVecEnv.step_wait`)."""
         start = process_time()
         numbers = self.lanes.arena.numbers.copy()
         observations, rewards, dones, infos = super().step_wait()
@@ -159,7 +164,7 @@ class LeagueVecEnv(RiskVecEnv):
         return observations, rewards, dones, infos
 
     def _note(self, ended: Array, numbers: Array) -> None:
-        """Report the games that ended to the league; `numbers` (N, 6) are their players."""
+        """Report the games that ended to the league. `numbers` (N, 6) are the players of these games."""
         names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
@@ -173,9 +178,9 @@ class LeagueVecEnv(RiskVecEnv):
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:
-        """float32 (N,): gamma times the next potential, less the last.
+        """Return the shaping reward of each lane, float32 (N,): gamma * next potential - last potential.
 
-        That of an end is 0, but not of a truncation.
+        The potential is 0 at the end of a game, except after a truncation.
         """
         lanes = self.lanes
         now = potential(lanes.batch.observation, lanes.board, self.shaping)
@@ -188,7 +193,7 @@ class LeagueVecEnv(RiskVecEnv):
         return gained
 
     def results(self) -> dict[str, Any]:
-        """Metrics of the games that ended since the last call."""
+        """Return metrics of the games that ended since the last call."""
         played, self.played = self.played, []
         metrics: dict[str, Any] = {"games/number": len(played)}
         if played:
@@ -199,7 +204,10 @@ class LeagueVecEnv(RiskVecEnv):
         return {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}
 
     def league_metrics(self) -> dict[str, Any]:
-        """The league's standing against the bots and the latest snapshot."""
+        """Return metrics of the learner against the bots and the latest snapshot.
+
+        For each of them, these are the win rate and the probability to be drawn.
+        """
         league, metrics = self.league, {}
         for name, weight in zip(league.names, league.weights(), strict=True):
             if name in league.settings.bots or name == league.names[-1]:
@@ -209,7 +217,7 @@ class LeagueVecEnv(RiskVecEnv):
         return metrics | {"league/snapshots": len(league.snapshots)}
 
     def state_dict(self) -> dict[str, Any]:
-        """Games, league, snapshots and who sits where."""
+        """Return the state for `load_state_dict`: games, league, snapshots and the slots of the snapshots."""
         return {
             "lanes": self.lanes.state_dict(),
             "league": self.league.state_dict(),
@@ -221,7 +229,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def declared(self, policy: Any) -> Declared:
-        """Return the declaration of `load_state_dict`."""
+        """Return the declaration of a state for `load_state_dict` (`risk_training.declared`)."""
         lanes, slots, seats = self.lanes.state_dict(), len(self.slots), Whole(0, MAX_SEATS - 1)
         return {
             "lanes": {"seed_word": Whole(0, 2**64 - 1), "draw": object, "arrays": tuple(lanes["arrays"])},
@@ -234,9 +242,9 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
-        """Restore what `state_dict` returned.
+        """Restore the result of `state_dict`. Raises ValueError for an inconsistent state.
 
-        `policy` is the learner's, of which the snapshots are copies.
+        `policy` is the learner's policy. Snapshots are copies of it with other weights.
         """
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
