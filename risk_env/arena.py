@@ -111,7 +111,10 @@ class TallyBook:
         self._last_round[lanes] = -1
 
     def make_room(self, actions: int) -> bool:
-        """Make room for this number of further actions in every lane; return whether the log was replaced."""
+        """Make room for this number of further actions in every lane.
+
+        Returns whether the log was replaced by a larger array.
+        """
         if not self.keeps_actions:
             return False
         check_count("actions", actions)
@@ -372,7 +375,7 @@ class Arena(FixedArrays):
         return lanes[asked != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
-        """Play on with the bots that the kernel can call, at most `most` actions in each lane.
+        """Play on with the bots that the kernel can call, for at most `most` actions in each lane.
 
         Returns the lanes that have stopped, and the lanes that wait for a player.
         """
@@ -543,7 +546,8 @@ def play(
 
     Returns a structured array (`result_dtype`) with one row for each game.
 
-    `lanes` is the number of games at once; with agents it is always 1. It does not change the results.
+    `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
+
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
     s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
     is `mix(seed, deal, 0)`. `progress` is called with the number of games that have just ended.
@@ -592,7 +596,7 @@ def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: N
 
 
 def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
-    """Return the number of the player at each seat, int (games, P); raise ValueError for wrong line-ups."""
+    """Return the number of the player at each seat, int (games, P). Raises ValueError for wrong line-ups."""
     if line_ups is None:
         if num_players != seats:
             raise ValueError(f"players: {num_players} of them for num_players={seats}, without line_ups")

@@ -107,7 +107,7 @@ def about(name: str) -> str:
 
 
 def compiled(bot: str | CompiledBot) -> CompiledBot:
-    """Return a compiled bot, given its name or the bot itself; raise ValueError for any other player."""
+    """Return a compiled bot, given its name or the bot itself. Raises ValueError for any other player."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
         raise ValueError(f"bot={bot!r} is not a CompiledBot: only compiled bots can play here")

@@ -241,7 +241,7 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
 
 
 def _report_unwritten() -> int:
-    """Flush standard output; return SUCCESS, or the exit status of the error."""
+    """Flush standard output. Returns SUCCESS, or the exit status of the error."""
     try:
         sys.stdout.flush()
     except OSError as error:

@@ -77,12 +77,12 @@ class Game:
     `rules` is a `Rules` object, or the name of a preset. With a name, `options` are those of `Rules.preset`,
     as in `Game("classic", num_players=4, setup="deal")`. `board` is a `Board` or an argument of `load_map`.
 
-    `seed` is any whole number; None chooses a random seed. Chance depends on `seed`, `lane` and `episode`
+    `seed` is any whole number. None chooses a random seed. Chance depends on `seed`, `lane` and `episode`
     only.
 
     A decision with a single legal action is forced. The game plays forced decisions itself, unless
     `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md). The position
-    must have the same rules and map.
+    must have the same map, and the same rules except `max_rounds`.
 
     A game is not thread-safe: use it in one thread at a time.
     """
@@ -105,7 +105,7 @@ class Game:
         self._tables = tables(self.rules, self.board)
         self._games = self._tables.new_games(1)
         self._ask_forced = ask_forced
-        self._start: bytes | None = None  # first record of the history; None: the set-up from `_chance`
+        self._start: bytes | None = None  # first record of the history, None for the set-up from `_chance`
         self._chance = game_seed(seed, lane, episode)
         self.origin = Origin(int(seed), lane, episode, None if ask_forced else position or "")
         self._actions: list[int] = []
@@ -138,7 +138,7 @@ class Game:
         return self._games[0]
 
     def _number_in(self, field: str) -> int:
-        """Return a number of the record; this is much faster than an attribute of `record`."""
+        """Return a number of the record, much faster than an attribute of `record`."""
         number: int = self._games[field].item()
         return number
 
@@ -281,7 +281,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ playing
 
     def legal_actions(self) -> npt.NDArray[np.int64]:
-        """Return the legal actions, int64 (k,), ascending; empty if the game is over."""
+        """Return the legal actions, int64 (k,), ascending. There are none if the game is over."""
         return np.flatnonzero(self.action_mask())
 
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -340,7 +340,7 @@ class Game:
         return found
 
     def _number(self, action: Any) -> int:
-        """Return the number of an action, legal or not; -1 if the number is out of the kernels' range.
+        """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.
 
         Raises IllegalAction for a text that is no legal action, and for a value that is no whole number.
         """
@@ -363,7 +363,7 @@ class Game:
         return notation.action_text(action, self.record, self._tables, self.board)
 
     def parse_action(self, text: str) -> int:
-        """Return the number of a legal action given in words; raise IllegalAction for any other text."""
+        """Return the number of a legal action given in words. Raises IllegalAction for any other text."""
         return notation.parse_action(text, self.record, self._tables, self.board)
 
     @property
@@ -423,7 +423,7 @@ class Game:
     # --------------------------------------------------------------------------------------- what may be seen
 
     def public(self, seat: int | None = None) -> PublicState:
-        """Return the public facts; with `seat`, also a decision that only this seat can see."""
+        """Return the public facts and, with `seat`, also a decision that only this seat can see."""
         if seat is not None:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
@@ -615,9 +615,11 @@ class Game:
     ) -> Replay:
         """Return the history as a page for a browser or a notebook.
 
-        `names` are the names of the players. The page shows the public facts, and with `seat` also those that
-        this seat knows. `evaluate` gets the game at the start of every turn, and returns the probability of
-        each seat to win, (P,). With `seat`, it gets a game with redrawn hidden facts (`determinize`).
+        `names` are the names of the players. The page shows the public facts. If the game is over, these
+        include the missions. With `seat`, the page shows the facts that this seat knows instead.
+
+        `evaluate` gets the game at the start of every turn, and returns the win probability of each seat,
+        (P,). With `seat`, it gets a game with redrawn hidden facts (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -700,7 +702,7 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """Return the facts in the header and the state of a saved game; raise SaveError for damaged bytes."""
+    """Return the facts in the header and the state of a saved game. Raises SaveError for damaged bytes."""
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:

@@ -70,7 +70,9 @@ class Policy:
         return None
 
     def act_batch(self, observations: Any, masks: Array, seats: Array, state: Array | None = None) -> Any:
-        """Return a legal action for each of k decisions, int (k,); with a state, (actions, new state).
+        """Return a legal action for each of k decisions, int (k,).
+
+        A policy with a state returns a tuple (actions, new state).
 
         `observations` is float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if the attribute
         `observation` is "structured". `masks` is int8 (k, n), and `seats` is int64 (k,). `state` (k, ...) is
@@ -129,7 +131,7 @@ def find_player(named: Any) -> Player:
 
 
 def _registered(name: str) -> Any:
-    """Return the player registered with this name; raise ValueError for an unknown name.
+    """Return the player registered with this name. Raises ValueError for an unknown name.
 
     The error has a hint if the name looks like a file or a program.
     """
@@ -161,7 +163,7 @@ def _kind(found: Any) -> type[Policy] | type[Agent] | None:
 
 
 def _based(found: Any) -> Any:
-    """Return a `Policy` or an `Agent` for an object of either kind; return any other object as it is."""
+    """Return a `Policy` or an `Agent` for an object of either kind, and any other object unchanged."""
     kind = _kind(found)
     if kind is Policy:
         return _as_policy(found)
@@ -204,7 +206,7 @@ def one_seat(agent: Agent, asked: str) -> ValueError:
 
 
 class PlainAgent(Agent):
-    """Wrapper of an object with a method `act` whose class is not derived from `Agent`."""
+    """Wrapper for an object with a method `act` whose class is not derived from `Agent`."""
 
     def __init__(self, plain: Any) -> None:
         self.plain, self.name = plain, type(plain).__name__
@@ -212,7 +214,7 @@ class PlainAgent(Agent):
 
 
 class PlainPolicy(Policy):
-    """Wrapper of an object with a method `act_batch` whose class is not derived from `Policy`."""
+    """Wrapper for an object with a method `act_batch` whose class is not derived from `Policy`."""
 
     def __init__(self, plain: Any) -> None:
         self.name = type(plain).__name__
@@ -269,7 +271,7 @@ def new_state(policy: Policy, count: int) -> Array | None:
 def query_policy(
     policy: Policy, codes: Array, board: Board, masks: Array, seats: Array, state: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return a policy's actions, int (k,), and its new state; raise ValueError if an action is not legal.
+    """Return a policy's actions, int (k,), and its new state. Raises ValueError if an action is not legal.
 
     `codes` are the observations, int8 (k, D). `state` is None for a policy without state.
     """
@@ -289,7 +291,7 @@ def query_policy(
 
 
 def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
-    """Return the actions of a policy as an array; raise ValueError if the masks do not allow them."""
+    """Return the actions of a policy as an array. Raises ValueError if the masks do not allow them."""
     actions = whole_numbers(actions, (len(masks),), f"{policy.name}: act_batch must return")
     inside = (actions >= 0) & (actions < masks.shape[1])
     legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] > 0)
@@ -303,7 +305,7 @@ def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
 
 
 def query_agent(agent: Agent, view: View, game: Game) -> int:
-    """Return a legal action of an agent; raise PlayerFault if the agent does not return one."""
+    """Return a legal action of an agent. Raises PlayerFault if the agent does not return one."""
     try:
         action = as_action(agent.act(view))
     except Exception as error:

@@ -67,7 +67,7 @@ NUMBERS: dict[str, Numbers] = {
 
 
 class Need(NamedTuple):
-    """A need of `option`: with one of `values`, the option `other` must have one of the values `allowed`."""
+    """A requirement: if `option` has one of `values`, `other` must have one of the values `allowed`."""
 
     option: str
     values: tuple[Any, ...]
@@ -219,7 +219,7 @@ class Rules:
     max_battles_per_turn: int | None = None  # RULES 11.3
 
     def __new__(cls, /, *_: Any, **options: Any) -> "Rules":
-        """Raise ValueError for an unknown option; the error lists the options."""
+        """Raise ValueError for an unknown option. The error lists the options."""
         _known(options)
         return super().__new__(cls)
 
@@ -359,7 +359,7 @@ def _players_of(name: str, num_players: int | None) -> int:
 
 
 def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the options as a dict; raise ValueError for an option outside RULES 13 and `beside`."""
+    """Return the options as a dict. Raises ValueError for an option outside RULES 13 and `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
             hint = near(option, (*OPTIONS, *beside))

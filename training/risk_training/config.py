@@ -1,4 +1,4 @@
-"""Settings shared by all trainers, and YAML files in the format of the Stable-Baselines3 zoo."""
+"""Settings shared by all trainers, and YAML files in the format of RL Baselines3 Zoo."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ def _span(least: float, most: float) -> str:
 
 
 def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
-    """Raise ValueError for an unknown name; the error suggests a similar allowed name."""
+    """Raise ValueError for an unknown name. The error suggests a similar allowed name."""
     if strange := [found for found in facts if found not in allowed]:
         hint = near(str(strange[0])[:MOST_LETTERS], allowed)
         raise ValueError(
