@@ -110,9 +110,9 @@ ALLOWED = (
 def find_player(named: Any) -> Player:
     """Return the player that a name, an object, a class or a function stands for.
 
-    The base class decides the kind. An object without one of the three base classes is an `Agent` if it has a
-    method `act`, and a `Policy` if it has a method `act_batch`. Raises ValueError for an object with both
-    methods, and for anything else.
+    The base class decides the kind. Without one of the three base classes, the methods decide: an object with
+    `act` is an `Agent`, and an object with `act_batch` is a `Policy`. Raises ValueError for an object with
+    both methods, and for anything else.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):

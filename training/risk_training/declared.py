@@ -105,7 +105,7 @@ class TableOf:
 
 @dataclass(frozen=True)
 class SomeOf:
-    """A table with some or all of the names of `table`."""
+    """A table that may lack entries of `table`, but has no others."""
 
     table: Mapping[Any, Declared]
 

@@ -36,8 +36,9 @@ class LeagueSettings(Settings):
     """Settings of the league: the opponents, and the probabilities to draw them.
 
     A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. If it gives a snapshot, it
-    gives the latest one with probability `latest_share`. Otherwise the draw among the bots, or among the
-    snapshots, is weighted by `priority`, where w is the learner's share of points against an opponent:
+    gives the latest one with probability `latest_share`. All other draws, among the bots or among the
+    snapshots, are weighted by `priority`. With w, the learner's share of points against an opponent, the
+    weights are:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
