@@ -27,7 +27,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-lowest kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -68,25 +68,26 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint-and-lowest modes-compiled modes ## install everything; lint, types, floors, then all tests, in four modes
+test: $(DEV) browser lint-and-kernels modes-compiled modes ## install everything; lint, types, then the tests, in four modes
 	@echo "== All checks passed"
 
 browser:
 	@.ci/browser
 	@.ci/bubblewrap
 
-# What is installed with its lowest dependencies, one core's work, takes longer than lint on the other: kernels come next.
-# The newest are usually those of constraints.txt, which takes seconds to find out.
-lint-and-lowest: $(DEV)
-	@$(MAKE) --no-print-directory lowest newest & lowest=$$!; $(MAKE) --no-print-directory lint kernels; status=$$?; wait $$lowest && exit $$status
+# Types are checked on one core; the other compiles meanwhile.
+lint-and-kernels: $(DEV)
+	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
+	$(MAKE) --no-print-directory lint; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
+	@$(MAKE) --no-print-directory kernels
 
 kernels: $(DEV)
 	@echo "== Compiling the rules and the bots"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 
 # Types are checked meanwhile, on another core.
-lint: $(DEV) ## lint, format, types, floors
-	@echo "== Lint, types, floors"
+lint: $(DEV) ## lint, format, types, import contracts
+	@echo "== Lint, types, import contracts"
 	@$(BIN)/mypy & types=$$!; \
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
 	status=$$?; wait $$types && exit $$status
@@ -119,7 +120,7 @@ modes-plain: $(DEV)
 	@echo "== Tests 4 of 4: compiled by Numba's public interface alone, some of the tests marked 'modes'"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) ## the tests that make test leaves out: before a release
+long: $(DEV) lowest newest ## what make test leaves out: tests that take many seconds, lowest and newest dependencies
 	@$(PYTEST) -m long $(ARGS)
 
 # JIT off, nothing is compiled.
