@@ -173,6 +173,7 @@ def test_a_rehearsal_leaves_the_agents_that_play_and_the_global_generators_as_th
     assert actions[0] == actions[1]
 
 
+@pytest.mark.long
 def test_every_process_of_an_agent_prepares_before_its_first_game(preparing: Path) -> None:
     config = make_config([f"{preparing}:Noting", "random"], RULES, "tiny", time_limit=50.0, fresh=True)
     results = [result for pairing in config.schedule(2) for result in jobs.play(config, (pairing,))]

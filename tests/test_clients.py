@@ -23,7 +23,9 @@ def test_every_client_is_run() -> None:
     )
 
 
-@pytest.mark.parametrize("client", HERE)
+@pytest.mark.parametrize(
+    "client", [pytest.param(name, marks=pytest.mark.long) if name == "sb3" else name for name in HERE]
+)
 def test_a_client_runs(client: str) -> None:
     if client == "sb3" and find_spec("sb3_contrib") is None:
         pytest.skip("sb3_contrib is not installed")

@@ -158,7 +158,10 @@ def test_a_run_killed_at_any_write_resumes_to_the_bit(
     ]
 
 
-@pytest.mark.parametrize("name", TRAINERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.long) if name == "turn_policy" else name for name in TRAINERS],
+)
 def test_every_metric_is_explained(name: str, tmp_path: Path) -> None:
     module, config, _ = TRAINERS[name]
     module.Trainer(config, tmp_path).train()

@@ -226,6 +226,7 @@ def test_an_agent_in_a_process_of_its_own_plays_as_the_compiled_one(tmp_path: Pa
     assert timeless(played(untried(config, "Good"), 4)) == timeless(played(config, 4))
 
 
+@pytest.mark.long
 def test_the_games_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
     config = config_of(FIRST, BOLD, f"other={BOLD}", players=2)
     found = []
@@ -293,7 +294,7 @@ def test_an_agents_seed_does_not_tell_the_games(tmp_path: Path) -> None:
     assert seeds_told <= {hashed_seed(seed) for seed in known | rehearsal}
 
 
-@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize("fresh", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_an_agents_process_does_not_get_the_command_line(
     fresh: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +338,7 @@ def test_a_bad_agent_is_counted_in_the_summary(tmp_path: Path) -> None:
     assert any("crash" in line and "what is a border?" in line for line in summary.forfeits)
 
 
+@pytest.mark.long
 def test_who_thinks_too_long_in_a_whole_game_forfeits_it(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(AGENT)
     config = config_of(FIRST, f"{tmp_path}/mine.py:Mine", players=2, game_time=1e-6)

@@ -53,7 +53,7 @@ def shortened(name: str) -> str:
     return text
 
 
-LONG = ("train",)
+LONG = ("sb3", "train")
 
 
 @pytest.mark.parametrize(

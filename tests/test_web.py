@@ -161,6 +161,7 @@ def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) ->
             assert table.game.actions == (action,)
 
 
+@pytest.mark.long
 def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         begin = begun(found, players=["human", "grower"], options={"setup": "random", "max_rounds": 5})
