@@ -179,7 +179,6 @@ def test_hidden_facts_change_no_feature(preset: str, players: int, options: dict
     assert np.array_equal(features_in(batch, lanes, seats, lanes < 0), before)
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("preset", "players", "options"), GAMES)
 def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, Any], tmp_path: Path) -> None:
     rules = Rules.preset(preset, players, **options, profile="fast")
