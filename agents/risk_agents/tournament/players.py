@@ -71,7 +71,7 @@ class AskedAgent(Agent):
             return self._agent.act(view)
 
     def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
-        """Tell the program or the model how the game ended, if it still plays.
+        """Tell the program or the model how the game ended, unless the program is not running any more.
 
         A program that wants events also gets the last of the `events`.
         """

@@ -82,7 +82,10 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open an existing file and read its configuration; raise StoreError if it is not a tournament file."""
+        """Open an existing file and read its configuration.
+
+        Raise StoreError if the file is not a tournament file.
+        """
         if not Path(path).is_file():
             raise FileNotFoundError(f"no tournament at {path}")
         with _reading(path), closing(_connect(Path(path))) as database:
