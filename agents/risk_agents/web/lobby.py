@@ -35,9 +35,10 @@ SEED_BITS = 48  # bits of a new game's seed
 
 
 class Lobby:
-    """The games. `allow_programs`: agents may be files and commands, which the server then runs.
+    """All games of a server.
 
-    `proposed` is the game that the form for a new game shows at first: see `proposal`.
+    With `allow_programs`, agents may be files and commands, which the server then runs. `proposed` is the
+    game that the form for new games shows at first (see `proposal`).
     """
 
     def __init__(
