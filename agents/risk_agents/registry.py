@@ -1,8 +1,8 @@
 """Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
 
-`load` returns a player that every function that plays games accepts. The spec of the player is a registered
-name, `path/to/file.py:Class`, a trained file, a program (`cmd:command line`) or a language model
-(`llm:MODEL`). `make` returns an agent for one seat.
+`load` returns a player, which all functions that play games accept. A spec is a registered name,
+`path/to/file.py:Class`, a trained file, a program (`cmd:command line`) or a language model (`llm:MODEL`).
+`make` returns an agent for one seat.
 """
 
 import hashlib

@@ -28,7 +28,10 @@ _FIRST_ROOM = 256  # initial room for the decisions of a game; it doubles when i
 
 @dataclass(frozen=True)
 class RecordingSpec:
-    """Games to be recorded. In game g, one of `agents` is drawn for each seat from the chance (seed, g)."""
+    """Games to be recorded.
+
+    In game g, a random generator with the seed (seed, g) draws one of `agents` for each seat.
+    """
 
     rules: Rules
     board: Board
@@ -83,7 +86,8 @@ def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisio
     """Yield the decisions of games 0, 1, 2, ..., without end. The games do not depend on `lanes`."""
     players = [load(spec) for spec in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
-    recording = _Recording(spec, players, 1 if has_agents else lanes)  # with one lane, one agent per seat
+    # agents and programs play in one lane, so that each seat needs only one of them
+    recording = _Recording(spec, players, 1 if has_agents else lanes)
     try:
         yield from recording.games()
     finally:
@@ -109,7 +113,7 @@ class _Recording:
         }
 
     def games(self) -> Iterator[GameDecisions]:
-        """Yield whole games in the order of their numbers. A game waits until all games before it are over."""
+        """Yield whole games in the order of their numbers; a game waits until all earlier games are over."""
         waiting: dict[int, GameDecisions] = {}
         due = 0
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):

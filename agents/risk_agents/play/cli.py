@@ -26,7 +26,7 @@ SEED_BITS = 32  # bits of a drawn seed, which is short enough to be typed again
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command `play`: begin or continue a game, play it, and keep it if it does not end.
+    """Run the command `play`: begin or continue a game, play it, and save it if it does not end.
 
     Return the exit status.
     """
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(table: Table) -> int:
-    """Play at a table, keep a game that does not end, and return the exit status."""
+    """Play at a table, save a game that does not end, and return the exit status."""
     try:
         with _closing_is_an_interrupt():
             table.play()
@@ -66,7 +66,7 @@ def play(table: Table) -> int:
 
 @contextmanager
 def _closing_is_an_interrupt() -> Iterator[None]:
-    """A `with` block in which closing the window (SIGHUP, SIGTERM) interrupts the game like Ctrl-C."""
+    """Context manager in which closing the window (SIGHUP, SIGTERM) interrupts the game like Ctrl-C."""
     signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
     before = [signal.signal(number, signal.default_int_handler) for number in signals]
     try:
@@ -77,9 +77,9 @@ def _closing_is_an_interrupt() -> Iterator[None]:
 
 
 def _keep(table: Table) -> None:
-    """Keep the game and print how to continue it.
+    """Save the game and print how to continue it.
 
-    If the file cannot be written, keep the game in the folder for temporary files.
+    If the file cannot be written, save the game in the folder for temporary files.
     """
     told = [""]
     try:
@@ -138,7 +138,7 @@ def _title(table: Table, preset: str) -> str:
 
 
 def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
-    """Return the table of a kept game, played up to the point where it was left."""
+    """Return the table of a saved game, played up to the point where it was left."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])

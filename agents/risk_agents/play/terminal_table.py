@@ -31,7 +31,7 @@ class Table(Match):
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
-        self.path = path  # the file to keep the game in
+        self.path = path  # file in which the game is saved
         self._own = ""  # file in which this game was last saved, or from which it was resumed
         desk = Desk(terminal)
         named = [labelled(spec) for spec in specs]
@@ -42,7 +42,7 @@ class Table(Match):
         self._set_up(game, [None if seat in self._people else agent for seat, agent in enumerate(seated)])
         self._seen = dict.fromkeys(self._people, 0)  # number of events that each person has seen
         self._watched_round = NOBODY
-        self._is_live = False  # whether actions are played live, not replayed
+        self._is_live = False  # True if actions are played live, False while they are replayed
         self._begin()
 
     @property
@@ -90,10 +90,10 @@ class Table(Match):
             self._watch()
 
     def resume(self, saved: SavedGame) -> None:
-        """Play a kept game up to the point where it was left.
+        """Play a saved game up to the point where it was left.
 
         The bots act again, so that their memories match the game. If a bot would now act differently, its
-        name is shown. Raise SavedGameError if the kept game cannot be played.
+        name is shown. Raise SavedGameError if the saved game cannot be played.
         """
         changed, self._own = set(), self.path
         for action in saved.actions:
@@ -173,7 +173,7 @@ class Table(Match):
         self.terminal.say(*lines[-count:])
 
     def _save_as(self, rest: str) -> None:
-        """Run the command `save FILE`: keep the game in this file, now and when the game is left."""
+        """Run the command `save FILE`: save the game in this file, now and when the game is left."""
         try:
             self.keep(rest or self.path)
         except (OSError, ValueError) as error:
@@ -182,9 +182,9 @@ class Table(Match):
         self.terminal.say(f"The game is kept in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in this file; if the file holds anything else, choose another name.
+        """Save the game in this file, and set `path` of the table to the name of the file.
 
-        `path` of the table is then the name of the file.
+        If the file holds anything other than this game, another name is chosen.
         """
         saved = SavedGame.of(self.game, self.specs)
         self.path = self._own = str(save_game(path, saved, is_own=path == self._own))

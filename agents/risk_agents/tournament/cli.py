@@ -50,9 +50,8 @@ GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
 # Games in which the command `agents` tries an agent: preset, number of players, profile
 TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))
-DEFAULTS: dict[
-    str, Any
-] = {  # the arguments that decide which games are played, with their default values
+# arguments that decide which games are played, with their default values
+DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("against", *NAMES)),
     "preset": PRESET,
     "map": MAP,
@@ -310,7 +309,7 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
 
 @contextmanager
 def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
-    """A `with` block that provides the executor of the games.
+    """Context manager that provides the executor of the games.
 
     The executor is a Ray cluster if `workers` names one. It is a pool of threads if there are several workers
     and a language model plays, because such games mostly wait for the model's answers. Otherwise it is None:

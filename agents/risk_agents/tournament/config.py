@@ -16,7 +16,7 @@ from risk_env.text.escape import for_terminal, is_label
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # seconds per decision
-GAME_TIME = 600.0  # seconds that a seat may think in a whole game; its number of decisions has no bound
+GAME_TIME = 600.0  # seconds that a seat may think in a whole game, which can have any number of decisions
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,8 @@ class TournamentConfig:
     fresh: bool = False  # start a new process for every game of an agent that runs in a process
     game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
     fixed_seats: bool = False  # agent s sits at seat s in every game
-    sandbox: str | None = (
-        None  # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
-    )
+    # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
+    sandbox: str | None = None
 
     @cached_property
     def board(self) -> Board:
@@ -100,7 +99,7 @@ class TournamentConfig:
     def from_json(cls, line: str) -> Self:
         """Return the configuration that `to_json` wrote.
 
-        Raise ValueError if the schema is another one, or if a value is missing or not allowed.
+        Raise ValueError if the schema is not SCHEMA, or if a value is missing or not allowed.
         """
         facts = json.loads(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:

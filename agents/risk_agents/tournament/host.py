@@ -262,7 +262,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """A `with` block that restores the global generators of `random` and `numpy.random` at its end."""
+    """Context manager that restores the global generators of `random` and `numpy.random` on exit."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield

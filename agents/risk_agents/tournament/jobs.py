@@ -15,9 +15,8 @@ from risk_agents.tournament.schedule import Chunk
 from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 
-_POOLS: dict[
-    tuple[int, TournamentConfig], PlayerPool
-] = {}  # by thread of this process and configuration; at most one for each thread
+# by thread of this process and configuration; at most one pool for each thread
+_POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:

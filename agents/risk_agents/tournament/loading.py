@@ -87,7 +87,7 @@ def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Ent
 
 def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
     if spec == HUMAN:
-        load(spec)  # raises the error for people
+        load(spec)  # raises ValueError, because people play only by `risk-env play`
     is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
     bot = None if is_unknown else compiled_bot(spec)  # loads a file in this process
     if bot is None:

@@ -23,7 +23,7 @@ from risk_env.seeds import uint64
 
 MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
-PRIOR = 0.5  # prior: wins, and losses, of each agent against an average player; keeps ratings finite
+PRIOR = 0.5  # prior wins and prior losses of each agent against an average player; they keep ratings finite
 LEVEL = 0.95
 FEW_CLUSTERS = 10  # with fewer deals or openings, intervals are too narrow
 SAMPLES = 1000  # number of bootstrap samples for rates

@@ -18,7 +18,10 @@ _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "for
 
 
 def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
-    """Return a game of the tournament as a saved game; without kept actions it has only its beginning."""
+    """Return a game of the tournament as a saved game.
+
+    If the tournament keeps no actions, the saved game contains only the beginning of the game.
+    """
     return SavedGame(
         config.rules,
         config.map_source,
@@ -55,7 +58,7 @@ def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]
 def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
     """Raise SavedGameError unless a replayed game ended as its file records.
 
-    Only the number of rounds is compared for a forfeited game, and that the replayed game is not over.
+    For a forfeited game, only the number of rounds is compared, and the replayed game must not be over.
     """
     forfeit = result.get("ending") == FORFEIT
     ending = TRUNCATED if game.truncated else WON

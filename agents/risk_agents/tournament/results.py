@@ -13,7 +13,7 @@ WON = "won"
 TRUNCATED = "truncated"  # ended by max_rounds (RULES 11.2), without a winner
 FORFEIT = "forfeit"
 NOBODY = -1
-_TIES = 0x7E  # episode number of the chance that breaks ties between shared places
+_TIES = 0x7E  # episode number in the hash that breaks ties between shared places
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,8 @@ class GameResult:
     forfeit_reason: str = ""
     opening: str = ""  # `opening_of` the game when the first turn begins; "" if not known
     actions: tuple[int, ...] | None = None  # actions without forced ones, if the tournament keeps them
-    notes: tuple[dict[str, Any] | None, ...] | None = (
-        None  # (P,) notes about each language model; None at the seats of other agents
-    )
+    # (P,) notes about each language model, and None at the seats of other agents; None without models
+    notes: tuple[dict[str, Any] | None, ...] | None = None
 
 
 def opening_of(game: Any, num_players: int, num_territories: int) -> str:

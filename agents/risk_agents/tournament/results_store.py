@@ -102,7 +102,7 @@ class Store:
         return cls(path, config, arguments)
 
     def add(self, *results: GameResult) -> None:
-        """Write games into the file. A game that is in the file already does not change.
+        """Write games into the file. Games that are already in the file do not change.
 
         The games survive a crash of this process. A power failure can lose the games of the last second
         (SYNCHRONISED).
@@ -205,7 +205,7 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """A `with` block that turns reading errors into StoreError, and temporary errors into OSError."""
+    """Context manager that turns reading errors into StoreError, and temporary errors into OSError."""
     try:
         yield
     except StoreError:
@@ -220,7 +220,7 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
-    """A `with` block that turns writing errors into OSError.
+    """Context manager that turns writing errors into OSError.
 
     The message says how to continue, or `otherwise` if it is given.
     """

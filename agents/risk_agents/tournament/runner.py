@@ -71,7 +71,7 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
-    """Return the result of a game in the form in which the agent at `seat` is told."""
+    """Return the result of a game as it is sent to the agent at `seat`."""
     return {
         "ending": result.ending,
         "winner": result.winner,
@@ -106,7 +106,7 @@ class BatchRunner:
 
     def play(self) -> Iterator[GameResult]:
         """Play all games, and yield each game when it has ended."""
-        with suppress(Exception):  # raised by a bot; the fault shows again in the first game with this bot
+        with suppress(Exception):  # raised by a bot; the error occurs again in the first game with this bot
             self.arena.prepare()
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
@@ -124,7 +124,7 @@ class BatchRunner:
     def _look_at_openings(self, lanes: Numbers) -> None:
         """Keep the openings of the games in which the first turn begins.
 
-        The starter also has turns in the set-up (round 0). Those are skipped.
+        The starter also has turns in the set-up (round 0). Those turns are skipped.
         """
         rounds = self.batch.records["round_number"][lanes]
         for lane in lanes[rounds == 1].tolist():
@@ -191,9 +191,10 @@ def result_of(
     counts: Sequence[Any],
     kept: dict[str, Any],
 ) -> GameResult:
-    """Return the result of a game that was played with the chance of `seed`.
+    """Return the result of a game.
 
-    `counts` are the decisions, turns and seconds, each by seat. `kept` are the `opening` and the `actions`.
+    `seed` is the seed of the game, and `fault` the error for which a seat forfeits it. `counts` are the
+    decisions, turns and seconds, each by seat. `kept` are the `opening` and the `actions`.
     """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(

@@ -122,7 +122,7 @@ class _Conductor:
 
 @contextmanager
 def _processes(jobs: int, limit: float | None) -> Iterator[ProcessExecutor]:
-    """A `with` block with processes; all of them have ended when the block is left, even by an error."""
+    """Context manager that starts processes, and ends all of them on exit, even after an error."""
     executor = ProcessExecutor(jobs, limit, begin_job)
     try:
         yield executor

@@ -49,8 +49,8 @@ def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[P
 def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
     """Return the schedule of a sequential test of agent 0 against agent 1.
 
-    The schedule has at least `games` games, in whole blocks. A block is one deal, played with each agent in
-    turn alone against P - 1 copies of the other agent. The lone agent sits once in every seat.
+    The schedule has at least `games` games, in whole blocks. A block is one deal. In each of its games, one
+    agent plays alone against P - 1 copies of the other agent. Each agent sits alone in every seat once.
     """
     seats = range(num_players)
     alone = [
@@ -66,7 +66,10 @@ def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
 
 
 def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pairing]:
-    """Return the schedule of at least `games` games; `deals` yields the seatings of deals 0, 1, ..."""
+    """Return the schedule of at least `games` games.
+
+    `deals` yields the seatings of deals 0, 1, ..., without end.
+    """
     schedule: list[Pairing] = []
     for deal, seatings_of_deal in enumerate(deals):
         if len(schedule) >= games:

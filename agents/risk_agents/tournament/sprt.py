@@ -1,8 +1,8 @@
 """Sequential probability ratio test (SPRT) of one agent, A, against another, B.
 
 The unit of the test is a block: one deal, played with A alone against P - 1 copies of B, and with B alone
-against P - 1 copies of A. The lone agent sits once in every seat. The score of a block is the lone A's share
-of wins minus the lone B's share of wins.
+against P - 1 copies of A. Each agent sits alone in every seat once. The score of a block is the lone A's
+share of wins minus the lone B's share of wins.
 
 H0 states that the expected score is 0, H1 that it is +0.03. Both error rates are 5 %. The likelihood ratio
 assumes that scores are normal, with the variance observed so far. Chess engines are tested in the same way.

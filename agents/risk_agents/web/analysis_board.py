@@ -86,7 +86,7 @@ class Analysis:
 def checked_wish(
     wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
 ) -> dict[str, Any]:
-    """Return the wish if its entries have these types; raise Refused otherwise."""
+    """Return a browser's request if its entries have these types; raise Refused otherwise."""
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():
         raise Refused(f"the request needs {', '.join(needed)}")
@@ -125,7 +125,7 @@ def _with_chance(game: Game, number: int) -> Game:
 
 
 def _play(game: Game, wish: dict[str, Any]) -> str:
-    """Play the action or the number of troops of a wish, and return it in words.
+    """Play the action or the number of troops of a browser's request, and return it in words.
 
     Raise ValueError if it is not legal.
     """

@@ -84,7 +84,7 @@ class Setting:
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # of the values of `Setting.to_dict`
+_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # types in a `Setting.to_dict`
 
 
 class Table(Match):
@@ -103,8 +103,8 @@ class Table(Match):
         has_no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self.setting, self.pace = setting, PACE
-        self.problem, self.notice = "", ""  # why the game has stopped; why the game waits
-        self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
+        self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
+        self.changed, self.viewers = asyncio.Event(), 0  # `viewers`: number of sockets waiting for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
         self._set_up(setting.game.start(), _seated(setting.game))
@@ -126,7 +126,7 @@ class Table(Match):
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Play the kept actions; raise Refused if an agent cannot play the game.
+        """Play the saved actions; raise Refused if an agent cannot play the game.
 
         The agents of a new game begin later, in `play`, because preparing takes long.
         """
@@ -136,9 +136,8 @@ class Table(Match):
                     player.bot.check(self.game.rules, self.game.board)
             if actions:
                 self._begin_once()
-            for (
-                action
-            ) in actions:  # `replay` lets the agents act again, so that their memories match the game
+            for action in actions:
+                # `replay` lets the agents act again, so that their memories match the game
                 self.replay([action])
                 self._show()
         except (PlayerFault, ValueError) as error:
@@ -212,7 +211,8 @@ class Table(Match):
             return await self._answer
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
-        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # no pause reveals a hidden decision
+        # a pause would reveal a hidden decision
+        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:

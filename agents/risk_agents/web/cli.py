@@ -89,7 +89,7 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
-    """Keep the game of `--from`, and return the path of its page on the server."""
+    """Save the game of `--from` on the server, and return the path of its page."""
     found = list(islice(replayed_games(arguments.source, arguments.game), 2))
     if len(found) != 1:
         raise ValueError(

@@ -69,7 +69,7 @@ class GameStore:
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """A `with` block for one thread at a time. An error rolls back, and is raised as `error_type`."""
+        """Context manager for one thread at a time. An error rolls back, and is raised as `error_type`."""
         with self._lock:
             try:
                 yield self._database.execute

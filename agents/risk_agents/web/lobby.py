@@ -26,10 +26,10 @@ from risk_env.text.escape import for_terminal, label
 MOST_GAMES = 200  # games that are open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
 MOST_LISTED = 30  # games in the list of the lobby
-OPENERS = 2  # threads that begin games, and the same number of threads that open kept games
+OPENERS = 2  # threads that begin games, and the same number of threads that open saved games
 CLOSERS = 16  # threads that close games
 MOST_LOOKING = 64  # requests at a time for lists of games and moments of games
-MOST_OPENING = 16  # games that begin at a time, and the same number of kept games that are opened
+MOST_OPENING = 16  # games that begin at a time, and the same number of saved games that are opened
 LONGEST_SPEC = 200  # characters of a player's spec
 SEED_BITS = 48  # bits of a new game's seed
 
@@ -68,11 +68,11 @@ class Lobby:
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game, and return its name and its setting.
 
-        Raise ValueError with the reason if the wish is not valid or the game cannot be kept.
+        Raise ValueError with the reason if the request is not valid or the game cannot be saved.
         """
         name = secrets.token_urlsafe(8)
         table: Table = await self._beginning.run(self._begun, name, wish)
-        self._open(name, table)  # a game without room is not kept
+        self._open(name, table)  # a game without room is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
         except ValueError:
@@ -82,7 +82,7 @@ class Lobby:
         return name, table.setting
 
     def _begun(self, name: str, wish: Any) -> Table:
-        """Return the table of a new game, which is not kept yet."""
+        """Return the table of a new game, which is not saved yet."""
         table = self._new_table(name, self._setting(wish))
         try:
             check_armies(table.game)
@@ -126,7 +126,7 @@ class Lobby:
         return self.tables[name]
 
     async def _restore(self, name: str) -> Table:
-        """Open a kept game again.
+        """Open a saved game again.
 
         Its agents act again in all earlier decisions, which may take long. Other games continue meanwhile.
         """
@@ -139,7 +139,7 @@ class Lobby:
             del self._restoring[name]
 
     def _restored(self, name: str) -> Table:
-        """Return the table of a kept game; raise Refused if the game does not exist."""
+        """Return the table of a saved game; raise Refused if the game does not exist."""
         found = self.store.load(name)
         if found is None:
             raise Refused("there is no such game")
@@ -154,7 +154,7 @@ class Lobby:
         return table, await self._looking.run(table.moment, table.viewer(token), frame)
 
     def _kept(self, facts: Any, actions: list[int]) -> Setting:
-        """Return the setting of a kept game.
+        """Return the setting of a saved game.
 
         Raise Refused if the file names an agent or a map that a browser could not choose.
         """
@@ -167,7 +167,7 @@ class Lobby:
         return setting
 
     def add_recorded(self, saved: SavedGame) -> str:
-        """Keep a game that was played elsewhere, and return its name.
+        """Save a game that was played elsewhere, and return its name.
 
         Browsers can then watch the game and continue from it.
         """
@@ -261,7 +261,7 @@ class Lobby:
         return {"game": name, "names": names, "state": "kept"}
 
     def close(self) -> None:
-        """Close all games and their agents. The games are kept in the store."""
+        """Close all games and their agents. The games stay in the store."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
         self._beginning.close()
@@ -287,7 +287,7 @@ def proposal(
 
 
 def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
-    """Return a new game with the rules and the map of a wish.
+    """Return a new game with the rules and the map of a browser's request.
 
     Raise ValueError if the preset, the map or an option is not valid.
     """
