@@ -118,7 +118,7 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_chance(game: Game, number: int) -> Game:
-    """Return the game with the seed of a number for the dice and cards to come."""
+    """Return a copy of the game in which `number` is the seed of the dice and cards to come."""
     records = game.records.copy()
     records["random"] = game_seed(number)
     return Game.from_record(game.rules, game.board, records)
