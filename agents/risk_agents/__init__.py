@@ -1,6 +1,6 @@
-"""Players: random, the scripted ladder, search, trained policies, external programs, people.
+"""Agents for risk_env: random, scripted bots, search, trained policies, external programs and people.
 
-And the tournament.
+The package also contains the commands that use agents, such as `tournament`, `play` and `serve`.
 """
 
 from risk_agents.registry import load, make

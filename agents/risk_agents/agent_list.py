@@ -1,4 +1,4 @@
-"""Lists of agents on the command line: specs or `label=spec`, as in `grower,mine=bot.py:Bot`."""
+"""Parse lists of agents on the command line: specs or `label=spec`, as in `grower,mine=bot.py:Bot`."""
 
 import csv
 import re
@@ -12,19 +12,19 @@ _LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
 
 
 class NamedAgent(NamedTuple):
-    """An agent of a command line: its label, None if it has none, and its spec (`registry.make`)."""
+    """An agent of a command line: its label, or None, and its spec (`registry.make`)."""
 
     label: str | None
     spec: str
 
     @property
     def name(self) -> str:
-        """The label, or else the spec."""
+        """Label of the agent, or its spec if it has no label."""
         return self.label or self.spec
 
 
 def split_agents(text: str, argument: str = "--agents") -> list[str]:
-    """The parts of a list with commas; quotes protect commas: `random,"cmd:./bot --levels 1,2"`."""
+    """Split a list at its commas; quotes protect commas, as in `random,"cmd:./bot --levels 1,2"`."""
     try:
         (row,) = csv.reader([text], skipinitialspace=True)
     except (csv.Error, ValueError) as error:
@@ -33,7 +33,7 @@ def split_agents(text: str, argument: str = "--agents") -> list[str]:
 
 
 def labelled(text: str, argument: str = "--agents") -> NamedAgent:
-    """Label and spec of `label=spec`, or of a spec alone. ValueError for a label that cannot be one."""
+    """Parse `label=spec`, or a spec without a label; raise ValueError if the label is not valid."""
     match = _LABELLED.fullmatch(text) if not is_program(text) else None
     if match is None:
         return NamedAgent(None, text)
@@ -44,7 +44,10 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
 
 
 def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
-    """The agents of a list with commas, at least one; ValueError names the argument."""
+    """Parse a list of agents, separated by commas; raise ValueError if there is no agent.
+
+    The message names the `argument` of the command line.
+    """
     found = [labelled(part, argument) for part in split_agents(text, argument)]
     if not found:
         raise ValueError(f"{argument} {text!r}: name at least one agent")

@@ -15,7 +15,7 @@ class PlanEstimate:
     """A plan for the turn or for one decision, with the estimated win probability of this plan."""
 
     plan: str  # name of the bot that plays the turn, or the text of an action
-    games: int  # number of games that were played
+    games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
     captures: tuple[tuple[str, str], ...]  # first attacks of the plan, (source, target) by name

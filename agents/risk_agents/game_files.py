@@ -1,4 +1,7 @@
-"""Files of saved games: JSON Lines, one `SavedGame` a line. A tournament adds a `result` to each line."""
+"""Read and write files of saved games, JSON Lines with one `SavedGame` per line.
+
+A tournament adds a `result` to each line.
+"""
 
 import json
 from collections.abc import Iterator
@@ -11,14 +14,14 @@ from risk_agents.whole_file import new_file, whole_file
 from risk_env.bounded_io import parse_json, shortened
 from risk_env.saved_game import SavedGame, SavedGameError
 
-LONGEST_LINE = 1 << 24  # bytes of a game
+LONGEST_LINE = 1 << 24  # maximum bytes of a line
 
 
 def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
     """Write a game to a file, completely or not at all, and return the file's path.
 
-    An existing file is replaced only if `is_own`, that is, if it holds this game. Otherwise -2, -3, ... is
-    added to the name.
+    An existing file is replaced only if `is_own` is true, which means that the file holds this game.
+    Otherwise -2, -3, ... is added to the name.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:
@@ -32,7 +35,7 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
 
 
 def load_game(path: str | Path) -> SavedGame:
-    """Read the game of a file with a single game; raise SavedGameError for any other file."""
+    """Read the game from a file with a single game; raise SavedGameError for any other file."""
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
         raise SavedGameError(f"{path}: {'several games' if found else 'no saved game'}, must be one game")
@@ -40,9 +43,9 @@ def load_game(path: str | Path) -> SavedGame:
 
 
 def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
-    """Read the games of a file one by one, each with its result if there is one.
+    """Yield the games of a file, each with its result, or {} if it has none.
 
-    Raise SavedGameError for others.
+    Raise FileNotFoundError if there is no regular file, and SavedGameError if a line is not a saved game.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
@@ -53,7 +56,7 @@ def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
 
 
 def _read(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
-    """Read a line; `place` says where the line stands."""
+    """Read the game and the result of a line. `place` is the file and the number of the line, for errors."""
     if len(line) > LONGEST_LINE:
         raise SavedGameError(f"{place}: more than {LONGEST_LINE} bytes")
     try:

@@ -1,8 +1,8 @@
 """Convert trained files to ONNX models: the networks of `learned.network` and `learned.learned_value`.
 
-The model of a policy also encodes the observation (`learned.features`), so that it takes the observations of
-environments. Sums are computed in another order than in the compiled network, so the last digits of logits
-may differ.
+The model of a policy also encodes the observation (`learned.features`), so it takes the observations of
+environments. The model computes sums in another order than the compiled network. The last digits of logits
+may therefore differ.
 """
 
 import json
@@ -27,7 +27,7 @@ ROWS = "N"  # name of the first dimension: any number of decisions
 
 
 class Graph:
-    """Nodes and constants of a graph under construction; a value is the name of an output."""
+    """Nodes and constants of a graph under construction. Each value is the name of a node's output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
@@ -113,7 +113,10 @@ def value_model(value: BeamValueFile) -> onnx.ModelProto:
 
 
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
-    """Add every territory's own features and the scaled sum of its neighbours', float32 (N, T, 2 F)."""
+    """Add the features of all territories, float32 (N, T, 2 F).
+
+    A territory has its own features, and the scaled sum of the features of its neighbours.
+    """
     T = spec.num_territories
     columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))
     columns = graph.add("Reshape", columns, np.array([-1, T, TERRITORY_WIDTH]))
@@ -148,7 +151,7 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
 
 
 def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) -> str:
-    """Add a local head's part of the logits, float32 (N, n); it is 0 outside the head's block."""
+    """Add the part of the logits from a local head, float32 (N, n); it is 0 outside the head's block."""
     if head == BORDER:
         ends = [graph.add("Gather", features, territories, axis=1) for territories in network.spec.borders.T]
         features = graph.add("Concat", *ends, axis=2)
@@ -161,9 +164,9 @@ def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) 
 
 
 def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, legal: str) -> None:
-    """Add the outputs of the model: masked logits, and the likeliest action.
+    """Add the outputs of the model: masked logits, and the most likely action.
 
-    In phases that never came up in training, the action is the last legal action.
+    In phases that never occurred in training, the action is the last legal action.
     """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), "logits")
     first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
@@ -180,7 +183,7 @@ def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
 
 
 def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: TrainedFile) -> onnx.ModelProto:
-    """Return the checked model with its metadata."""
+    """Return a model with the metadata of a trained file, after checking it."""
     body = helper.make_graph(graph.nodes, trained.KIND, inputs, outputs, graph.constants)
     opset = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(body, opset_imports=opset, ir_version=IR_VERSION, producer_name="risk_env")
@@ -190,7 +193,7 @@ def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: Trained
 
 
 def metadata(trained: TrainedFile) -> dict[str, str]:
-    """Return the facts that the numbers in a model depend on, as texts (docs/onnx.md)."""
+    """Return the facts on which the inputs and outputs of a model depend, as strings (docs/onnx.md)."""
     schema = trained.schema
     actions = ActionSpace(schema.rules, schema.board).to_json()
     texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}

@@ -1,7 +1,8 @@
-"""Specs to agents: names of the entry-point group `risk_env.agents`, files, programs.
+"""Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
 
-`load` returns the player of a registered name, `path/to/file.py:Class`, a trained file, or a program
-(`cmd:command line`), as every function that plays games takes it. `make` returns an agent for one seat.
+`load` returns a player, which all functions that play games accept. A spec is a registered name,
+`path/to/file.py:Class`, a trained file, a program (`cmd:command line`) or a language model (`llm:MODEL`).
+`make` returns an agent for one seat.
 """
 
 import hashlib
@@ -26,16 +27,16 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, find_player
 PROGRAM = "cmd:"
 MODEL = "llm:"
 HUMAN = "human"  # a person at the terminal
-# What `make` takes besides names
+# Specs that `make` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz), 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
 ACTS = ("act", "act_batch")  # methods of agents and policies
 
 
 def make(named: Named) -> Agent:
-    """Return an agent for one seat: of a spec (see `load`), of "human", or of any player (`find_player`).
+    """Return an agent for one seat. `named` is a spec (see `load`), "human", or any player (`find_player`).
 
-    An agent is returned as it is. A compiled bot or a policy gets an agent that plays one seat with it.
+    An agent is returned as it is. For a compiled bot or a policy, the agent plays one seat with it.
     """
     if not isinstance(named, str):
         return as_agent(named)
@@ -47,11 +48,11 @@ def make(named: Named) -> Agent:
 
 
 def load(spec: str) -> CompiledBot | Policy | AgentFactory:
-    """Return the player of a spec, which can be named wherever players are.
+    """Return the player of a spec.
 
-    A spec is a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`. Players are named
-    in `opponents=`, `Match`, `GameBatch.play` or `Arena`. Classes of agents, programs and language models are
-    an `AgentFactory`, which makes an agent for each seat of each game.
+    A spec is a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`. `opponents=`,
+    `Match`, `GameBatch.play` and `Arena` accept the player. For classes of agents, programs and language
+    models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
     """
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
@@ -90,9 +91,9 @@ def is_in_file(spec: str) -> bool:
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """Raise ValueError if a file asks for code or models that the caller has not `named`.
+    """Raise ValueError if a file contains specs of code or models that the caller has not `named`.
 
-    The file may come from a stranger.
+    The file may come from an untrusted source.
     """
     asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
     if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:
@@ -112,7 +113,10 @@ def _load_trained(spec: str) -> Any:
 
 
 def trained_class(path: str | Path) -> Any:
-    """The class that reads a `.npz` file: `PolicyFile`, `BeamValueFile` or `StateValueFile`."""
+    """Return the class that reads a `.npz` file.
+
+    The class is `PolicyFile`, `BeamValueFile`, `StateValueFile` or `TurnPolicyFile`.
+    """
     from risk_agents.learned import policy, state_value, trained
     from risk_agents.search import beam_value, turn_policy
 
@@ -122,7 +126,7 @@ def trained_class(path: str | Path) -> Any:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """The module of a file, loaded once a process."""
+    """Return the module of a Python file. A process loads the file only once."""
     if not path.is_file():
         raise ValueError(f"agent file {str(path)!r} does not exist")
     name = "risk_env_file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
@@ -133,7 +137,7 @@ def _module_of(path: Path) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         if str(path.resolve().parent) not in sys.path:
-            sys.path.append(str(path.resolve().parent))  # for modules beside it
+            sys.path.append(str(path.resolve().parent))  # the file may import modules in its folder
         try:
             spec.loader.exec_module(module)
         except BaseException as error:
@@ -145,10 +149,10 @@ def _module_of(path: Path) -> ModuleType:
 
 
 def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 0, lane: int = 0) -> Game:
-    """Play a game between players, one per seat (see `make`), and return the game; may raise PlayerFault.
+    """Play a game between players, one per seat (see `make`), and return the game.
 
-    With compiled bots it is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that are
-    made here are closed afterwards.
+    With compiled bots, this is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that the
+    function makes are closed at the end. Raise PlayerFault if a player fails.
     """
     seated: list[Agent] = []
     try:
@@ -158,5 +162,5 @@ def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 
         return match.game
     finally:
         for player, agent in zip(players, seated, strict=False):
-            if agent is not player:  # else it is the caller's
+            if agent is not player:  # otherwise the agent belongs to the caller
                 agent.close()

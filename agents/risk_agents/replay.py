@@ -1,4 +1,4 @@
-"""The command `replay`: play recorded games again, to check them, to read them or to watch them."""
+"""Command `replay`: play recorded games again to check, read or watch them."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ MOMENTS = ("decision", "turn", "round")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Play the games again and compare them with what is recorded; print or draw what is asked for."""
+    """Run the command `replay`: play the games again, compare the results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
     if arguments.gif or arguments.mp4:
@@ -71,7 +71,11 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:
-    """Play the games of a file again, or the one with this number; also return a line about each game."""
+    """Play the games of a file again, or only the game with this number.
+
+    Yield each saved game, the replayed game, and a line about it. Raise SavedGameError if a game ended in
+    another way than recorded.
+    """
     for saved, result in read_games(path):
         if number not in (None, result.get("game")):
             continue
@@ -108,9 +112,10 @@ def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:
-    """The game before its first decision, after every one or at every new turn or round, and at its end.
+    """Yield a game before its first decision, at later moments, and at its end.
 
-    Set-up has no turns.
+    The later moments are after every decision, or at every new turn or round, depending on `every`. The
+    set-up has no turns. The same Game object is yielded each time.
     """
     past = game.beginning()
     yield past

@@ -1,4 +1,4 @@
-"""The arguments that choose rules and map: the same for every command that plays."""
+"""Command-line arguments for the rules and the map, shared by all commands that play games."""
 
 import argparse
 from collections.abc import Mapping
@@ -19,20 +19,21 @@ NAMES = (
     "max_rounds",
     "option",
 )
-# options of RULES 13 with an argument of their own
+# options of RULES 13 that have an argument of their own
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 _FOLLOWS = "(default: as in preset and profile)"
-# never in --option
+# options that `--option` refuses, with their own arguments
 _OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
 
 def add_rules_arguments(
     parser: argparse._ActionsContainer, profile: str, players: str = "3, or 2", otherwise: str = ""
 ) -> None:
-    """Add the arguments, each None where it is not given.
+    """Add the arguments for rules and map. The value of an argument that is not given is None.
 
-    `profile` is the default profile. `players` states the default number of players, and `otherwise` where
-    the rules come from if neither a preset nor a number of players is given.
+    `profile` is the default profile. `players` and `otherwise` are parts of the help texts. `players`
+    describes the default number of players. `otherwise` describes where the rules come from if neither a
+    preset nor a number of players is given.
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""
@@ -83,7 +84,10 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
 
 
 def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of RULES 13 among these arguments; --option wins over the argument for the same option."""
+    """Return the options of RULES 13 among these arguments.
+
+    `--option` overrides the argument for the same option.
+    """
     options = dict(map(read_option, wanted["option"] or ()))
     for name in options.keys() & _OWN:
         raise ValueError(f"--option {name}: use --{_OWN[name]} instead")
@@ -91,10 +95,10 @@ def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def rules_of(wanted: Mapping[str, Any], profile: str, named: int | None = None) -> Rules:
-    """The rules of these arguments; `profile` is the default profile.
+    """Return the rules that these arguments choose. `profile` is the default profile.
 
-    The default number of players is `named`, the number of agents on the command line, where the preset
-    allows it.
+    `named` is the number of agents on the command line. It is the default number of players if the preset
+    allows this number.
     """
     preset, players = wanted["preset"] or PRESET, wanted["players"]
     if players is None and named is not None and preset in presets() and named in preset_players(preset):

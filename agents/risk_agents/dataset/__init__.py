@@ -1,4 +1,4 @@
-"""Decisions of agents' games as data to learn from: recording, files, the command `dataset`."""
+"""Datasets of agents' decisions for offline learning: recording, files, and the command `dataset`."""
 
 from risk_agents.dataset.files import read_decisions
 

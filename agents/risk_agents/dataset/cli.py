@@ -1,4 +1,4 @@
-"""The command `dataset`: agents play, and every decision becomes a row to learn from."""
+"""Command `dataset`: let agents play games, and write each decision as a row of a dataset."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MINARI = "minari:"
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command: play, record, write."""
+    """Run the command `dataset`: play games, record the decisions, write them."""
     arguments = _parser().parse_args(argv)
     write = _writer(arguments.out)
     if arguments.decisions < 1:
@@ -67,7 +67,10 @@ def _spec(arguments: argparse.Namespace) -> RecordingSpec:
 
 
 def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]:
-    """The function that writes what --out names; what it needs is imported before any game."""
+    """Return the function that writes the dataset of `--out`.
+
+    Missing packages, wrong names and existing Minari datasets raise an error here, before any game is played.
+    """
     if out.startswith(MINARI):
         require("minari")
         require("pyarrow")
@@ -80,6 +83,9 @@ def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]
 
 
 def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """The file with these games; an interruption leaves the old one."""
+    """Write a file with these games, and return the number of rows.
+
+    If the function is interrupted, an existing file does not change.
+    """
     with whole_file(path) as fresh:
         return write_parquet(fresh, spec, games)

@@ -21,17 +21,17 @@ from risk_env.core.observe import MOST_CODE
 from risk_env.game_vector import REWARDS, check_memory
 
 Array = npt.NDArray[Any]
-Progress = Callable[[int], None]  # gets the number of decisions written so far
+Progress = Callable[[int], None]  # called with the number of decisions written so far
 
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
-_ROWS = 1 << 16  # of a row group
-MOST_TIMES = 500  # largest ratio of expanded size to file size; the command's files have 30 to 60
+_ROWS = 1 << 16  # minimum rows of a row group, except the last one
+MOST_TIMES = 500  # largest ratio of expanded size to file size; files of the command have 30 to 60
 MOST_ACTIONS = 1 << 14  # above the largest map's number of actions
 _LEAST_EXPANDED = 1 << 20  # bytes to which any file may expand, however small
-_MOST_FOOTER = 1 << 24  # most bytes of a text, most entries of a list
+_MOST_FOOTER = 1 << 24  # in the footer: maximum bytes of a string, and maximum entries of a list
 _MOST = 2**31 - 1  # the largest int32
-_NUMBERS = {  # the columns that hold a number a decision
+_NUMBERS = {  # columns with one number per decision
     "game": np.int32,
     "round": np.int32,
     "seat": np.int8,
@@ -44,7 +44,7 @@ _NUMBERS = {  # the columns that hold a number a decision
 
 
 def facts_of(spec: RecordingSpec) -> dict[str, Any]:
-    """What a file says of the games in it, for JSON."""
+    """Return the facts about the games that a file contains, as a dict for `json.dumps`."""
     from risk_env import __version__
 
     return {
@@ -61,7 +61,7 @@ def facts_of(spec: RecordingSpec) -> dict[str, Any]:
 def first_games(
     games: Iterable[GameDecisions], decisions: int, progress: Progress
 ) -> Iterator[GameDecisions]:
-    """The first games that have that many decisions together."""
+    """Yield the first games that together have at least `decisions` decisions."""
     written = 0
     for game in games:
         yield game
@@ -75,11 +75,11 @@ def first_games(
 
 
 def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games into a file, a row a decision; how many rows.
+    """Write these games into a Parquet file, one row per decision, and return the number of rows.
 
-    Columns: `game`, `round`, `seat`, `agent` (number in the facts' list), `action`, `reward`, `placement`,
-    `truncated`, `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are those of the
-    seat at the game's end.
+    The columns are `game`, `round`, `seat`, `agent` (index in `agents` of the facts), `action`, `reward`,
+    `placement`, `truncated`, `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are
+    the results of the seat at the end of the game.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -100,10 +100,11 @@ def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDec
 
 
 def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Read a file of `write_parquet`: return its facts, and its columns with k decisions.
+    """Read a file of `write_parquet`, and return its facts and the columns of its k decisions.
 
-    `observation` is int8 (k, D), `mask` bool (k, n) of the legal actions; the other columns are numbers (k,).
-    Raise ValueError for any other file. A file is never expanded to more than MOST_TIMES its size.
+    `observation` is int8 (k, D), and `mask`, of the legal actions, is bool (k, n). The other columns are
+    numbers (k,). Raise ValueError for any other file. A file is never expanded to more than MOST_TIMES its
+    size, or 1 MiB for small files.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -124,7 +125,10 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
-    """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file."""
+    """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file.
+
+    Raise ValueError also if the footer is inconsistent, or if the encoding is not that of `write_parquet`.
+    """
     size = os.fstat(source.fileno()).st_size
     most = max(MOST_TIMES * size, _LEAST_EXPANDED)
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
@@ -149,7 +153,7 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
 
 
 def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
-    """The facts of a file of this format, if its columns are those that they promise."""
+    """Return the facts of a file; raise ValueError if the facts are not valid or the columns do not match."""
     facts = parse_json((found.metadata or {})[FACTS.encode()])
     if facts["format"] != FORMAT:
         raise ValueError(f"its format is {shortened(facts['format'])}, not {FORMAT}")
@@ -213,13 +217,13 @@ def _check_values(name: str, values: Array, least: int, most: int) -> None:
 
 
 def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:
-    """Names and types of the columns, with that many bytes of an observation and of a mask."""
+    """Return the names and types of the columns, for these numbers of bytes per observation and per mask."""
     fields = [(name, pa.from_numpy_dtype(kind)) for name, kind in _NUMBERS.items()]
     return pa.schema([*fields, ("observation", pa.binary(observation)), ("mask", pa.binary(mask))])
 
 
 def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
-    """The columns of some games together, in parts."""
+    """Yield the columns of groups of games, each column as a list with one array per game."""
     parts: dict[str, list[Array]] = {}
     rows = 0
     for game in games:
@@ -234,7 +238,7 @@ def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
 
 
 def _columns(game: GameDecisions) -> dict[str, Array]:
-    """The rows of a game, in the order of the file's columns."""
+    """Return the columns of a game, in the order of the columns of the file."""
     seats = game.seats
     found = {
         "game": np.full(len(seats), game.game),
@@ -251,7 +255,7 @@ def _columns(game: GameDecisions) -> dict[str, Array]:
 
 
 def _arrow(pa: Any, column: Array) -> Any:
-    """A column (k,) of numbers or (k, bytes) as Arrow's array."""
+    """Return a column, numbers (k,) or bytes (k, width), as an Arrow array."""
     if column.ndim == 1:
         return pa.array(column)
     kind = pa.binary(column.shape[1])
@@ -261,7 +265,7 @@ def _arrow(pa: Any, column: Array) -> Any:
 
 
 def _bytes_of(column: Any) -> Array:
-    """uint8 (k, bytes) of a column of fixed size."""
+    """Return the bytes of an Arrow column of fixed-size binary values: uint8 (k, width)."""
     rows = column.combine_chunks()
     return np.frombuffer(rows.buffers()[1], np.uint8).reshape(-1, column.type.byte_width)[rows.offset :][
         : len(rows)
@@ -272,10 +276,11 @@ def _bytes_of(column: Any) -> Array:
 
 
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games as the Minari dataset of that name, and return the number of decisions.
+    """Write these games as the Minari dataset of this name, and return the number of decisions.
 
-    Each seat of a game is an episode. Observations are int8 (D,), actions whole numbers; the reward comes
-    with a seat's last decision. Masks of the legal actions are in `infos["action_mask"]`, int8 (n,).
+    Each seat of a game is an episode. Observations are int8 (D,), and actions are whole numbers. The reward
+    comes with the last decision of a seat. `infos["action_mask"]` contains the masks of the legal actions,
+    int8 (n,).
     """
     import minari
     from gymnasium import spaces
@@ -288,7 +293,7 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
         for seat in np.unique(game.seats).tolist():
             episodes.append(EpisodeBuffer(id=len(episodes), **_episode(game, seat, spec.schema.num_actions)))
     with warnings.catch_warnings():
-        # no author, environment or link
+        # Minari warns because the dataset has no author, no environment and no link
         warnings.filterwarnings("ignore", category=UserWarning, module="minari")
         minari.create_dataset_from_buffers(
             dataset_id=name,
@@ -303,7 +308,7 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
 
 
 def check_new(name: str) -> None:
-    """ValueError if the name is none for a Minari dataset, or there is one already."""
+    """Raise ValueError if the name is not valid for a Minari dataset, or if the dataset exists already."""
     import minari
     from minari.dataset.minari_dataset import parse_dataset_id
 
@@ -315,7 +320,10 @@ def check_new(name: str) -> None:
 
 
 def _episode(game: GameDecisions, seat: int, num_actions: int) -> dict[str, Any]:
-    """One seat's decisions (k,) as Minari has them: k + 1 observations, the last one at the game's end."""
+    """Return the k decisions of a seat as an episode of Minari.
+
+    The episode has k + 1 observations. The last observation is the one at the end of the game.
+    """
     rows = np.flatnonzero(game.seats == seat)
     is_last = np.arange(len(rows)) == len(rows) - 1
     masks = np.unpackbits(game.masks[rows], axis=1, bitorder="little")[:, :num_actions].view(np.int8)

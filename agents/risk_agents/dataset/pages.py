@@ -1,21 +1,21 @@
-"""Read the sizes in Parquet page headers before pyarrow expands a page: a header may claim any size.
+"""Read the sizes in Parquet page headers before pyarrow expands a page, because a header may claim any size.
 
-A header is a struct in Thrift's compact protocol. Field 2 is the expanded size of the page, field 3 the
+A header is a struct in Thrift's compact protocol. Field 2 is the expanded size of the page. Field 3 is the
 stored size. All other fields are skipped.
 """
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-MOST_HEADER = 1 << 16  # bytes
+MOST_HEADER = 1 << 16  # maximum bytes of a header
 _MOST_NESTING = 8
 _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 6, 7, 8, 9, 10, 12
-_EXPANDED, _STORED = 2, 3  # fields of a page's header
+_EXPANDED, _STORED = 2, 3  # fields of a page header
 _MOST_BYTES_OF_A_NUMBER = 10
 
 
 def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
-    """Return the expanded size of all pages in a range of a file; raise ValueError for invalid pages."""
+    """Yield the expanded size of each page in a range of a file; raise ValueError for invalid pages."""
     at = first
     while at < end:
         file.seek(at)
@@ -43,7 +43,7 @@ class _Header:
         return found
 
     def _number(self) -> int:
-        """Read an unsigned number, seven bits per byte (varint)."""
+        """Read an unsigned number with seven bits per byte (varint)."""
         number = 0
         for place in range(_MOST_BYTES_OF_A_NUMBER):
             byte = self._take(1)[0]
@@ -57,7 +57,7 @@ class _Header:
         return number >> 1 ^ -(number & 1)
 
     def struct(self, level: int = 0) -> dict[int, int]:
-        """Read the integers in a struct, by field; skip all other fields."""
+        """Read a struct, and return its integers by field; all other fields are skipped."""
         if level > _MOST_NESTING:
             raise ValueError("a page header is nested too deeply")
         field, numbers = 0, dict[int, int]()
@@ -69,7 +69,7 @@ class _Header:
         return numbers
 
     def _value(self, kind: int, level: int) -> int | None:
-        """Read a value of a kind: return an integer, or None for a value that is skipped."""
+        """Read a value of this kind; return an integer, or None for a value of another kind."""
         if _BYTE < kind <= _I64:
             return self._signed()
         if kind in (_LIST, _SET):

@@ -1,4 +1,4 @@
-"""Recording: every decision of whole games between agents, game by game in the order of their numbers."""
+"""Record the decisions of whole games between agents, in the order of the game numbers."""
 
 from __future__ import annotations
 
@@ -22,21 +22,24 @@ from risk_env.seeds import game_seed, uint64
 Array = npt.NDArray[Any]
 
 MOST_LANES = 128
-_ENDLESS = 2**62  # games
-_FIRST_ROOM = 256  # decisions of a game; twice as many when they do not suffice
+_ENDLESS = 2**62  # number of games for a recording without end
+_FIRST_ROOM = 256  # initial room for the decisions of a game; it doubles when it is full
 
 
 @dataclass(frozen=True)
 class RecordingSpec:
-    """The games to be recorded: in game g every seat draws one of `agents` from chance (seed, g)."""
+    """Games to be recorded.
+
+    In game g, a random generator with the seed (seed, g) draws one of `agents` for each seat.
+    """
 
     rules: Rules
     board: Board
-    agents: tuple[str, ...]  # specs (`registry.make`)
+    agents: tuple[str, ...]  # specs (`registry.load`)
     seed: int = 0
-    only: tuple[str, ...] = ()  # names of the agents whose decisions are recorded; empty: all
-    reward: str = "win"  # or "placement", as for `GameBatch`
-    labels: tuple[str, ...] = ()  # names of the agents in the data; empty: their specs
+    only: tuple[str, ...] = ()  # names of the agents whose decisions are recorded; () for all agents
+    reward: str = "win"  # "win" or "placement", as for `GameBatch`
+    labels: tuple[str, ...] = ()  # names of the agents in the data; () for their specs
 
     def __post_init__(self) -> None:
         if not self.agents:
@@ -49,29 +52,29 @@ class RecordingSpec:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of the agents in the data, in their order."""
+        """Names of the agents in the data, in the order of `agents`."""
         return self.labels or self.agents
 
     @cached_property
     def schema(self) -> Schema:
-        """What the numbers of observations and actions depend on."""
+        """Schema on which the numbers in observations and actions depend."""
         return schema_of(self.rules, self.board)
 
     def line_up(self, game: int) -> Array:
-        """int (P,): the number of the agent at each seat of a game."""
+        """Return the number of the agent at each seat of a game: int (P,)."""
         chance = np.random.default_rng((int(uint64(self.seed)), game))
         return chance.integers(len(self.agents), size=self.rules.num_players)
 
 
 class GameDecisions(NamedTuple):
-    """The recorded decisions of one game, in the order of play: k of them, by P seats."""
+    """The k recorded decisions of one game with P seats, in the order of play."""
 
     game: int
     agents: Array  # int (P,): number of the agent at each seat
-    rewards: Array  # float32 (P,): of the whole game
+    rewards: Array  # float32 (P,): reward of each seat for the whole game
     placement: Array  # int64 (P,)
     truncated: bool
-    final_observations: Array  # int8 (P, D): what each seat saw at the end
+    final_observations: Array  # int8 (P, D): observation of each seat at the end of the game
     observations: Array  # int8 (k, D)
     masks: Array  # uint8 (k, ceil(n / 8)): bit i of byte b is 1 where action 8 b + i is legal
     actions: Array  # int32 (k,)
@@ -80,10 +83,11 @@ class GameDecisions(NamedTuple):
 
 
 def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
-    """Games 0, 1, 2, ... without end; the same whatever the number of `lanes`."""
+    """Yield the decisions of games 0, 1, 2, ..., without end. The games do not depend on `lanes`."""
     players = [load(spec) for spec in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
-    recording = _Recording(spec, players, 1 if has_agents else lanes)  # one agent or program a seat is enough
+    # agents and programs play in one lane, so that each seat needs only one of them
+    recording = _Recording(spec, players, 1 if has_agents else lanes)
     try:
         yield from recording.games()
     finally:
@@ -91,14 +95,14 @@ def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisio
 
 
 class _Recording:
-    """The games under way and what has been decided in them."""
+    """The games in the lanes, and their decisions so far."""
 
     def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
         self.spec = spec
         self.batch = GameVector(spec.rules, spec.board, lanes, spec.seed, autoreset=False, reward=spec.reward)
         self.arena = Arena(self.batch, players, on_answers=self._write)
         self.is_recorded = np.array([not spec.only or name in spec.only for name in spec.names])
-        self.count = np.zeros(lanes, np.int64)  # decisions recorded of each lane's game
+        self.count = np.zeros(lanes, np.int64)  # number of recorded decisions of each lane's game
         D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)
         self.columns = {
             "observations": np.zeros((lanes, _FIRST_ROOM, D), np.int8),
@@ -109,7 +113,7 @@ class _Recording:
         }
 
     def games(self) -> Iterator[GameDecisions]:
-        """Whole games in the order of their numbers: one that ends early waits for those before it."""
+        """Yield whole games in the order of their numbers; a game waits until all earlier games are over."""
         waiting: dict[int, GameDecisions] = {}
         due = 0
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):
@@ -130,7 +134,7 @@ class _Recording:
         self.count[lanes] = 0
 
     def _decisions(self, lane: int, number: int) -> GameDecisions:
-        """What was recorded of a game that has just ended."""
+        """Return the recorded decisions of a game that has just ended."""
         batch, P = self.batch, self.spec.rules.num_players
         return GameDecisions(
             number,
@@ -143,7 +147,7 @@ class _Recording:
         )
 
     def _write(self, lanes: Array) -> None:
-        """These lanes' answers are about to be played."""
+        """Record the decisions of these lanes, whose actions are about to be played."""
         batch = self.batch
         lanes = lanes[self.is_recorded[self.arena.players_to_act(lanes)]]
         if not len(lanes):
@@ -161,7 +165,7 @@ class _Recording:
         self.count[lanes] += 1
 
     def _make_room(self, row: int) -> None:
-        """Let every lane have that row."""
+        """Double the room of all lanes if there is no row with this number."""
         room = self.columns["actions"].shape[1]
         if row >= room:
             for name, column in self.columns.items():

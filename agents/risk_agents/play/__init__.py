@@ -1,1 +1,1 @@
-"""People at the terminal: `risk-env play`, and the agent that asks them."""
+"""Games for people at the terminal (`risk-env play`)."""

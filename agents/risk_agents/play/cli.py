@@ -1,4 +1,4 @@
-"""The command `play` (`risk-env play --help`)."""
+"""Command `play` (`risk-env play --help`)."""
 
 import argparse
 import secrets
@@ -21,12 +21,15 @@ from risk_env.board.rules import BOOK, Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
 from risk_env.game import Game
 
-OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # who sits there if nobody is named
-SEED_BITS = 32  # of a seed that is drawn: short enough to be typed again
+OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # default opponents
+SEED_BITS = 32  # bits of a drawn seed, which is short enough to be typed again
 
 
 def main(argv: Sequence[str]) -> int:
-    """The command `play`: begin a game or continue one, play it, keep it if it is left."""
+    """Run the command `play`: begin or continue a game, play it, and save it if it does not end.
+
+    Return the exit status.
+    """
     parser = _parser()
     arguments = parser.parse_args(argv)
     own = ("resume", "allow_programs")
@@ -46,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(table: Table) -> int:
-    """Play at a table; a game that does not come to its end is kept. Returns the exit status."""
+    """Play at a table, save a game that does not end, and return the exit status."""
     try:
         with _closing_is_an_interrupt():
             table.play()
@@ -63,7 +66,7 @@ def play(table: Table) -> int:
 
 @contextmanager
 def _closing_is_an_interrupt() -> Iterator[None]:
-    """Who closes the window leaves the game as by Ctrl-C."""
+    """Context manager in which closing the window (SIGHUP, SIGTERM) interrupts the game like Ctrl-C."""
     signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
     before = [signal.signal(number, signal.default_int_handler) for number in signals]
     try:
@@ -74,7 +77,10 @@ def _closing_is_an_interrupt() -> Iterator[None]:
 
 
 def _keep(table: Table) -> None:
-    """Keep the game, if need be in the folder for temporary files, and say how to continue."""
+    """Save the game and print how to continue it.
+
+    If the file cannot be written, save the game in the folder for temporary files.
+    """
     told = [""]
     try:
         table.keep(table.path)
@@ -132,7 +138,7 @@ def _title(table: Table, preset: str) -> str:
 
 
 def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
-    """The table of a kept game, played up to where it was left."""
+    """Return the table of a saved game, played up to the point where it was left."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])

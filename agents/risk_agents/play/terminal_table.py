@@ -1,4 +1,4 @@
-"""A game at the table: people at one terminal, bots in the other seats."""
+"""Table for a game with people at one terminal and bots at the other seats."""
 
 from collections.abc import Sequence
 
@@ -19,11 +19,11 @@ from risk_env.saved_game import SavedGame, SavedGameError
 from risk_env.text.escape import label
 
 YOU = "You"
-LOG_LINES = 20  # that `log` shows where no number is given
+LOG_LINES = 20  # default number of lines that the command `log` shows
 
 
 class Leave(Exception):
-    """The person wants to stop here."""
+    """Raised when a person wants to stop the game."""
 
 
 class Table(Match):
@@ -31,7 +31,7 @@ class Table(Match):
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
-        self.path = path  # the file to keep the game in
+        self.path = path  # file in which the game is saved
         self._own = ""  # file in which this game was last saved, or from which it was resumed
         desk = Desk(terminal)
         named = [labelled(spec) for spec in specs]
@@ -42,16 +42,16 @@ class Table(Match):
         self._set_up(game, [None if seat in self._people else agent for seat, agent in enumerate(seated)])
         self._seen = dict.fromkeys(self._people, 0)  # number of events that each person has seen
         self._watched_round = NOBODY
-        self._is_live = False  # whether actions are played live, not replayed
+        self._is_live = False  # True if actions are played live, False while they are replayed
         self._begin()
 
     @property
     def people(self) -> list[int]:
-        """The seats of people."""
+        """Seats of people."""
         return list(self._people)
 
     def _begin(self) -> None:
-        """Begin the game; bots compile now, not in the middle of the game."""
+        """Begin the game. Bots compile their code now, and not in the middle of the game."""
         try:
             self.prepare()
             self.begin()
@@ -71,7 +71,10 @@ class Table(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     def play(self) -> None:
-        """Play to the end. Leave, EOFError and KeyboardInterrupt stop the game; PlayerFault names a bot."""
+        """Play to the end, and show the result.
+
+        Leave, EOFError and KeyboardInterrupt stop the game. PlayerFault names a bot that failed.
+        """
         self._is_live = True
         self._watch()
         while (seat := self.run()) != NOBODY:
@@ -81,15 +84,16 @@ class Table(Match):
         self._show_the_end()
 
     def step(self, action: int | str) -> None:
-        """Play an action; if no person is left in the game, show the action."""
+        """Play an action. If no person is left in the game, show the standings of each round."""
         super().step(action)
         if self._is_live:
             self._watch()
 
     def resume(self, saved: SavedGame) -> None:
-        """Play a kept game up to where it was left.
+        """Play a saved game up to the point where it was left.
 
-        The bots are asked again, so that they remember what they knew.
+        The bots act again, so that their memories match the game. If a bot would now act differently, its
+        name is shown. Raise SavedGameError if the saved game cannot be played.
         """
         changed, self._own = set(), self.path
         for action in saved.actions:
@@ -112,7 +116,7 @@ class Table(Match):
         return Words(self.names, self.game.board, viewer)
 
     def _news(self, seat: int) -> list[str]:
-        """The events that the person of a seat has not seen yet, in words."""
+        """Return the events that the person at a seat has not seen yet, in words."""
         events = self.game.events(since=self._seen[seat])
         self._seen[seat] += len(events)
         return narrate(events, self._words(seat), self.terminal.width)
@@ -139,7 +143,7 @@ class Table(Match):
             self.terminal.say_wrapped("; ".join(armies), f"Round {self.game.round}: ", "    ")
 
     def _show_the_end(self) -> None:
-        """What happened last, the board, who won, and what was hidden."""
+        """Show the last events, the board, the missions, and the result."""
         if self._is_anyone_in() or self._watched_round == NOBODY:
             last = max(self.people, key=lambda seat: self._seen[seat])
             self.terminal.say("", *self._news(last))
@@ -163,13 +167,13 @@ class Table(Match):
     # ------------------------------------------------------------------------------------------ commands
 
     def _show_log(self, rest: str) -> None:
-        """The command `log`: the last lines of what happened in the game."""
+        """Run the command `log`: show the last events of the game."""
         lines = narrate(self.game.events(), self._words(NOBODY), self.terminal.width)
         count = int(rest) if rest.isdecimal() and int(rest) else LOG_LINES
         self.terminal.say(*lines[-count:])
 
     def _save_as(self, rest: str) -> None:
-        """The command `save FILE`: keep the game there, now and when it is left."""
+        """Run the command `save FILE`: save the game in this file, now and when the game is left."""
         try:
             self.keep(rest or self.path)
         except (OSError, ValueError) as error:
@@ -178,7 +182,10 @@ class Table(Match):
         self.terminal.say(f"The game is kept in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in this file; if the file holds something else, change the name (`path`)."""
+        """Save the game in this file, and set `path` of the table to the name of the file.
+
+        If the file holds anything other than this game, another name is chosen.
+        """
         saved = SavedGame.of(self.game, self.specs)
         self.path = self._own = str(save_game(path, saved, is_own=path == self._own))
 

@@ -1,6 +1,6 @@
-"""The tournament: agents of every kind against each other, with ratings that know their doubt.
+"""Tournaments between agents of any kind, with ratings and their confidence intervals.
 
-`risk-env tournament` is the way in for people; programs use
+On the command line, use `risk-env tournament`. In a program, use
 
     rules = Rules.preset("classic", num_players=3)
     config = make_config(["grower", "bots.py:MyBot"], rules, "classic", seed=0)

@@ -48,11 +48,10 @@ from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
-# of `agents`
+# Games in which the command `agents` tries an agent: preset, number of players, profile
 TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))
-DEFAULTS: dict[
-    str, Any
-] = {  # the arguments that decide which games are played, and their values if not given
+# arguments that decide which games are played, with their default values
+DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("against", *NAMES)),
     "preset": PRESET,
     "map": MAP,
@@ -68,7 +67,7 @@ DEFAULTS: dict[
 
 
 def main(argv: Sequence[str]) -> None:
-    """The command `tournament`: play, report, export."""
+    """Run the command `tournament`: play games, report the results, export them."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.agents is None and arguments.resume is None:
@@ -78,7 +77,7 @@ def main(argv: Sequence[str]) -> None:
     except ValueError as error:
         parser.error(f"--{error}")
     _check_outputs(arguments)
-    sandbox(arguments.sandbox)  # an error if it is not possible here
+    sandbox(arguments.sandbox)  # raises an error if this machine cannot provide the sandbox
     console = Console(stderr=True, quiet=arguments.quiet)
     store = _resumed(arguments) if arguments.resume is not None else _begun(arguments)
     with closing(store):
@@ -90,7 +89,10 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
-    """An error before anything is played for a number of games, a file or an extra that cannot be."""
+    """Check the number of games, the output files and the installed extras before any game is played.
+
+    Raise an error for the first argument that cannot work.
+    """
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
@@ -191,13 +193,13 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The arguments on the command line that decide what is played."""
+    """Return the given arguments that decide which games are played."""
     names = ("agents", *DEFAULTS)
     return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
 
 
 def _begun(arguments: argparse.Namespace) -> Store:
-    """A new tournament."""
+    """Create the file of a new tournament and return its store."""
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     usual = DUEL_GAMES if wanted["against"] else GAMES
@@ -213,7 +215,7 @@ def _begun(arguments: argparse.Namespace) -> Store:
 
 
 def _keeps_actions(arguments: argparse.Namespace) -> bool:
-    """Whether an output needs the actions of every game."""
+    """Return whether an output needs the actions of every game."""
     return arguments.record is not None or arguments.replays is not None
 
 
@@ -231,9 +233,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 
 
 def _resumed(arguments: argparse.Namespace) -> Store:
-    """The tournament of a file.
+    """Open the tournament that `--resume` names, and return its store.
 
-    ValueError where the command line, or an agent's version, is another than then.
+    Raise ValueError if an argument or the version of an agent has changed since the tournament began.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
@@ -254,7 +256,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
 
 
 def _newest() -> str:
-    def numbers(path: Path) -> list[int]:  # date, time, and number within the same second
+    def numbers(path: Path) -> list[int]:  # date, time, and the number that was added to an existing name
         return [int(part) for part in path.stem.split("-") if part.isdecimal()]
 
     found = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
@@ -264,7 +266,10 @@ def _newest() -> str:
 
 
 def _tried_again(store: Store, level: str | None) -> TournamentConfig:
-    """The configuration with its agents as they are now; ValueError for one of another version than then."""
+    """Try the agents again and return the configuration with the agents found.
+
+    Raise ValueError if the version of an agent has changed since the tournament began.
+    """
     config = store.config
     check_rules(config.rules, config.board)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
@@ -304,9 +309,11 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
 
 @contextmanager
 def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
-    """A Ray cluster.
+    """Context manager that provides the executor of the games.
 
-    Threads where language models play, whose games mostly wait for answers; None: processes.
+    The executor is a Ray cluster if `workers` names one. It is a pool of threads if there are several workers
+    and a language model plays, because such games mostly wait for the model's answers. Otherwise it is None:
+    `conduct` then uses this process, or processes of its own.
     """
     jobs = local_processes(workers)
     if jobs is None:
@@ -324,7 +331,7 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 
 
 def _verdict(store: Store) -> sprt.Verdict:
-    """Where a sequential test stands, by the games in the file."""
+    """Return the state of a sequential test, computed from the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
     games = (
         sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
@@ -334,7 +341,7 @@ def _verdict(store: Store) -> sprt.Verdict:
 
 
 def _tell(store: Store, arguments: argparse.Namespace) -> None:
-    """Tables and files."""
+    """Print the tables, and write the output files."""
     config, results = store.config, list(store.results())
     if config.duel:
         verdict = _verdict(store)
@@ -361,7 +368,7 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
 
 
 def _say(console: Console, *lines: str) -> None:
-    """Lines with words from outside."""
+    """Print lines that may contain text from outside."""
     console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False)
 
 
@@ -369,7 +376,7 @@ def _say(console: Console, *lines: str) -> None:
 
 
 def show_agents(argv: Sequence[str]) -> None:
-    """The command `agents`: the registered ones, or what others say when tried."""
+    """Run the command `agents`: list the registered agents, or try the agents that are given."""
     parser = command_parser("agents")
     parser.add_argument(
         "agents", nargs="?", metavar="A,B,...", help=f"agents to try, instead of a list of all: {SPECS}"
@@ -383,21 +390,24 @@ def show_agents(argv: Sequence[str]) -> None:
 
 
 def _registered() -> Iterator[tuple[str, ...]]:
-    """A row for each registered agent."""
+    """Yield a row of the table for each registered agent."""
     for name in bots.names():
         kind = "Python" if compiled_bot(name) is None else "compiled"
         yield name, str(bots.find(name).version), kind, bots.about(name)
 
 
 def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    """A row for each agent of the command line, which is tried in a game."""
+    """Try each given agent in a game, and yield a row of the table for it."""
     for agent in agent_list(arguments.agents, "agents"):
         entrant = _entrant_of_any(agent, arguments.sandbox)
         yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
 def _entrant_of_any(agent: NamedAgent, level: str | None) -> Entrant:
-    """The agent in the first of TRIALS that it plays; the error of the first if it plays none."""
+    """Return the entrant of an agent, tried in the first of TRIALS that the agent can play.
+
+    If the agent can play none of them, raise the error of the first trial.
+    """
     refusals = []
     for preset, players, profile in TRIALS:
         rules = Rules.preset(preset, players, profile=profile)

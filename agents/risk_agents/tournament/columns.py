@@ -1,4 +1,4 @@
-"""The columns of a tournament's file: their SQL types, and what their values may be when a file is read."""
+"""Columns of a tournament's file: SQL types, and the values that are accepted when a file is read."""
 
 import json
 import math
@@ -11,15 +11,15 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
 from risk_env.players import FAULTS
 
-MOST = (1 << 31) - 1  # of any whole number in the file
+MOST = (1 << 31) - 1  # largest whole number in the file
 
 Test = Callable[[Any, TournamentConfig], bool]
 
 
 class Column(NamedTuple):
-    """A column: what a value (of a list: each of its values) must be, in words and as a test.
+    """A column: its allowed values in words, the test for them, and its SQL type.
 
-    Its type in SQL.
+    If the column holds a list, words and test apply to each value of the list.
     """
 
     words: str
@@ -71,11 +71,11 @@ COLUMNS = {
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
     "opening": Column("16 hexadecimal digits, or nothing", _is_opening, "TEXT NOT NULL DEFAULT ''"),
 }
-LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSON, one value a seat
+LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSON lists, one value per seat
 
 
 def checked(name: str, value: Any, config: TournamentConfig) -> Any:
-    """A value of a column as it was written, lists read; ValueError for any other value."""
+    """Return a value of a column, with lists parsed from JSON; raise ValueError if it is not allowed."""
     column, values = COLUMNS[name], [value]
     if name in LISTS:
         value = values = json.loads(value) if isinstance(value, str) else []

@@ -1,6 +1,6 @@
-"""What a tournament is about: its agents, rules, map, seed and limits.
+"""Configuration of a tournament: its agents, rules, map, seed and limits.
 
-Small, frozen and sent to every job.
+A configuration is small and frozen. It is sent to every job.
 """
 
 import json
@@ -15,45 +15,44 @@ from risk_env.board.rules import Rules
 from risk_env.text.escape import for_terminal, is_label
 
 SCHEMA = 1
-TIME_LIMIT = 10.0  # seconds a decision
-GAME_TIME = 600.0  # seconds that a seat may think in a whole game: how many decisions it makes has no bound
+TIME_LIMIT = 10.0  # seconds per decision
+GAME_TIME = 600.0  # seconds that a seat may think in a whole game, which can have any number of decisions
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """An agent of the tournament: under which label it is shown, and what it is."""
+    """An agent of the tournament: the label that tables show, and how to make the agent."""
 
     label: str
-    spec: str  # what `risk_agents.make` takes
+    spec: str  # argument of `risk_agents.make`
     version: str
     compiled: bool
 
 
 @dataclass(frozen=True)
 class TournamentConfig:
-    """Everything that decides what is played.
+    """Everything that decides which games are played.
 
-    Equal settings give equal games, whatever the jobs and the machine.
+    Equal configurations give equal games on any machine and with any number of jobs.
     """
 
     entrants: tuple[Entrant, ...]
     rules: Rules
-    map_source: str  # what `load_map` takes
+    map_source: str  # argument of `load_map`
     map_digest: str
     seed: int = 0
     time_limit: float = TIME_LIMIT
     record: bool = False  # keep the actions of every game
     duel: bool = False  # a sequential test of the first entrant against the second
-    fresh: bool = False  # a new process for every game of an agent that has one
-    game_time: float = GAME_TIME  # of a seat, where not all agents are compiled
+    fresh: bool = False  # start a new process for every game of an agent that runs in a process
+    game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
     fixed_seats: bool = False  # agent s sits at seat s in every game
-    sandbox: str | None = (
-        None  # of agents' processes (`risk_agents.sandbox`); of this run, not of the tournament
-    )
+    # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
+    sandbox: str | None = None
 
     @cached_property
     def board(self) -> Board:
-        """The map; ValueError if it is no longer the one the tournament began on."""
+        """Map of the tournament; raises ValueError if the map has changed since the tournament began."""
         board = load_map(self.map_source)
         if board.digest != self.map_digest:
             raise ValueError(
@@ -64,16 +63,16 @@ class TournamentConfig:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels of the agents, by number."""
+        """Labels of the agents, by number."""
         return tuple(entrant.label for entrant in self.entrants)
 
     @property
     def num_players(self) -> int:
-        """Seats of a game."""
+        """Number of seats in a game."""
         return self.rules.num_players
 
     def schedule(self, games: int) -> list[Pairing]:
-        """The games to be played: at least `games`, in whole deals."""
+        """Return the games to be played: at least `games`, in whole deals."""
         if self.fixed_seats:
             return fixed_pairings(self.num_players, games)
         if self.duel:
@@ -81,11 +80,11 @@ class TournamentConfig:
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:
-        """Whether all agents of a game are compiled bots."""
+        """Return whether all agents of a game are compiled bots."""
         return all(self.entrants[agent].compiled for agent in pairing.seats)
 
     def to_json(self) -> str:
-        """The configuration as a line of JSON."""
+        """Return the configuration as a line of JSON."""
         facts: dict[str, Any] = {
             "schema": SCHEMA,
             "agents": [vars(entrant) for entrant in self.entrants],
@@ -98,9 +97,9 @@ class TournamentConfig:
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """The configuration that `to_json` wrote.
+        """Return the configuration that `to_json` wrote.
 
-        ValueError for another schema, or what no configuration can be.
+        Raise ValueError if the schema is not SCHEMA, or if a value is missing or not allowed.
         """
         facts = json.loads(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
@@ -130,12 +129,12 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
     **dict.fromkeys(("record", "duel", "fresh", "fixed_seats"), (bool,)),
 }
-_ADDED = {"fresh": False, "game_time": GAME_TIME, "fixed_seats": False}  # older files do not say
+_ADDED = {"fresh": False, "game_time": GAME_TIME, "fixed_seats": False}  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
 
 
 def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
-    """The agents of a configuration; ValueError for an impossible one, or two of one label."""
+    """Return the agents of a configuration; raise ValueError if one is invalid or two share a label."""
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError(

@@ -1,4 +1,4 @@
-"""A tournament as CSV (a row a game), as JSON (configuration and summary), and as tables on the terminal."""
+"""Export a tournament: CSV (one row per game), JSON (configuration and summary), tables on the terminal."""
 
 import csv
 import json
@@ -23,7 +23,10 @@ from risk_env.text.escape import for_csv, for_terminal
 
 
 def write_csv(store: Store, path: str | Path) -> None:
-    """Every game in a row; values of a seat in columns of their own, `agents_0`, `agents_1`, ..."""
+    """Write the games as CSV, one row per game.
+
+    Each seat has columns of its own, such as `agents_0`, `agents_1`, ...
+    """
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
     columns = ([f"{name}_{seat}" for seat in seats] if name in LISTS else [name] for name in names)
@@ -36,7 +39,7 @@ def write_csv(store: Store, path: str | Path) -> None:
 
 
 def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
-    """TournamentConfig and summary."""
+    """Write the configuration and the summary as JSON."""
     facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
     with whole_file(Path(path)) as fresh:
         fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
@@ -46,25 +49,25 @@ def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> 
 
 
 def percent(estimate: Estimate) -> str:
-    """A rate in percent, with its interval."""
+    """Format a rate in percent, with its confidence interval."""
     return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
 
 
 def plain(estimate: Estimate, digits: int = 0) -> str:
-    """A number with its interval."""
+    """Format a number with its confidence interval."""
     return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 
 def ordinal(place: int) -> str:
-    """1st, 2nd, 3rd, 4th, 5th, 6th."""
+    """Format a place as an ordinal number: 1st, 2nd, 3rd, 4th, 5th, 6th."""
     return f"{place}{('st', 'nd', 'rd')[place - 1] if place <= 3 else 'th'}"
 
 
-Grid = tuple[str, list[str], list[list[str]]]  # title, heading, rows: what both terminal and report show
+Grid = tuple[str, list[str], list[list[str]]]  # title, heading and rows, for the terminal and the report
 
 
 def grids(summary: Summary) -> list[Grid]:
-    """The tables of a summary."""
+    """Return the tables of a summary."""
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
     counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
     heading = ["agent", "version", "rating", "win %", *places, *counts]
@@ -102,13 +105,13 @@ def _agent_row(agent: AgentSummary) -> list[str]:
 
 
 def model_grids(config: TournamentConfig, results: Sequence[GameResult]) -> list[Grid]:
-    """A table of what language models did, if any played."""
+    """Return a table about the language models, or no table if none played."""
     rows = model_rows(results, config.labels)
     return [("Language models", HEADING, rows)] if rows else []
 
 
 def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
-    """The tables for a terminal."""
+    """Yield the tables of a summary, and `more` tables, for a terminal."""
     for title, heading, rows in [*grids(summary), *more]:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for k, column in enumerate(heading):
@@ -121,7 +124,7 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
 
 
 def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
-    """What was played and how it ended, in a few lines."""
+    """Return lines about the games: how many, how they ended, how long they were, and doubts about them."""
     mean, median, late = summary.rounds
     deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
@@ -135,7 +138,10 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
 
 
 def _bounds(summary: Summary) -> Iterator[str]:
-    """Who was always first or always last: no interval says how far off their ratings are."""
+    """Yield a line for each agent that finished ahead of, or behind, every other agent in every game.
+
+    The rating of such an agent is only a bound, which no confidence interval shows.
+    """
     for agent, row in zip(summary.agents, summary.ahead, strict=True):
         shares = {cell.value for cell in row if cell is not None}
         if shares in ({1.0}, {0.0}):
@@ -146,14 +152,14 @@ def _bounds(summary: Summary) -> Iterator[str]:
 
 
 def _doubts(summary: Summary) -> Iterator[str]:
-    """Too few deals or openings to draw from."""
+    """Yield a warning if there are too few deals or openings for the bootstrap."""
     for number, what in ((summary.deals, "deals"), (summary.openings or FEW_CLUSTERS, "openings")):
         if number < FEW_CLUSTERS:
             yield f"fewer than {FEW_CLUSTERS} {what}: the intervals are narrower than what is known"
 
 
 def config_lines(config: TournamentConfig) -> list[str]:
-    """What is played: every option that the preset's name does not tell."""
+    """Return lines about the configuration: map, seed, time limit, seating, and every option of the rules."""
     rules: dict[str, Any] = config.rules.to_dict()
     return [
         f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s a decision"

@@ -1,12 +1,12 @@
-"""A process in which agents written in Python live: it may crash, hang or end, and the tournament goes on.
+"""A separate process for agents written in Python: if it crashes, hangs or ends, the tournament continues.
 
-At each decision the process is sent a record in which everything that the seat cannot see has been drawn
-again: there is nothing in it to peek at. Messages are lines of JSON (`program`): a question with its number,
-an answer or an error.
+At each decision the process receives a game record. Everything in the record that the seat cannot see has
+been drawn again, so that the agent cannot peek at hidden facts. Messages are lines of JSON (`program`): a
+request with a number, and a reply with an answer or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
 
-An agent that reads `view.events` gets those that it does not know yet, which its process asks for once a
+If the agent reads `view.events`, its process requests the events that it does not know yet, at most once per
 decision:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
@@ -40,25 +40,25 @@ from risk_env.match import Match
 from risk_env.players import MOST_BITS, as_action
 from risk_env.text.escape import label
 
-LOAD_LIMIT = 900.0  # seconds in which a process must have loaded, or compiled, what is installed
-START_LIMIT = 120.0  # seconds in which it must have made its agent
-PREPARATION = 12.0  # time to prepare for an agent from a file, in time limits
-REHEARSAL = 2.0  # thinking time in a rehearsal, in time limits, without the first answers
-REHEARSED_ROUNDS = 10  # most rounds of a rehearsal
-NO_DEAL = 1 << 62  # number of the game of a rehearsal, which no tournament plays
+LOAD_LIMIT = 900.0  # seconds for a process to load or compile the installed code
+START_LIMIT = 120.0  # seconds for a process to make its agent
+PREPARATION = 12.0  # time for an agent from a file to prepare, as a multiple of the time limit
+REHEARSAL = 2.0  # thinking time in a rehearsal, as a multiple of the time limit; first actions do not count
+REHEARSED_ROUNDS = 10  # maximum number of rounds in a rehearsal
+NO_DEAL = 1 << 62  # deal of the rehearsal, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended while preparing, and which prepare no more
+_UNPREPARED: set[str] = set()  # specs whose process ended while it prepared; they do not prepare again
 
 
 class Host:
-    """The near end: starts the process, sends it questions, and ends it when an answer takes too long."""
+    """The tournament's side of the process: start it, send it requests, and end it if a reply is late."""
 
     def __init__(
         self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN
     ) -> None:
         self.time_limit, self._asked = time_limit, 0
-        self._spec, self._prepared = spec, set[int]()  # seats
+        self._spec, self._prepared = spec, set[int]()  # `_prepared`: seats whose agent has prepared
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
@@ -73,7 +73,10 @@ class Host:
         self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
 
     def prepare(self, seat: int) -> None:
-        """Let the agent of a seat prepare, once. Faults do not matter, but may end the process."""
+        """Let the agent of a seat prepare, once.
+
+        Faults are ignored, but may end the process.
+        """
         if self._spec in _UNPREPARED or seat in self._prepared:
             return
         self._prepared.add(seat)
@@ -87,7 +90,7 @@ class Host:
         self._ask("begin", self.time_limit, seat=seat, seed=seed)
 
     def act(self, view: View) -> int:
-        """The action of the agent of the view's seat."""
+        """Return the action of the agent of the view's seat."""
         record = base64.b64encode(view.game.to_record()).decode()
         answer = self._ask("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
         if not isinstance(answer, int) or isinstance(answer, bool) or answer.bit_length() > MOST_BITS:
@@ -97,9 +100,10 @@ class Host:
     def _ask(
         self, message: str, limit: float, history: Callable[[], Sequence[Event]] | None = None, **content: Any
     ) -> Any:
-        """The answer to a message; ProgramFault if there is none, or the agent raised an error.
+        """Send a message and return its answer.
 
-        The process may ask for the events of `history` once before it answers.
+        Raise ProgramFault if no answer comes within `limit` seconds, or if the agent raised an error. Before
+        it answers, the process may request the events of `history` once.
         """
         self._asked += 1
         until = time.monotonic() + limit
@@ -116,7 +120,7 @@ class Host:
         return reply.get("answer")
 
     def _since(self, reply: dict[str, Any]) -> int:
-        """Number of events that the process knows; ProgramFault if `since` is not a number."""
+        """Return the number of events that the process knows; raise ProgramFault if it is not a number."""
         known = reply.get("since")
         if type(known) is not int or known < 0:
             raise self._garbage(reply, "the number of events that it knows")
@@ -127,16 +131,16 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the process can be asked."""
+        """Return whether the process can receive requests."""
         return self._program.is_alive
 
     def close(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         self._program.kill()
 
 
 def _shown_to(spec: str, map_source: str) -> list[str]:
-    """Return the paths that an agent's process must read in a sandbox."""
+    """Return the paths that an agent's process must be able to read in a sandbox."""
     bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
     files = [name for name in (map_source, spec) if Path(name).is_file()]
     return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
@@ -146,34 +150,34 @@ def _shown_to(spec: str, map_source: str) -> list[str]:
 
 
 def serve() -> None:
-    """The far end: make agents, one a seat, and answer until the pipe is closed."""
+    """Run in the agent's process: make an agent for each seat, and reply until the pipe is closed."""
     serve_lines(AgentServer().reply)
 
 
 class AgentServer:
-    """The agents of one spec, one a seat, made when first needed."""
+    """The agents of one spec, one for each seat, made when first needed."""
 
-    spec: str  # known when it is introduced
+    spec: str  # set by `introduce`
 
     def __init__(self) -> None:
         self._has_rehearsed = False
         self._agents: dict[int, Any] = {}
-        self._chance: dict[int, int] = {}  # of the agent of each seat
-        self._events: dict[int, list[Event]] = {}  # that each seat has seen, as far as its agent has asked
+        self._chance: dict[int, int] = {}  # seed of each seat's agent
+        self._events: dict[int, list[Event]] = {}  # events that this process knows, by seat
 
     def reply(self, content: dict[str, Any], request: Request) -> dict[str, Any]:
-        """The answer to a message: what the method of its type returns, or the error that it raises."""
+        """Return the reply to a message: the value that the method of its type returns, or its error."""
         number, message = content.pop("id"), content.pop("type")
         self._request = lambda wish: request({"id": number, **wish})
         try:
             return {"id": number, "answer": getattr(self, message)(**content)}
         except Exception as error:
-            frames = traceback.extract_tb(error.__traceback__)  # the last is where the agent's code raised it
+            frames = traceback.extract_tb(error.__traceback__)  # the last frame raised the error
             where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
             return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
 
     def load(self, rules: dict[str, Any], map: str) -> None:
-        """Load all that a view needs, so that no agent waits for it in its own time."""
+        """Load everything that a view needs, so that loading takes none of an agent's time."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
@@ -195,24 +199,24 @@ class AgentServer:
         return self._agents[seat]
 
     def begin(self, seat: int, seed: int) -> None:
-        """A game begins for the agent of a seat."""
+        """Reset the agent of a seat for a new game."""
         self._chance[seat], self._events[seat] = seed, []
         self._agent(seat).reset(seat, self.rules, self.board, seed)
 
     def act(self, seat: int, record: str) -> int:
-        """Its answer in the position of a record (`Game.to_record`, in base64)."""
+        """Return the action of a seat's agent in the position of a record (`Game.to_record`, in base64)."""
         game = Game.from_record(self.rules, self.board, base64.b64decode(record))
         return as_action(self._agent(seat).act(View(game, seat, self._chance[seat], cache(self._history))))
 
     def _history(self, seat: int) -> list[Event]:
-        """The events that a seat has seen; those that are not known yet are asked for."""
+        """Return the events that a seat has seen; request those that this process does not know yet."""
         known = self._events[seat]
         news = self._request({"wants": "events", "since": len(known)})["events"]
         known += map(Event.from_json, news)
         return known
 
     def introduce(self, spec: str) -> tuple[str, str, bool]:
-        """Name and version of the agent of a spec, and whether it is a compiled bot."""
+        """Make an agent of a spec; return its name, its version, and whether it is a compiled bot."""
         self.spec = spec
         agent = self._agent(0)
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
@@ -220,7 +224,7 @@ class AgentServer:
     def prepare(self, seat: int, seconds: float) -> None:
         """Let the agent of a seat prepare.
 
-        If it has no method for that, another agent of the spec rehearses, once.
+        If the agent has no method `prepare`, another agent of the same spec plays a rehearsal, once.
         """
         with _global_chance_kept():
             agent = self._agent(seat)
@@ -233,8 +237,9 @@ class AgentServer:
     def _rehearse(self, agent: Any, seconds: float) -> None:
         """Play a game with the same rules and map in which the other seats choose at random.
 
-        The rehearsal ends when the agent has thought for `seconds`. The agent's first answer in each phase,
-        which may compile code, is not counted.
+        The rehearsal ends when the agent has thought for `seconds`, is eliminated, or has played
+        REHEARSED_ROUNDS rounds. The agent's first action in each phase may compile code, so its time is not
+        counted.
         """
         game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
         seat, known = game.seat, set[Phase]()
@@ -257,7 +262,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """A `with` block that restores the global generators of `random` and `numpy.random` at its end."""
+    """Context manager that restores the global generators of `random` and `numpy.random` on exit."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield

@@ -1,4 +1,4 @@
-"""The work of a tournament in pieces that any `concurrent.futures` executor can do."""
+"""Work of a tournament, in pieces that any `concurrent.futures` executor can run."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -15,16 +15,18 @@ from risk_agents.tournament.schedule import Chunk
 from risk_agents.workers.processes import begin_process
 from risk_env.bots import CompiledBot
 
-_POOLS: dict[
-    tuple[int, TournamentConfig], PlayerPool
-] = {}  # of each thread of this process, at most one a thread
+# by thread of this process and configuration; at most one pool for each thread
+_POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
-    """Play the games of a chunk; yields each when it has ended. The games do not depend on the chunk."""
+    """Play the games of a chunk, and yield each game when it has ended.
+
+    A game does not depend on the chunk in which it is played.
+    """
     left = {pairing.game: pairing for pairing in chunk}
     if all(config.is_compiled(pairing) for pairing in chunk):
-        with suppress(Exception):  # of a bot; played alone, the game shows whose fault it is
+        with suppress(Exception):  # raised by a bot; `play_single` below finds out by which one
             for result in play_compiled(config, chunk, _bots(config, chunk)):
                 del left[result.game]
                 yield result
@@ -33,14 +35,14 @@ def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
 
 
 def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, CompiledBot]:
-    """The compiled bots of a chunk by the numbers of their agents."""
+    """Return the compiled bots of a chunk, by the numbers of their agents."""
     numbers = sorted({agent for pairing in chunk for agent in pairing.seats})
     bots = {agent: compiled_bot(config.entrants[agent].spec) for agent in numbers}
     return {agent: bot for agent, bot in bots.items() if bot is not None}
 
 
 def pool_of(config: TournamentConfig) -> PlayerPool:
-    """The players of this thread, kept from chunk to chunk."""
+    """Return the players of this thread, which are kept from chunk to chunk."""
     key = get_ident(), config
     if key not in _POOLS:
         for other in [other for other in _POOLS if other[0] == get_ident()]:
@@ -50,18 +52,21 @@ def pool_of(config: TournamentConfig) -> PlayerPool:
 
 
 def close_pools() -> None:
-    """End the players of this process."""
+    """Close the players of all threads of this process."""
     while _POOLS:
         _POOLS.popitem()[1].close()
 
 
 def play_and_return(config: TournamentConfig, chunk: Chunk) -> list[GameResult]:
-    """The games of a chunk, for an executor that returns what it did."""
+    """Play the games of a chunk and return them, for an executor that returns results."""
     return list(play(config, chunk))
 
 
 def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> float:
-    """Play a chunk and write each game into the file as it ends; the seconds that its agents took."""
+    """Play a chunk, write each game into the file when it ends, and return the agents' thinking time.
+
+    The thinking time is the sum over all games and seats, in seconds.
+    """
     seconds = 0.0
     with closing(Store(path, config)) as store:
         for result in play(config, chunk):
@@ -71,6 +76,6 @@ def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> float:
 
 
 def begin_job() -> None:
-    """What a job's process does first."""
+    """Set up the process of a job before its first piece of work."""
     begin_process()
     Finalize(None, close_pools, exitpriority=1)

@@ -1,4 +1,4 @@
-"""From the agents of a tournament's command line (`risk_agents.agent_list`) to entrants."""
+"""Turn agents of the command line (`risk_agents.agent_list`) into entrants of a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,12 +21,15 @@ from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.compiling import compile_games
 from risk_env.text.escape import label as as_label
 
-_COMPILED_IN_FILES: set[str] = set()  # specs of files that a host has loaded and found a compiled bot in
+_COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` in which a host has found a compiled bot
 
 
 @cache
 def compiled_bot(spec: str) -> CompiledBot | None:
-    """The compiled bot of a name, `file.py:NAME` or a policy file; None if the spec is of another kind."""
+    """Return the compiled bot of a spec, or None if the spec is of another kind.
+
+    Names, `file.py:NAME` and policy files can be compiled bots.
+    """
     may_be_compiled = is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names()
     if not may_be_compiled or is_program(spec) or is_model(spec):
         return None
@@ -37,7 +40,7 @@ def compiled_bot(spec: str) -> CompiledBot | None:
 def make_config(
     agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any
 ) -> TournamentConfig:
-    """Return the configuration of a tournament of these agents, and try every agent once.
+    """Try every agent once, and return the configuration of a tournament between these agents.
 
     Agents are `make` specs, or `label=spec`. `options` are the other fields of `TournamentConfig`.
     """
@@ -84,15 +87,15 @@ def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Ent
 
 def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
     if spec == HUMAN:
-        load(spec)  # says that people play elsewhere
+        load(spec)  # raises ValueError, because people play only by `risk-env play`
     is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
-    bot = None if is_unknown else compiled_bot(spec)  # which loads a file
+    bot = None if is_unknown else compiled_bot(spec)  # loads a file in this process
     if bot is None:
         try:
             name, version = _asked(spec, trial)
         except ProgramFault as fault:
             raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
-        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # as is known now
+        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # `_asked` has found a compiled bot
             return _entrant(label, spec, trial)
         return Entrant(label or name, spec, version, compiled=False)
     _compile(bot, spec, trial.rules, trial.map_source)
@@ -100,7 +103,7 @@ def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
 
 
 def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
-    """Compile a bot; ValueError if that fails, or such games are not for it."""
+    """Compile a bot; raise ValueError if this fails, or if the bot cannot play with these rules."""
     board = load_map(map_source)
     try:
         bot.check(rules, board)
@@ -110,9 +113,12 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
 
 
 def _asked(spec: str, trial: Trial) -> tuple[str, str]:
-    """Name and version of an agent as it says itself, in a process of its own; compiled ones are noted."""
+    """Start an agent in a process of its own, and return the name and version that it reports.
+
+    A language model has no process. Compiled bots are added to _COMPILED_IN_FILES.
+    """
     if is_model(spec):
-        model = ModelAgent(spec)  # its first request is that of its first decision
+        model = ModelAgent(spec)  # sends no request before its first decision
         return as_label(model.name), as_label(model.version)
     walls = sandbox(trial.sandbox)
     if is_program(spec):

@@ -1,4 +1,4 @@
-"""What language models did in a tournament, by agent: answers, tokens, money, time, faults (docs/llm.md)."""
+"""Notes about language models in a tournament: exchanges, tokens, money, time and faults (docs/llm.md)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,9 +6,9 @@ from typing import Any
 
 from risk_agents.tournament.results import GameResult
 
-Notes = Sequence[Mapping[str, Any] | None]  # of a game, one a seat; None for an agent that is no model
+Notes = Sequence[Mapping[str, Any] | None]  # of one game, by seat; None for an agent that is not a model
 MOST = 1e12  # largest number in the notes of a game
-MOST_KINDS = 10  # most kinds of failures
+MOST_KINDS = 10  # maximum number of kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
     *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
@@ -17,7 +17,7 @@ HEADING = [
 
 
 def are_notes(facts: Any) -> bool:
-    """Return whether facts from a file are valid notes of one model in one game."""
+    """Return whether a value from a file is valid as the notes of one model in one game."""
     if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
         return False
     failures = facts["failures"]
@@ -27,7 +27,7 @@ def are_notes(facts: Any) -> bool:
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
-    """A row for each agent that is a model: what it did, over all its games."""
+    """Return a table row for each agent that is a model, with its notes over all its games."""
     totals: dict[int, Counter[str]] = {}
     failures: dict[int, Counter[str]] = {}
     for result in results:

@@ -1,4 +1,4 @@
-"""The players of a job: compiled bots, agents in a process of their own (`host`), external programs."""
+"""Players of a job: compiled bots, agents in separate processes (`host`), external programs, models."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ def is_asked(spec: str) -> bool:
 
 
 class HostedAgent(Agent):
-    """An agent in a host process, which is started again after it died."""
+    """An agent in a host process. If the process dies, a new one is started."""
 
     def __init__(self, pool: PlayerPool, number: int, seat: int) -> None:
         self._host = partial(pool.host, number, seat)
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Start the process, where the agent prepares."""
+        """Start the process and let the agent prepare in it."""
         self._host()
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins."""
+        """Reset the agent for a new game."""
         self._host().begin(seat, seed)
 
     def act(self, view: View) -> int:
-        """The action of the agent in the process."""
+        """Return the action of the agent in the process."""
         return self._host().act(view)
 
 
 class AskedAgent(Agent):
-    """An external program, started again after a fault.
+    """An external program, or a language model.
 
-    Or a language model, which runs no code of its own.
+    A program is started again after a fault. A language model has no process.
     """
 
     def __init__(self, spec: str, config: TournamentConfig) -> None:
@@ -56,7 +56,7 @@ class AskedAgent(Agent):
         self._agent: ExternalAgent | ModelAgent | None = ModelAgent(spec) if is_model(spec) else None
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """A game begins."""
+        """Reset the program or the model for a new game; start the program if it is not running."""
         with self._closed_at_a_fault():
             if self._agent is None:
                 walls = sandbox(self._config.sandbox)
@@ -64,16 +64,16 @@ class AskedAgent(Agent):
             self._agent.reset(seat, rules, board, seed)
 
     def act(self, view: View) -> int:
-        """The action of the program or the model."""
+        """Return the action of the program or the model."""
         if self._agent is None:
             raise ProgramFault("died", "the program is not running")
         with self._closed_at_a_fault():
             return self._agent.act(view)
 
     def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
-        """Tell it how the game ended, if it still listens.
+        """Tell the program or the model how the game ended, unless the program is not running any more.
 
-        With the last of the `events`, if it wants them.
+        A program that wants events also gets the last of the `events`.
         """
         if isinstance(self._agent, ExternalAgent):
             if not self._agent.over(outcome, events() if self._agent.wants_events else ()):
@@ -90,29 +90,29 @@ class AskedAgent(Agent):
             raise
 
     def close(self) -> None:
-        """End a program."""
+        """End the program, if there is one."""
         if isinstance(self._agent, ExternalAgent):
             self._agent.close()
             self._agent = None
 
     def notes(self) -> dict[str, Any] | None:
-        """Notes of a model on the game that has ended."""
+        """Return the notes of a model about the game that has ended, or None for a program."""
         return self._agent.notes() if isinstance(self._agent, ModelAgent) else None
 
 
 class PlayerPool:
-    """The players of one process, kept from game to game."""
+    """Players that are kept from game to game, for one thread of a process."""
 
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
-        self._hosts: dict[int, Host] = {}  # of each agent: two made of one file share nothing
-        self._players: dict[tuple[int, int], CompiledBot | Agent] = {}  # by agent, and copy or seat
+        self._hosts: dict[int, Host] = {}  # by agent; two agents of the same file have two processes
+        self._players: dict[tuple[int, int], CompiledBot | Agent] = {}  # by agent, and by copy or seat
 
     def players(self, agents: Sequence[int]) -> list[CompiledBot | Agent]:
         """Return the player of each seat, given the number of each seat's agent.
 
-        A program plays any seat in the same process. A program at several seats of one game has a process for
-        each of these seats.
+        A program plays any seat with the same process. If a program sits at several seats of one game, each
+        of these seats has a process of its own.
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 
@@ -125,7 +125,7 @@ class PlayerPool:
 
     def _make(self, agent: int, seat: int) -> CompiledBot | Agent:
         entrant = self.config.entrants[agent]
-        bot = compiled_bot(entrant.spec) if entrant.compiled else None  # else it is not even loaded here
+        bot = compiled_bot(entrant.spec) if entrant.compiled else None  # other agents are not loaded here
         if bot is not None:
             return bot
         return (
@@ -135,7 +135,7 @@ class PlayerPool:
         )
 
     def host(self, agent: int, seat: int) -> Host:
-        """The living host of an agent, in which the agent of the seat has prepared."""
+        """Return the running host of an agent, after letting the agent of this seat prepare in it."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
         self._hosts[agent].prepare(seat)
@@ -144,7 +144,7 @@ class PlayerPool:
         return self._hosts[agent]
 
     def _started(self, agent: int) -> Host:
-        """Start a new host of an agent."""
+        """Start a new host for an agent."""
         config, spec = self.config, self.config.entrants[agent].spec
         return Host(spec, config.rules, config.map_source, config.time_limit, sandbox(config.sandbox))
 

@@ -1,15 +1,17 @@
-"""Ratings by Plackett-Luce, with confidence intervals by bootstrap over deals and openings.
+"""Plackett-Luce ratings, with confidence intervals by bootstrap over deals and openings.
 
-With two players Plackett-Luce is Bradley-Terry.
+In the Plackett-Luce model, places are taken one after another, from the first to the last. An agent of
+strength g takes the next place with probability g / G. G is the sum of the strengths of all agents that have
+no place yet. With two players this is the Bradley-Terry model.
 
-An agent of strength g takes the next place of a game with probability g over the strengths of all that have
-no place yet. Ratings are 400 log10(g), mean 1500: 400 points are odds of 10 to 1 of finishing ahead.
-`choix.ilsr_rankings` fits the same model; here equal rankings are counted once, with a weight, so that
-hundreds of bootstrap samples take seconds.
+Ratings are 400 log10(g), with mean 1500. A difference of 400 points means odds of 10 to 1 of finishing ahead.
+`choix.ilsr_rankings` fits the same model. Here, equal rankings are counted once, with a weight, so that
+hundreds of bootstrap samples take only seconds.
 
-Games of one deal are one cluster, and so are games of one opening, whatever their deals. Intervals come from
-a bootstrap over deals. Where deals share openings they are made wider, by the ratio of two cluster-robust
-standard errors: by deals and openings (Cameron, Gelbach and Miller 2011), and by deals alone.
+Games of the same deal form a cluster. Games with the same opening form a cluster too, even if their deals
+differ. Intervals come from a bootstrap over deals. If deals share openings, intervals are widened by the
+ratio of two cluster-robust standard errors. The first is clustered by deals and openings (Cameron, Gelbach
+and Miller 2011), the second by deals alone.
 """
 
 from collections.abc import Iterator
@@ -21,38 +23,39 @@ from risk_env.seeds import uint64
 
 MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
-PRIOR = 0.5  # games that everybody has won and lost against an average player: keeps ratings finite
+PRIOR = 0.5  # prior wins and prior losses of each agent against an average player; they keep ratings finite
 LEVEL = 0.95
-FEW_CLUSTERS = 10  # with fewer deals or openings, those that were played differ less than all that there are
-SAMPLES = 1000  # bootstrap samples of rates
-RATING_SAMPLES = 300  # and of ratings
+FEW_CLUSTERS = 10  # with fewer deals or openings, intervals are too narrow
+SAMPLES = 1000  # number of bootstrap samples for rates
+RATING_SAMPLES = 300  # number of bootstrap samples for ratings
 _STEPS = 100
 _LONGEST_STEP = 2.0
 _PRECISION = 1e-9
-_Z = 1.959963984540054  # of LEVEL, two-sided
+_Z = 1.959963984540054  # two-sided normal quantile of LEVEL
 
 
 class Rankings:
-    """The games of a tournament as rankings, equal ones together.
+    """The games of a tournament as rankings. Equal rankings are stored once.
 
-    `order` is int (G, P): the agents of each game from the first place to the last; copies of an agent may
-    take part.
+    `order` is int (G, P): the agents of each game, from the first place to the last. An agent may occur
+    several times in a game.
     """
 
     def __init__(self, order: Ints, num_agents: int) -> None:
         distinct, which = np.unique(order, axis=0, return_inverse=True)
-        self.which: Ints = which.reshape(-1)  # (G,) the distinct ranking of each game
+        self.which: Ints = which.reshape(-1)  # (G,) index of each game's distinct ranking
         self.num_agents = num_agents
         stages = max(distinct.shape[1] - 1, 1)
         copies = (distinct[:, :, None] == np.arange(num_agents)).astype(float)  # (R, P, K)
-        self._chosen = copies[:, :stages].sum(axis=1)  # (R, K) stages that each agent wins
-        # (R, stages, K) who has no place yet
+        self._chosen = copies[:, :stages].sum(axis=1)  # (R, K) number of stages that each agent wins
+        # (R, stages, K) number of each agent's copies that have no place yet
         self._left = copies[:, ::-1].cumsum(axis=1)[:, ::-1][:, :stages]
 
     def fit(self, weights: Floats | None = None, start: Floats | None = None, prior: float = PRIOR) -> Floats:
-        """Log strengths, float (K,), mean 0, of most likelihood.
+        """Return the maximum-likelihood log strengths, float (K,), with mean 0.
 
-        `weights` (G,) how often each game counts.
+        `weights` (G,) states how often each game counts (default: once). `start` (K,) are the log strengths
+        with which Newton's method begins (default: 0). `prior` is explained at PRIOR.
         """
         of_rankings = np.bincount(self.which, weights, minlength=len(self._chosen)).astype(float)
         strengths = np.zeros(self.num_agents) if start is None else start.copy()
@@ -67,19 +70,19 @@ class Rankings:
         return strengths - strengths.mean()
 
     def influences(self, strengths: Floats) -> Floats:
-        """How far each game moves these strengths, to first order: float (G, K)."""
+        """Return the influence of each game on these log strengths, to first order: float (G, K)."""
         share = self._shares(strengths)
         slopes = self._chosen - share.sum(axis=1)
         bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)
         return np.linalg.lstsq(bend, slopes.T, rcond=None)[0].T[self.which]
 
     def _shares(self, strengths: Floats) -> Floats:
-        """The chance of each agent to win each stage of each ranking, float (R, stages, K)."""
+        """Return the probability of each agent to win each stage of each ranking, float (R, stages, K)."""
         share = self._left * np.exp(strengths)
         return share / share.sum(axis=2, keepdims=True)
 
     def _bend(self, share: Floats, weights: Floats, strengths: Floats, prior: float) -> Floats:
-        """The second derivatives of the log likelihood, their sign changed: float (K, K)."""
+        """Return the negative Hessian matrix of the log likelihood: float (K, K)."""
         weighted, average = share * weights[:, None, None], 1.0 / (1.0 + np.exp(-strengths))
         bend = np.diag(weighted.sum(axis=(0, 1)) + 2.0 * prior * average * (1.0 - average))
         return bend - weighted.reshape(-1, self.num_agents).T @ share.reshape(-1, self.num_agents)
@@ -88,9 +91,10 @@ class Rankings:
 def ratings(
     rankings: Rankings, deals: Ints, seed: int, samples: int = RATING_SAMPLES, openings: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Rating of each agent, float (K,), and its interval (K, 2).
+    """Return the rating of each agent, float (K,), and its confidence interval, float (K, 2).
 
-    `deals` (G,) and `openings` (G,; None: each game has its own) are those of each game, numbers from 0.
+    `deals` (G,) and `openings` (G,) are the deal and the opening of each game, as numbers from 0. If
+    `openings` is None, each game has an opening of its own.
     """
     fitted = rankings.fit()
     draws = [rankings.fit(counts[deals], fitted) for counts in resampled(int(deals.max()) + 1, samples, seed)]
@@ -102,15 +106,16 @@ def ratings(
 
 
 def share_openings(deals: Ints, openings: Ints) -> bool:
-    """Whether an opening was seen in several deals."""
+    """Return whether at least one opening occurs in several deals."""
     pairs = np.unique(np.stack([deals, openings]), axis=1).shape[1]
     return pairs > len(np.unique(openings))
 
 
 def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
-    """How much wider an interval is by deals and openings than by deals alone, at least 1.
+    """Return the factor by which shared openings widen an interval over deals, at least 1.
 
-    All are (G,): how far each game moves the estimate, and its deal and opening, numbers from 0.
+    All arguments have shape (G,). `influence` is the influence of each game on the estimate. `deals` and
+    `openings` are the deal and the opening of each game, as numbers from 0.
     """
     both = np.unique(np.stack([deals, openings]), axis=1, return_inverse=True)[1].reshape(-1)
     of_deals, of_openings, of_both = (
@@ -122,11 +127,11 @@ def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
 def rates(
     parts: Floats, wholes: Floats, seed: int, samples: int = SAMPLES, most: Ints | None = None
 ) -> tuple[Floats, Floats]:
-    """Return the rates `parts / wholes` over all deals, float (K,), and their intervals (K, 2).
+    """Return the rates `parts / wholes` over all deals, float (K,), and their intervals, float (K, 2).
 
-    `parts` and `wholes` are (D, K), a row a deal.
-    Where every deal says the same, the bootstrap knows no doubt: Wilson's interval stands there, over the
-    deals or, if they are fewer, `most` clusters (K,).
+    `parts` and `wholes` are (D, K), with one row per deal. If all deals have the same rate, the bootstrap
+    interval has no width, and Wilson's interval is used instead. Its number of observations is the number of
+    deals, or `most` (K,), a number of clusters, if `most` is smaller.
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -142,20 +147,20 @@ def rates(
 
 
 def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:
-    """How often each deal is drawn, float (D,), in each bootstrap sample."""
+    """Yield, for each bootstrap sample, how often each deal is drawn: float (D,)."""
     rng = np.random.default_rng(int(uint64(seed)))
     for _ in range(samples):
         yield np.bincount(rng.integers(num_deals, size=num_deals), minlength=num_deals).astype(float)
 
 
 def _between(draws: Floats) -> Floats:
-    """The middle LEVEL of draws (samples, K): (K, 2)."""
+    """Return the central interval that contains the share LEVEL of `draws` (samples, K): float (K, 2)."""
     tail = (1.0 - LEVEL) / 2.0
     return np.nanquantile(draws, (tail, 1.0 - tail), axis=0).T
 
 
 def _wilson(rate: Floats, number: Ints) -> Floats:
-    """Wilson's interval of rates in [0, 1] seen `number` times; all of [0, 1] if never."""
+    """Return Wilson's interval of rates in [0, 1] with `number` observations: [0, 1] if `number` is 0."""
     n = np.maximum(number, 1)
     middle = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * np.sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)

@@ -1,7 +1,4 @@
-"""Games of a tournament as saved games, each with its result.
-
-And whether a game that was played again ended so.
-"""
+"""Write the games of a tournament as saved games with results, and check replayed games against them."""
 
 import json
 from pathlib import Path
@@ -16,12 +13,15 @@ from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame, SavedGameError
 
-# kept in a file
+# fields of GameResult that a file contains
 _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")
 
 
 def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
-    """Return a game whose actions the tournament kept."""
+    """Return a game of the tournament as a saved game.
+
+    If the tournament keeps no actions, the saved game contains only the beginning of the game.
+    """
     return SavedGame(
         config.rules,
         config.map_source,
@@ -47,7 +47,7 @@ def write_records(store: Store, path: str | Path) -> None:
 
 
 def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]:
-    """Return how a game ended, for a file."""
+    """Return the result of a game as a dict for a file."""
     return {
         **{name: getattr(result, name) for name in _RESULTS},
         "versions": [config.entrants[agent].version for agent in result.seats],
@@ -56,7 +56,10 @@ def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]
 
 
 def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
-    """Raise SavedGameError unless a game that was played again ended as its file says."""
+    """Raise SavedGameError unless a replayed game ended as its file records.
+
+    For a forfeited game, only the number of rounds is compared, and the replayed game must not be over.
+    """
     forfeit = result.get("ending") == FORFEIT
     ending = TRUNCATED if game.truncated else WON
     found = {"over": game.is_over, "rounds": game.round, "winner": game.winner, "ending": ending}

@@ -1,4 +1,4 @@
-"""Replays of a tournament's games: which games, and a page for each."""
+"""Replays of a tournament's games: select games, and write a page for each of them."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,7 +14,10 @@ _NUMBERED = ("every", "longest", "upsets")
 
 
 def parse_selection(text: str) -> tuple[str, int]:
-    """A selection of games as its word and its number; ValueError names the forms."""
+    """Return the word and the number of a selection of games; raise ValueError if it has no valid form.
+
+    The number is 0 if the form has none.
+    """
     word, _, number = text.partition(":")
     is_number = number.isdecimal() and int(number) > 0
     if not (is_number if word in _NUMBERED else text in ("all", "forfeits")):
@@ -23,7 +26,7 @@ def parse_selection(text: str) -> tuple[str, int]:
 
 
 def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> int:
-    """Write the page `game-N.html` of every selected game into a folder; returns the number of pages."""
+    """Write a page `game-N.html` for every selected game into a folder, and return the number of pages."""
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
@@ -38,7 +41,7 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
 
 
 def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[float]) -> list[int]:
-    """The numbers of the selected games. `ratings[k]` is that of agent k."""
+    """Return the numbers of the selected games. `ratings[k]` is the rating of agent k."""
     word, number = parse_selection(selection)
     results = list(results)
     if word == "every":
@@ -54,7 +57,7 @@ def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[fl
 
 
 def _upset(result: GameResult, ratings: Sequence[float]) -> float:
-    """By how much the best loser is rated above the winner; 0 without a winner."""
+    """Return the best loser's rating minus the winner's rating; 0.0 for a forfeit or without a winner."""
     if result.winner == NOBODY or result.ending == FORFEIT:
         return 0.0
     best = max(ratings[agent] for seat, agent in enumerate(result.seats) if seat != result.winner)

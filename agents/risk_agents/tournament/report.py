@@ -1,4 +1,4 @@
-"""The report: plots of a tournament as a PNG, or with its tables as one HTML file."""
+"""Report of a tournament: plots as a PNG file, or plots and tables as one HTML file."""
 
 import base64
 import io
@@ -15,9 +15,9 @@ from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_figure, for_html
 
 KINDS = (".html", ".png")
-COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol's, told apart by all
-MOST_BARS = 60  # of a histogram
-WIDTH, HEIGHT = 6.4, 4.2  # inches of one plot
+COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe
+MOST_BARS = 60  # maximum number of bars in a histogram
+WIDTH, HEIGHT = 6.4, 4.2  # size of one plot in inches
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -38,7 +38,10 @@ img {{ max-width: 100%; width: 36rem; }}
 def write_report(
     config: TournamentConfig, summary: Summary, path: str | Path, more: Sequence[Grid] = ()
 ) -> None:
-    """Write an HTML page with tables and plots in it, or a PNG with the plots, by the file's ending."""
+    """Write the report, in the format of the file's suffix.
+
+    An `.html` file contains tables and plots, a `.png` file only plots. Raise ValueError for other suffixes.
+    """
     path = Path(path)
     if path.suffix not in KINDS:
         raise ValueError(f"--report {path}: the name must end in {' or '.join(KINDS)}")
@@ -70,7 +73,7 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
 
 
 def picture(summary: Summary, names: list[str], columns: int) -> bytes:
-    """Some of the PLOTS as a PNG."""
+    """Draw the named PLOTS in a grid with this number of columns, and return a PNG."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -116,9 +119,9 @@ def _payoff(axes: Any, summary: Summary) -> None:
 
 
 def _orders(axes: Any, summary: Summary) -> None:
-    """Bars: win rates by turn order, of the best agents (as many as there are colours).
+    """Plot win rates by turn order.
 
-    Marks: of all together.
+    Bars show the best agents, as many as there are colours. Marks show all agents together.
     """
     players = len(summary.order_win_rate)
     agents = summary.agents[: len(COLOURS)]

@@ -1,4 +1,4 @@
-"""The result of a game of a tournament."""
+"""Result of a game of a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ import numpy as np
 from risk_env.seeds import game_seed
 
 WON = "won"
-TRUNCATED = "truncated"  # by max_rounds (RULES 11.2): no win for anybody
+TRUNCATED = "truncated"  # ended by max_rounds (RULES 11.2), without a winner
 FORFEIT = "forfeit"
 NOBODY = -1
-_TIES = 0x7E  # the episode number under which shared places are drawn for
+_TIES = 0x7E  # episode number in the hash that breaks ties between shared places
 
 
 @dataclass(frozen=True)
 class GameResult:
-    """One game of P players.
+    """Result of one game of P players.
 
-    All but `seconds` follows from the tournament's seed, unless an agent ran out of time.
+    All fields except `seconds` follow from the tournament's seed, unless an agent ran out of time.
     """
 
     game: int
@@ -28,26 +28,25 @@ class GameResult:
     seats: tuple[int, ...]  # (P,) number of the agent at each seat
     starter: int
     ending: str  # WON, TRUNCATED or FORFEIT
-    winner: int  # seat, NOBODY after a truncation or a forfeit that left more than one other
-    places: tuple[int, ...]  # (P,) place of each seat, 1 … P, no two alike
+    winner: int  # seat; NOBODY after a truncation, or after a forfeit that left several seats alive
+    places: tuple[int, ...]  # (P,) place of each seat, from 1 to P, without ties
     rounds: int
-    decisions: tuple[int, ...]  # (P,) asked decisions
-    turns: tuple[int, ...]  # (P,) rounds in which the seat was asked anything, set-up counting as one
-    seconds: tuple[float, ...]  # (P,) time the agent took for them
+    decisions: tuple[int, ...]  # (P,) number of decisions of each seat, without forced ones
+    turns: tuple[int, ...]  # (P,) number of rounds in which the seat had a decision; set-up is one round
+    seconds: tuple[float, ...]  # (P,) thinking time of the agent at each seat
     forfeit_seat: int = NOBODY
     forfeit_kind: str = ""
     forfeit_reason: str = ""
-    opening: str = ""  # `opening_of` the first turn's beginning; "" if it is not known
-    actions: tuple[int, ...] | None = None  # the asked actions, if the tournament keeps them
-    notes: tuple[dict[str, Any] | None, ...] | None = (
-        None  # (P,) what each language model did, None if there is none
-    )
+    opening: str = ""  # `opening_of` the game when the first turn begins; "" if not known
+    actions: tuple[int, ...] | None = None  # actions without forced ones, if the tournament keeps them
+    # (P,) notes about each language model, and None at the seats of other agents; None without models
+    notes: tuple[dict[str, Any] | None, ...] | None = None
 
 
 def opening_of(game: Any, num_players: int, num_territories: int) -> str:
-    """A digest, 16 hexadecimal digits, of owners and troops of a game record.
+    """Return a digest of the owners and troops in a game record: 16 hexadecimal digits.
 
-    Owners by their place in turn order.
+    Owners are numbered by their place in the turn order, so that equal positions at other seats agree.
     """
     owner = game.owner[:num_territories].astype(np.int32)
     place = np.where(owner < num_players, (owner - int(game.starter)) % num_players, owner)
@@ -56,9 +55,9 @@ def opening_of(game: Any, num_players: int, num_territories: int) -> str:
 
 
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
-    """Return places 1 … P, from places that equal seats share (RULES 11.2).
+    """Return places from 1 to P without ties, from places that seats may share (RULES 11.2).
 
-    A hash of the game's seed breaks ties. Seat `last`, one that forfeited, comes behind all others.
+    A hash of the game's seed, `chance`, breaks ties. Seat `last`, which forfeited, gets the last place.
     """
     seats = range(len(shared))
     order = sorted(
@@ -70,9 +69,9 @@ def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tupl
 
 
 def winner_of_forfeit(alive: Sequence[bool], loser: int) -> int:
-    """Return the other seat that still lives (RULES 11.1), NOBODY if there are several.
+    """Return the winner after a forfeit of seat `loser` (RULES 11.1).
 
-    The only one that lives has outlasted all others.
+    The winner is the only other seat that is still alive. If several others are alive, return NOBODY.
     """
     others = [seat for seat, lives in enumerate(alive) if lives and seat != loser]
     return others[0] if len(others) == 1 else NOBODY

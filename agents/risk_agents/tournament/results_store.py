@@ -1,10 +1,11 @@
-"""The games of a tournament in an SQLite file, one row each, written when the game ends.
+"""SQLite file of a tournament's games. Each game is one row, written when the game ends.
 
     setting, one row:      setting, arguments
     games, one row each:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
 
-Agents, versions, places, decisions, turns and seconds are JSON lists, one value a seat; `actions` (if kept)
-is int32. A file of a version that did not keep openings gets an empty column for them when it is opened.
+Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `actions` is
+int32, or NULL if actions are not kept. Older versions did not keep openings: when a file of such a version is
+opened, it gets an empty column for them.
 """
 
 import json
@@ -26,9 +27,9 @@ from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
 from risk_agents.whole_file import named
 
-LONGEST_VALUE = 1 << 26  # bytes
+LONGEST_VALUE = 1 << 26  # maximum bytes of a value
 PATIENCE = 60.0  # seconds to wait while another job writes
-SYNCHRONISED = 1.0  # seconds after which what was written is written through to the disk
+SYNCHRONISED = 1.0  # minimum seconds between two checkpoints, which write to the disk
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # temporary errors
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
 _DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
@@ -36,14 +37,14 @@ _TABLES = {
     "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
     "games": f"CREATE TABLE games ({', '.join(_DEFINED)})",
 }
-_WITHOUT_OPENINGS = f"CREATE TABLE games ({', '.join(_DEFINED[:-1])})"  # of files before 2026-11-22
-_NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # where models play
+_WITHOUT_OPENINGS = f"CREATE TABLE games ({', '.join(_DEFINED[:-1])})"  # in files before 2026-11-22
+_NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # only with models
 
 
 class StoreError(ValueError):
-    """A file that holds no tournament, or one that was altered or damaged.
+    """A file is not a tournament file, or it was altered or damaged.
 
-    The message names file and problem.
+    The message names the file and the problem.
     """
 
 
@@ -54,8 +55,8 @@ class Store:
         self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None
     ) -> None:
         self.path, self.config = Path(path), config
-        self.arguments = dict(arguments or {})  # of the command line that began it
-        self._synchronised = 0.0  # when the file was last written through to the disk
+        self.arguments = dict(arguments or {})  # arguments of the command line that began the tournament
+        self._synchronised = 0.0  # time of the last checkpoint
         with _reading(self.path):
             self._database = _connect(self.path)
 
@@ -67,9 +68,9 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """Make a new file completely or not at all.
+        """Make a new file, completely or not at all, and return its store.
 
-        If it exists, add -2, -3, ... or raise FileExistsError.
+        If the file exists, raise FileExistsError or, with `may_rename`, add -2, -3, ... to the name.
         """
         lines = config.to_json(), json.dumps(dict(arguments or {}))
         try:
@@ -81,7 +82,10 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """A file that is there, with its configuration; StoreError if it holds no tournament."""
+        """Open an existing file and read its configuration.
+
+        Raise StoreError if the file is not a tournament file.
+        """
         if not Path(path).is_file():
             raise FileNotFoundError(f"no tournament at {path}")
         with _reading(path), closing(_connect(Path(path))) as database:
@@ -98,9 +102,10 @@ class Store:
         return cls(path, config, arguments)
 
     def add(self, *results: GameResult) -> None:
-        """Write games, which stay whatever happens to this process; one that is there already stays as it is.
+        """Write games into the file. Games that are already in the file do not change.
 
-        A loss of power can cost the games of one second, SYNCHRONISED.
+        The games survive a crash of this process. A power failure can lose the games of the last second
+        (SYNCHRONISED).
         """
         with _writing(self.path):
             with self._database:
@@ -125,14 +130,14 @@ class Store:
         return tuple(json.dumps(values[name]) if name in LISTS else values[name] for name in COLUMNS)
 
     def _add_notes(self, result: GameResult) -> None:
-        """Write what language models did, in a table that only tournaments with models have."""
+        """Write the notes about language models into a table that only tournaments with models have."""
         self._database.execute(_NOTES["notes"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
         self._database.execute(
             "INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes))
         )
 
     def _notes(self) -> dict[int, Any]:
-        """The notes of every game that has any."""
+        """Return the notes of every game that has notes, by the number of the game."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             return {}
         with _reading(self.path):
@@ -140,12 +145,12 @@ class Store:
             return {game: _checked_notes(json.loads(notes), self.config) for game, notes in rows}
 
     def finished(self) -> set[int]:
-        """Numbers of the games that are there."""
+        """Return the numbers of the games in the file."""
         with _reading(self.path):
             return {game for (game,) in self._database.execute("SELECT game FROM games")}
 
     def count(self) -> tuple[int, int]:
-        """How many games are there, and how many of them were forfeited."""
+        """Return the number of games in the file, and the number of forfeited games among them."""
         with _reading(self.path):
             ((games, forfeits),) = self._database.execute(
                 "SELECT count(*), count(nullif(forfeit_kind, '')) FROM games"
@@ -153,18 +158,18 @@ class Store:
         return games, forfeits
 
     def results(self, actions: bool = False) -> Iterator[GameResult]:
-        """All games in the order of the schedule, with their actions if `actions`.
+        """Return an iterator over all games in the order of the schedule, with their actions if `actions`.
 
-        StoreError for an impossible one.
+        Raise StoreError if a value in the file is not allowed.
         """
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
         notes = self._notes()
         return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-        """The games in the order of the schedule, as dictionaries of these columns.
+        """Yield the games in the order of the schedule, as dictionaries with these columns.
 
-        StoreError for a wrong value.
+        Raise StoreError if a value in the file is not allowed.
         """
         names = tuple(names)
         with _reading(self.path):
@@ -191,7 +196,7 @@ class Store:
 
 
 def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
-    """Notes from a file; ValueError unless there are facts, or none, for each seat."""
+    """Return notes from a file; raise ValueError unless each seat has valid notes or None."""
     is_list = isinstance(notes, list) and len(notes) == config.num_players
     if not is_list or not all(one is None or are_notes(one) for one in notes):
         raise ValueError(f"notes={brief(notes)} of a game are not what models did at its seats")
@@ -200,7 +205,7 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """Turn reading errors into StoreError with the name of the file, and temporary errors into OSError."""
+    """Context manager that turns reading errors into StoreError, and temporary errors into OSError."""
     try:
         yield
     except StoreError:
@@ -215,7 +220,10 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Turn writing errors into OSError with instructions to continue, or with `otherwise`."""
+    """Context manager that turns writing errors into OSError.
+
+    The message says how to continue, or `otherwise` if it is given.
+    """
     try:
         yield
     except sqlite3.Error as error:
@@ -224,7 +232,10 @@ def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def _begun(path: Path, may_rename: bool, *lines: str) -> Path:
-    """Write tables and settings into a new file; SQLite's temporary files are in a folder of their own."""
+    """Write tables and configuration into a new file, and return the file's path.
+
+    The file is made in a temporary folder, which also holds SQLite's temporary files.
+    """
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
         begun = Path(folder, "begun")
         with closing(_connect(begun)) as database:
@@ -232,7 +243,7 @@ def _begun(path: Path, may_rename: bool, *lines: str) -> Path:
                 for statement in _TABLES.values():
                     database.execute(statement)
                 database.execute("INSERT INTO setting VALUES (?, ?)", lines)
-            database.execute("PRAGMA journal_mode=WAL")  # last: a remaining log would be content
+            database.execute("PRAGMA journal_mode=WAL")  # last, so that no content is left in a log file
         if os.listdir(folder) != [begun.name]:
             raise sqlite3.OperationalError("SQLite left other files beside the new file")
         return named(begun, path, may_rename)
@@ -251,7 +262,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """Raise ValueError for tables, views or triggers that `create` does not make: they could do more."""
+    """Raise ValueError if the file has tables, views or triggers that `create` does not make.
+
+    Such tables, views and triggers could run statements of their own.
+    """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found.get("games") == _WITHOUT_OPENINGS:
         found["games"] = _TABLES["games"]
@@ -260,7 +274,7 @@ def _check_tables(database: sqlite3.Connection) -> None:
 
 
 def _add_openings(database: sqlite3.Connection) -> None:
-    """The column of openings, in a file that was begun without it."""
+    """Add the column of openings to a file that was begun without it."""
     with database:
         if database.execute("SELECT 1 FROM sqlite_master WHERE sql = ?", (_WITHOUT_OPENINGS,)).fetchone():
             database.execute(f"ALTER TABLE games ADD COLUMN {_DEFINED[-1]}")

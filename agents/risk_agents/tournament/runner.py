@@ -1,6 +1,6 @@
-"""Plays games of a tournament: those of compiled bots in many lanes of an Arena, others as a Match.
+"""Play games of a tournament: games between compiled bots in the lanes of an Arena, others as a Match.
 
-A game comes out the same in either way. Whoever gives no legal answer in time forfeits it.
+Both ways give the same games. An agent that does not return a legal action in time forfeits the game.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ from risk_env.players import PlayerFault
 from risk_env.seeds import game_seed
 from risk_env.text.escape import for_terminal
 
-LONGEST_REASON = 500  # letters of a forfeit's reason
+LONGEST_REASON = 500  # maximum length of a forfeit's reason, in characters
 LANES = 256
 
 
@@ -44,7 +44,7 @@ def play_compiled(
 ) -> Iterator[GameResult]:
     """Play games between compiled bots, and yield each game when it has ended.
 
-    `bots` are given by the numbers of their agents. An error of a bot is raised.
+    The keys of `bots` are the numbers of their agents. An error in a bot is raised.
     """
     number = {agent: k for k, agent in enumerate(bots)}
     line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
@@ -52,7 +52,7 @@ def play_compiled(
 
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
-    """Play one game between any agents; an error of one forfeits the game."""
+    """Play one game between any agents. An agent with an error forfeits the game."""
     players = pool.players(pairing.seats)
     match = TournamentMatch(config, pairing, players)
     fault = None
@@ -71,7 +71,7 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
-    """The end of a game as an agent may know it."""
+    """Return the result of a game as it is sent to the agent at `seat`."""
     return {
         "ending": result.ending,
         "winner": result.winner,
@@ -83,9 +83,9 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Plays games of compiled bots in lanes, each lane one after another.
+    """Play games between compiled bots in lanes. Each lane plays one game after another.
 
-    `line_ups` (G, P) are numbers of bots.
+    `line_ups` is int (G, P): the number, in `bots`, of the bot at each seat of each game.
     """
 
     def __init__(
@@ -105,8 +105,8 @@ class BatchRunner:
         self._openings = [""] * lanes
 
     def play(self) -> Iterator[GameResult]:
-        """Play all the games; yields each when it has ended."""
-        with suppress(Exception):  # raised by a bot; the fault shows again in the first game with this bot
+        """Play all games, and yield each game when it has ended."""
+        with suppress(Exception):  # raised by a bot; the error occurs again in the first game with this bot
             self.arena.prepare()
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
             for lane, game in zip(lanes.tolist(), games.tolist(), strict=True):
@@ -122,9 +122,9 @@ class BatchRunner:
         self._look_at_openings(lanes)
 
     def _look_at_openings(self, lanes: Numbers) -> None:
-        """Keep the openings of the games whose first turn begins.
+        """Keep the openings of the games in which the first turn begins.
 
-        In set-up the starter has turns, too (round 0).
+        The starter also has turns in the set-up (round 0). Those turns are skipped.
         """
         rounds = self.batch.records["round_number"][lanes]
         for lane in lanes[rounds == 1].tolist():
@@ -134,7 +134,7 @@ class BatchRunner:
         self.arena.stop_at_turn[lanes[rounds > 0]] = NOBODY
 
     def _result(self, lane: int, pairing: Pairing) -> GameResult:
-        """The result of the game in a lane, which has stopped if an answer was not legal."""
+        """Return the result of the game in a lane: a forfeit if the lane stopped at an illegal action."""
         game, tally, fault = self.batch.game(lane), self.arena.tally, None
         if self.arena.states[lane] == REFUSED:
             fault = PlayerFault(game.seat, "", "illegal", str(self.arena.illegal_action(lane)))
@@ -145,7 +145,7 @@ class BatchRunner:
 
 
 class TournamentMatch(Match):
-    """One game decision by decision: every error and every second has somebody to blame."""
+    """One game, played decision by decision, so that each error and each second is counted for its agent."""
 
     def __init__(
         self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Agent]
@@ -155,7 +155,10 @@ class TournamentMatch(Match):
         self._look_at_opening()
 
     def query_player(self) -> int:
-        """The action of the seat to act; PlayerFault also if its player has used up its time for the game."""
+        """Return the action of the seat to act.
+
+        Raise PlayerFault for an error, or if the player has used up its thinking time for the game.
+        """
         seat, limit = self.game.seat, self._config.game_time
         action = super().query_player()
         if self.seconds[seat] > limit:
@@ -173,7 +176,7 @@ class TournamentMatch(Match):
             self._opening = opening_of(game.record, game.num_players, game.board.num_territories)
 
     def game_result(self, fault: PlayerFault | None) -> GameResult:
-        """The result; with a fault the game is forfeited."""
+        """Return the result of the game. With a fault, the seat of the fault forfeits the game."""
         counts = [tuple(count.tolist()) for count in (self.decisions, self.turns, self.seconds)]
         kept = {"opening": self._opening, "actions": self.game.actions if self._config.record else None}
         seed = int(game_seed(self._config.seed, self._pairing.deal))
@@ -188,9 +191,10 @@ def result_of(
     counts: Sequence[Any],
     kept: dict[str, Any],
 ) -> GameResult:
-    """The result of a game with the chance of `seed`.
+    """Return the result of a game.
 
-    `counts` are its decisions, turns and seconds by seat.
+    `seed` is the seed of the game, and `fault` the error for which a seat forfeits it. `counts` are the
+    decisions, turns and seconds, each by seat. `kept` are the `opening` and the `actions`.
     """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(

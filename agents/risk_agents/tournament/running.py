@@ -1,4 +1,4 @@
-"""Plays the games of a tournament that are not yet in its file, in one process or in several."""
+"""Play the games of a tournament that are not yet in its file, in one process or in several."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ from risk_agents.tournament.schedule import Chunk, Cutter
 from risk_agents.workers import ProcessExecutor, WorkExecutor, WorkInProgress
 from risk_agents.workers.executor import PULSE, WorkLostError
 
-STARTED = 60.0  # seconds for agents to begin
+STARTED = 60.0  # seconds for the agents of a game to start
 
-Progress = Callable[[int, int], None]  # games in the file, forfeits among them
-Verdict = Callable[[], bool]  # whether the games in the file are enough
+Progress = Callable[[int, int], None]  # called with the number of games in the file, and of forfeits
+Verdict = Callable[[], bool]  # returns whether the games in the file are enough
 
 
 def conduct(
@@ -27,13 +27,16 @@ def conduct(
     enough: Verdict = lambda: False,
     limit: float | None = None,
 ) -> None:
-    """Play on until at least `games` games are in the file, in whole deals, or until `enough()`.
+    """Play until at least `games` games are in the file, in whole deals, or until `enough()` is true.
 
-    The games are the same whatever `jobs`. One job plays in this process, several in processes that write
-    into the file themselves; an `executor` (any of `concurrent.futures`; its method `size` may say how many
-    chunks at once) returns its games to this process. A game that has ended is in the file, whatever stops
-    this. A chunk that takes a process longer than `limit` seconds begins again (`workers.executor.Limits`);
-    RuntimeError if that happens again and again.
+    The games do not depend on `jobs` or `executor`. One job plays in this process. Several jobs play in
+    processes that write into the file themselves. With an `executor`, any executor of `concurrent.futures`,
+    this process writes the games that the executor returns. If the executor has a method `size`, it returns
+    the number of chunks that can be played at once; otherwise this number is `jobs`.
+
+    Games that have ended are in the file even if an error or a signal stops the function. If a process takes
+    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits`). If that
+    happens too many times, RuntimeError is raised.
     """
     done, config = store.finished(), store.config
     left = Cutter(
@@ -71,7 +74,10 @@ def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) 
 
 
 class _Conductor:
-    """Hands chunks to an executor, twice as many as can run at once, until all are played or it is enough."""
+    """Submit chunks to an executor, until all games are played or the games in the file are enough.
+
+    At most twice as many chunks as can run at once are submitted at a time.
+    """
 
     def __init__(self, store: Store, left: Cutter, executor: Executor, jobs: int, stores: bool) -> None:
         self.store, self.left, self.stores = store, left, stores
@@ -79,18 +85,18 @@ class _Conductor:
             WorkInProgress(executor, getattr(executor, "size", lambda: jobs)),
             store.config,
         )
-        self.chunks: dict[Future[Any], Chunk] = {}  # that are out
+        self.chunks: dict[Future[Any], Chunk] = {}  # chunks that are being played or wait for a worker
         if isinstance(executor, WorkExecutor):
             self.config = store.config if stores else executor.share(store.config)
             if not all(entrant.compiled for entrant in store.config.entrants):
                 executor.allow(STARTED + store.config.num_players * store.config.game_time)
-        # The configuration goes to each machine once, where that is possible
+        # `share` sends the configuration to each machine only once, if the executor can do that
         self.call = (
             (play_and_store, self.config, str(store.path)) if stores else (play_and_return, self.config)
         )
 
     def play(self, progress: Progress, enough: Verdict) -> None:
-        """Play them."""
+        """Play the games that are left; `enough` is called whenever chunks have ended."""
         stop, shown = False, time.monotonic()
         while True:
             while not stop and self.work.has_room() and (chunk := self.left.cut(self.work.workers)):
@@ -106,7 +112,7 @@ class _Conductor:
             stop = stop or (bool(done) and enough())
 
     def _take(self, future: Future[Any]) -> None:
-        """A chunk has ended."""
+        """Take the result of a chunk that has ended; write its games if the workers do not."""
         chunk, result = self.chunks.pop(future), future.result()
         if not self.stores:
             self.store.add(*result)
@@ -116,7 +122,7 @@ class _Conductor:
 
 @contextmanager
 def _processes(jobs: int, limit: float | None) -> Iterator[ProcessExecutor]:
-    """Processes, all of which have ended when this is left, however it is left."""
+    """Context manager that starts processes, and ends all of them on exit, even after an error."""
     executor = ProcessExecutor(jobs, limit, begin_job)
     try:
         yield executor

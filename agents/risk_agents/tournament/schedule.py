@@ -1,8 +1,11 @@
-"""Who plays whom, and where everybody sits.
+"""Schedule of a tournament: which agents play each game, and at which seats.
 
-A *deal* is a game seed, starter included, and a line-up of agents. Every deal is played in several *seatings*
-of its line-up: all of them with two or three players, else the rotations of a shuffled order and of its
-reverse. The schedule is a pure function of its arguments, and a shorter one is the beginning of a longer one.
+A *deal* is a game seed, which also decides the starter, and a line-up of agents. Every deal is played in
+several *seatings* of its line-up. With two or three players these are all seatings. With more players they
+are the rotations of a shuffled order and of the reverse order.
+
+The schedule is a pure function of its arguments. A schedule with fewer games is the beginning of a schedule
+with more games.
 """
 
 import random
@@ -11,18 +14,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, permutations, repeat, starmap
 from typing import NamedTuple
 
-ALL_SEATINGS_UP_TO = 3  # players; from four on rotations of two orders
-MOST_GAMES = 512  # in a chunk of compiled bots; a game with any other agent is a chunk of its own
-FIRST_GAMES = 32  # at most, in chunks that are cut before it is known how long a game takes
-SHORTEST, LONGEST = 0.25, 20.0  # seconds of a chunk: it costs the driver about a millisecond, and may be lost
-FOR_EACH = 0.002  # seconds of a chunk for each worker, so that one driver hands out those of all
-SHARES = 2  # of the games that are left, for each worker
+ALL_SEATINGS_UP_TO = 3  # players; with more players, only rotations of two orders are played
+MOST_GAMES = 512  # in a chunk between compiled bots; a game with any other agent is a chunk of its own
+FIRST_GAMES = 32  # maximum number of games in a chunk, until the duration of a game is known
+# Duration of a chunk in seconds. A chunk costs the driver about a millisecond; a lost chunk is played again
+SHORTEST, LONGEST = 0.25, 20.0
+FOR_EACH = 0.002  # minimum seconds of a chunk per worker, so that one driver can supply all workers
+SHARES = 2  # a chunk gets 1 / (SHARES * workers) of the games that are left
 
 
 class Pairing(NamedTuple):
     """One game to be played."""
 
-    game: int  # number in the schedule
+    game: int  # number of the game in the schedule
     deal: int
     seats: tuple[int, ...]  # (P,) number of the agent at each seat
 
@@ -31,9 +35,9 @@ Chunk = tuple[Pairing, ...]
 
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
-    """The schedule of at least `games` games, in whole deals.
+    """Return the schedule of at least `games` games, in whole deals.
 
-    Appearances of two agents differ by at most one.
+    The numbers of appearances of any two agents in line-ups differ by at most one.
     """
 
     def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -43,26 +47,29 @@ def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[P
 
 
 def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
-    """The schedule of a sequential test of agent 0 against agent 1: at least `games` games in whole blocks.
+    """Return the schedule of a sequential test of agent 0 against agent 1.
 
-    A block is one deal with 0 × 1 and 1 × (P - 1), and with 1 × 1 and 0 × (P - 1), the lone agent in every
-    seat.
+    The schedule has at least `games` games, in whole blocks. A block is one deal. In each of its games, one
+    agent plays alone against P - 1 copies of the other agent. Each agent sits alone in every seat once.
     """
     seats = range(num_players)
     alone = [
         tuple(lone if seat == place else 1 - lone for seat in seats) for lone in (0, 1) for place in seats
     ]
-    # with two players these are only two seatings
+    # with two players there are only two different seatings
     return _whole_deals(games, repeat(list(dict.fromkeys(alone))))
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
-    """A schedule in which agent s sits at seat s of every game, each of a deal of its own."""
+    """Return a schedule in which agent s sits at seat s of every game. Each game is a deal of its own."""
     return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]
 
 
 def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pairing]:
-    """The schedule of at least `games` games; `deals` are the seatings of deal 0, 1, ..., without end."""
+    """Return the schedule of at least `games` games.
+
+    `deals` yields the seatings of deals 0, 1, ..., without end.
+    """
     schedule: list[Pairing] = []
     for deal, seatings_of_deal in enumerate(deals):
         if len(schedule) >= games:
@@ -72,9 +79,10 @@ def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pai
 
 
 def line_ups(num_agents: int, num_players: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Who plays in deal 0, 1, ...: who has played least, then met the others least.
+    """Yield the line-ups of deals 0, 1, ..., without end.
 
-    Copies where agents are few.
+    Each place goes to an agent that has played least. Among these, it goes to the agent that has met the
+    chosen agents least. If there are fewer agents than seats, agents play several seats.
     """
     played = [0] * num_agents
     met = [[0] * num_agents for _ in range(num_agents)]
@@ -100,9 +108,9 @@ def _draw(num_players: int, played: list[int], met: list[list[int]], rng: random
 
 
 def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
-    """The seatings of a line-up; every agent sits in every seat equally often.
+    """Return the seatings of a line-up, in which every agent sits in every seat equally often.
 
-    Equal ones (of copies) come once.
+    Copies of an agent can lead to equal seatings. Equal seatings are returned once.
     """
     if len(line_up) <= ALL_SEATINGS_UP_TO:
         return sorted(set(permutations(line_up)))
@@ -112,7 +120,7 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
 
 
 class Cutter:
-    """Cuts games into chunks as workers become free.
+    """Cut games into chunks when workers become free.
 
     Chunks become smaller towards the end, so that all workers end at the same time.
     """
@@ -121,16 +129,16 @@ class Cutter:
         self._compiled = deque(pairing for pairing in pairings if is_compiled(pairing))
         self._singles = deque(pairing for pairing in pairings if not is_compiled(pairing))
         self._total = len(self._compiled)
-        self._games, self._seconds = 0, 0.0  # of compiled bots, in chunks that have ended
+        self._games, self._seconds = 0, 0.0  # games between compiled bots in ended chunks, and their seconds
 
     def __bool__(self) -> bool:
-        """Whether games are left."""
+        """Return whether games are left."""
         return bool(self._compiled or self._singles)
 
     def cut(self, workers: int = 1) -> Chunk:
-        """The next chunk for one of several workers, or nothing where no games are left.
+        """Return the next chunk for one of `workers` workers; an empty chunk if no games are left.
 
-        Slow games come first.
+        Slow games, in which not all agents are compiled bots, come first.
         """
         if self._singles:
             return (self._singles.popleft(),)
@@ -146,6 +154,6 @@ class Cutter:
         return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
-        """A chunk has taken a worker that long."""
+        """Note that a worker took this many seconds for a chunk."""
         if len(chunk) > 1:
             self._games, self._seconds = self._games + len(chunk), self._seconds + seconds

@@ -1,9 +1,11 @@
-"""The sequential test of one agent against another: it stops when the question is answered.
+"""Sequential probability ratio test (SPRT) of one agent, A, against another, B.
 
-The unit is a block: one deal with A × 1 + B × (P - 1) and B × 1 + A × (P - 1), the lone agent in every seat.
-Its score is the lone A's share of wins less the lone B's. H0: the expected score is 0; H1: it is +0.03; both
-errors 5 %. The likelihood ratio takes scores as normal with the variance seen so far (as chess engines are
-tested).
+The unit of the test is a block: one deal, played with A alone against P - 1 copies of B, and with B alone
+against P - 1 copies of A. Each agent sits alone in every seat once. The score of a block is the lone A's
+share of wins minus the lone B's share of wins.
+
+H0 states that the expected score is 0, H1 that it is +0.03. Both error rates are 5 %. The likelihood ratio
+assumes that scores are normal, with the variance observed so far. Chess engines are tested in the same way.
 """
 
 import math
@@ -16,26 +18,26 @@ import numpy.typing as npt
 
 from risk_agents.tournament.results import NOBODY
 
-GAIN = 0.03  # H1
-ERROR = 0.05  # of either kind
+GAIN = 0.03  # expected score under H1
+ERROR = 0.05  # error rate of either kind
 BOUND = math.log((1 - ERROR) / ERROR)
-LEAST_BLOCKS = 30  # before them nothing is decided
-_PRIOR_SQUARES = 0.5  # added to the squares of deviations: blocks that all say the same leave some doubt
+LEAST_BLOCKS = 30  # minimum number of blocks before a decision
+_PRIOR_SQUARES = 0.5  # added to the sum of squared deviations, so that equal scores do not give variance 0
 
 BETTER = "H1"  # A is better
-NO_BETTER = "H0"
+NO_BETTER = "H0"  # A is not better
 OPEN = "open"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Where a test stands after some number of blocks."""
+    """State of a test after some number of blocks."""
 
     verdict: str  # BETTER, NO_BETTER or OPEN
     blocks: int
     ratio: float  # log likelihood ratio; the test ends beyond ±BOUND
     score: float  # mean score of the blocks
-    error: float  # its standard error
+    error: float  # standard error of `score`
 
     def __str__(self) -> str:
         words = {BETTER: "better", NO_BETTER: "no better", OPEN: "not yet decided"}[self.verdict]
@@ -47,9 +49,9 @@ class Verdict:
 
 
 def judge(scores: npt.NDArray[np.float64]) -> Verdict:
-    """The verdict at the first block at which it falls; later ones do not count.
+    """Return the verdict after the first block that decides the test, or after the last block if none does.
 
-    `scores` float (blocks,), in order.
+    `scores` is float (blocks,), in the order of the blocks. Blocks after the decision do not count.
     """
     if not len(scores):
         return Verdict(OPEN, 0, 0.0, 0.0, 0.0)
@@ -65,7 +67,7 @@ def judge(scores: npt.NDArray[np.float64]) -> Verdict:
 
 
 class Played(NamedTuple):
-    """What a test needs to know of a game. Agent 0 is A, agent 1 is B."""
+    """Facts of a game that the test needs. Agent 0 is A, agent 1 is B."""
 
     deal: int
     seats: tuple[int, ...]
@@ -73,7 +75,7 @@ class Played(NamedTuple):
 
 
 def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
-    """Score of each block, float (blocks,), as far as blocks 0, 1, ... are whole."""
+    """Return the scores of blocks 0, 1, ..., up to the first incomplete block: float (blocks,)."""
     blocks: dict[int, list[Played]] = {}
     for game in games:
         blocks.setdefault(game.deal, []).append(game)
@@ -84,7 +86,10 @@ def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
 
 
 def _score(block: Sequence[Played]) -> float:
-    """The lone A's share of wins less the lone B's; in a duel each is alone in every game."""
+    """Return the lone A's share of wins minus the lone B's share of wins.
+
+    With two players, both agents are alone in every game.
+    """
     num_players = len(block[0].seats)
     wins = [0, 0]
     for game in block:

@@ -1,4 +1,4 @@
-"""The summary of a tournament, from its games: placements, rates, ratings, seats, lengths, times."""
+"""Summary of a tournament's games: places, win rates, ratings, seat bias, lengths and thinking times."""
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
@@ -13,7 +13,7 @@ from risk_env.arrays import Array, Floats, Ints
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its 95 % interval (`ratings`: games of one deal or one opening are one cluster)."""
+    """A number and its 95 % confidence interval. Games of a deal or an opening are a cluster (`ratings`)."""
 
     value: float
     low: float
@@ -22,29 +22,29 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """What an agent achieved; shares are of its seats (an agent may have several in a game)."""
+    """Results of an agent. Rates and shares count seats: an agent may have several seats in a game."""
 
     label: str
     version: str
-    games: int  # seats played
+    games: int  # number of seats played
     wins: int
-    win_rate: Estimate  # a truncated game is a win for nobody
+    win_rate: Estimate  # nobody wins a truncated game
     places: tuple[float, ...]  # (P,) share of each place
     mean_place: Estimate
     rating: Estimate
-    win_rate_by_order: tuple[float, ...]  # (P,) when it played first, second, ...
-    decisions: float  # a game
-    ms_a_turn: float
+    win_rate_by_order: tuple[float, ...]  # (P,) win rate by place in the turn order, the starter first
+    decisions: float  # mean number of decisions per game
+    ms_a_turn: float  # mean thinking time per turn, in milliseconds
     forfeits: int
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The results of a tournament. K agents, P players."""
+    """Results of a tournament with K agents and P players."""
 
     games: int
     deals: int
-    openings: int  # different ones, of the games whose opening is known
+    openings: int  # number of different openings, in games whose opening is known
     won: int
     truncated: int
     forfeited: int
@@ -52,14 +52,14 @@ class Summary:
     agents: tuple[AgentSummary, ...]  # best rating first
     seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
     order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
-    # (K, K) how often the row's agent finished before the column's
+    # (K, K) how often the agent of the row finished before the agent of the column
     ahead: tuple[tuple[Estimate | None, ...], ...]
     lengths: tuple[int, ...]  # rounds of each game
-    forfeits: tuple[str, ...]  # what happened, one line a kind and agent
+    forfeits: tuple[str, ...]  # descriptions, one line for each agent and kind
 
 
 class Games:
-    """The results as arrays: G games, D deals, P players, K agents."""
+    """Results of games as arrays: G games, D deals, P players, K agents."""
 
     def __init__(self, results: Sequence[GameResult], num_agents: int) -> None:
         self.num_agents = num_agents
@@ -81,7 +81,10 @@ class Games:
         self.seconds: Floats = np.array([result.seconds for result in results])
 
     def by_deal(self, values: Array, groups: Ints, num_groups: int) -> Floats:
-        """Sums of `values` (G, P) by deal and group; `groups` is int (G, P). Float (D, num_groups)."""
+        """Return the sums of `values` (G, P) by deal and group: float (D, num_groups).
+
+        `groups` is int (G, P).
+        """
         cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
         sums = np.bincount(
             cells, np.broadcast_to(values, groups.shape).reshape(-1), self.num_deals * num_groups
@@ -89,11 +92,11 @@ class Games:
         return sums.astype(float).reshape(self.num_deals, num_groups)
 
     def by_agent(self, values: Array) -> Floats:
-        """Sums of `values` (G, P) by agent, float (K,)."""
+        """Return the sums of `values` (G, P) by agent: float (K,)."""
         return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents).astype(float)
 
     def rate(self, values: Array, groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
-        """Mean of `values` (G, P) in each group, with intervals."""
+        """Return the mean of `values` (G, P) in each group, with confidence intervals."""
         ones = np.ones(values.shape)
         parts, wholes = (self.by_deal(counted, groups, num_groups) for counted in (values, ones))
         if not self.shares_openings:
@@ -113,7 +116,7 @@ def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
 
 
 def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summary:
-    """The summary of at least one game."""
+    """Return the summary of these games; raise ValueError if there is no game."""
     if not results:
         raise ValueError("no game has been played yet")
     games = Games(results, len(config.entrants))
@@ -181,7 +184,7 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:
-    """How often each agent finished before each other, agents in the given order."""
+    """Return how often each agent finished before each other agent, with the agents in the given order."""
     K, P = games.num_agents, games.num_players
     pairs = [(seat, other) for seat in range(P) for other in range(P) if seat != other]
     mine, theirs = np.array(pairs).T
@@ -196,7 +199,7 @@ def _between(estimate: Estimate, oneself: bool) -> Estimate | None:
 
 
 def _forfeits(config: TournamentConfig, results: Sequence[GameResult]) -> tuple[str, ...]:
-    """One line for each agent and kind: how many, and the first reason."""
+    """Return a line for each agent and kind of forfeit: how many there were, and the reason of the first."""
     seen: dict[tuple[str, str], list[GameResult]] = {}
     for result in results:
         if result.ending == FORFEIT:

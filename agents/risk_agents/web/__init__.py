@@ -1,1 +1,1 @@
-"""The page: games in the browser between people and agents (`risk-env serve`)."""
+"""Web server for games between people and agents in the browser (`risk-env serve`)."""

@@ -1,7 +1,7 @@
-"""The analysis board: positions as nodes of a tree of moves.
+"""Analysis board: positions as nodes of a tree of moves.
 
-The browser keeps the tree; the server plays and estimates. Nothing of an analysis is kept here: each question
-of the browser carries its position as text (docs/positions.md).
+The browser keeps the tree. The server plays moves and estimates positions. The server keeps nothing of an
+analysis: each request of the browser contains its position as text (docs/positions.md).
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from risk_env.text_env import TextMatch
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 
-BOT = "breaker"  # plays on for the chances of the seats
-GAMES = 256
-MOST_WAITING = 8  # questions of each kind at a time
-MOST_TROOPS = 1000  # of a battle whose odds are asked: exact ones take at most some 10 ms
+BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
+GAMES = 256  # number of games for the win probabilities of a position
+MOST_WAITING = 8  # maximum number of requests of each kind at a time
+MOST_TROOPS = 1000  # troops of each side in a battle; exact odds then take at most about 10 ms
 
 
 class Analysis:
-    """Answers to the questions of an analysis board."""
+    """Answers to the requests of an analysis board."""
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        # the analyst's questions; moves
+        # `_thinking` runs requests of the analyst, `_playing` plays moves and computes odds
         self._thinking, self._playing = (BoundedThreads(1, MOST_WAITING) for _ in range(2))
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
-        """Return the position of a text, or the position after an action or a number of troops in it.
+        """Return the position of a text, or the position after an action or a number of troops.
 
-        The number `chance` fixes the chance to come.
+        The number `chance` is the seed of the dice and cards to come.
         """
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
-        """Every seat's chance to win, by games that a compiled bot plays on."""
+        """Return the win probability of every seat, estimated by games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
         question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         return {
@@ -54,7 +54,7 @@ class Analysis:
         }
 
     async def plans(self, wish: Any) -> dict[str, Any]:
-        """What an agent considers for the seat that is asked (`risk_agents.explanation`)."""
+        """Return the plans that an agent considers for the seat to act (`risk_agents.explanation`)."""
         found = checked_wish(wish, {"position": str, "agent": str})
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
@@ -62,13 +62,13 @@ class Analysis:
         return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """The registered agents that explain their choices."""
+        """Return the registered agents that explain their choices."""
         if self._agents is None:
             self._agents = await self._thinking.run(self._analyst.request, {"type": "explaining"})
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
-        """How a blitz of some attackers against some defenders ends."""
+        """Return the odds of a blitz, for a number of attackers and a number of defenders."""
         found = checked_wish(wish, {"attackers": int, "defenders": int})
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:
@@ -77,7 +77,7 @@ class Analysis:
         return odds._asdict()
 
     def close(self) -> None:
-        """End the analyst."""
+        """End the analyst and the threads."""
         self._thinking.close()
         self._playing.close()
         self._analyst.close()
@@ -86,7 +86,7 @@ class Analysis:
 def checked_wish(
     wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
 ) -> dict[str, Any]:
-    """The wish, if its entries have these types."""
+    """Return a browser's request if its entries have these types; raise Refused otherwise."""
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():
         raise Refused(f"the request needs {', '.join(needed)}")
@@ -97,7 +97,10 @@ def checked_wish(
 
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
-    """A position for the board. The map comes with a text, and stays the same after actions."""
+    """Return a position for the board.
+
+    The map is included only if nothing is played, because it stays the same after an action.
+    """
     game = position_of(wish["position"])
     facts, words = {"map": map_data(game.board), "players": game.num_players}, ""
     if "action" in wish or "troops" in wish:
@@ -115,16 +118,16 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
 
 
 def _with_chance(game: Game, number: int) -> Game:
-    """The game with the chance to come of a number."""
+    """Return a copy of the game in which `number` is the seed of the dice and cards to come."""
     records = game.records.copy()
     records["random"] = game_seed(number)
     return Game.from_record(game.rules, game.board, records)
 
 
 def _play(game: Game, wish: dict[str, Any]) -> str:
-    """Play the action or the number of troops of a wish, and return it in words.
+    """Play the action or the number of troops of a browser's request, and return it in words.
 
-    ValueError if it is not legal.
+    Raise ValueError if it is not legal.
     """
     match = TextMatch.of(game, [None] * game.num_players)
     if "troops" in wish:
@@ -138,7 +141,10 @@ def _play(game: Game, wish: dict[str, Any]) -> str:
 
 
 def _hidden(game: Game) -> dict[str, Any]:
-    """What the seats hide from each other: who analyses a position knows all of it."""
+    """Return the facts that seats hide from each other: hands and missions.
+
+    The analysis board shows them, because whoever analyses a position knows all of it.
+    """
     hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
     missions = game.record["mission"][: game.num_players].tolist()
     return {"hands": hands, "missions": missions if missions[0] != NOBODY else []}

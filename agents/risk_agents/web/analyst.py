@@ -1,7 +1,8 @@
-"""Estimates of a position from a process of its own, which is killed if an estimate takes too long.
+"""Estimate positions in a separate process, which is killed if an estimate takes too long.
 
-A process first compiles what a question needs, by the agent, rules and map of the question and by a question
-of our own; a browser's question never gets more than LIMIT seconds.
+Before a browser's request, the process compiles the code that the request needs. To do this, the server first
+sends the same request with an example position, and then a request that prepares the agent for the rules and
+the map. A browser's request never takes more than LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "strategist"}               {"answer": {"plans": [...], ...}}
@@ -25,19 +26,22 @@ from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.match import Match
 
-MOST_KNOWN = 1000  # agents, rules and maps that are remembered
-LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for an answer; for our own question while code is compiled
+MOST_KNOWN = 1000  # maximum number of combinations of agent, rules and map that are remembered
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for a browser's request, and for a request that compiles code
 
 
 class Analyst:
-    """The near end: one process, which answers one question after another. One thread at a time may ask."""
+    """The server's side of the process, which answers one request after another.
+
+    Analyst is not thread-safe.
+    """
 
     def __init__(self) -> None:
         self._program: Program | None = None
-        self._known: set[str] = set()  # what the process has compiled code for
+        self._known: set[str] = set()  # requests for which the process has compiled the code
 
     def request(self, question: dict[str, Any]) -> Any:
-        """The answer; ValueError says why there is none."""
+        """Return the answer to a request; raise ValueError with the reason if there is none."""
         try:
             reply = self._ready(question).request(question, LIMIT)
         except ProgramFault as fault:
@@ -47,7 +51,7 @@ class Analyst:
         return reply["answer"]
 
     def _ready(self, question: dict[str, Any]) -> Program:
-        """A process that has compiled what this question needs."""
+        """Return a process that has compiled the code for this request."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
@@ -60,7 +64,7 @@ class Analyst:
         return self._program
 
     def _let_compile(self, what: str, question: dict[str, Any]) -> None:
-        """Ask a question for which code may be compiled, unless that has been done."""
+        """Send a request that may compile code, unless the code for `what` is compiled already."""
         if self._program is not None and what not in self._known:
             self._program.request(question, FIRST_LIMIT)
             if len(self._known) >= MOST_KNOWN:
@@ -74,14 +78,14 @@ class Analyst:
 
 
 def _table_of(position: str) -> str:
-    """Rules and map of a position, as a text; ValueError says what is wrong with the position."""
+    """Return the rules and the map of a position, as a text; raise ValueError if the position is invalid."""
     game = position_of(position)
     return f"{game.rules} {game.board.digest}"
 
 
 @cache
 def _example() -> str:
-    """The position of the sample questions."""
+    """Return the position of the requests that compile code."""
     return Game(Rules.preset("classic", 2, setup="random", max_rounds=3), "tiny", seed=1).to_text()
 
 
@@ -89,12 +93,12 @@ def _example() -> str:
 
 
 def serve() -> None:
-    """Answer until the pipe is closed."""
+    """Answer requests until the pipe is closed."""
     serve_lines(lambda question, _request: answer_to(question))
 
 
 def answer_to(question: dict[str, Any]) -> dict[str, Any]:
-    """The message that answers a question: `answer`, or `error` with the reason why there is none."""
+    """Return the reply to a request: `answer`, or `error` with the reason why there is no answer."""
     try:
         return {"answer": _ANSWERS[question.pop("type")](**question)}
     except Exception as error:
@@ -102,19 +106,22 @@ def answer_to(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chances(position: str, bot: str, games: int) -> list[float]:
-    """The chance to win of every seat when a compiled bot plays on in all seats."""
+    """Return the win probability of every seat if a compiled bot plays all seats to the end."""
     game = position_of(position)
     return chances_by_play(game.rules, game.board, bot, games)(game).tolist()
 
 
 def _prepare(position: str, agent: str) -> None:
-    """Compile what an agent needs for the rules and the map of a position; nothing is played."""
+    """Compile the code that an agent needs for the rules and the map of a position, without playing."""
     game = position_of(position)
     make(agent).prepare(game.rules, game.board)
 
 
 def _explain(position: str, agent: str) -> dict[str, Any]:
-    """What an agent says of its choice for the seat that is asked; it sees what that seat may see."""
+    """Return an agent's explanation of its choice for the seat to act.
+
+    The agent sees only what that seat may see. Raise ValueError if the agent cannot explain its choice.
+    """
     game, player = position_of(position), make(agent)
     if not isinstance(player, Explaining):
         raise ValueError(f"agent={agent!r} has no method explain()")
@@ -128,7 +135,7 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
 
 
 def _explaining() -> list[str]:
-    """The registered agents that explain their choices; those that cannot be made here do not."""
+    """Return the registered agents that explain their choices, without agents that cannot be made here."""
     found = []
     for name in bots.names():
         with suppress(Exception):

@@ -1,7 +1,7 @@
-"""The server's addresses: the lobby, the pages of games, and a socket for every browser.
+"""Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
-The server decides everything. A browser watches or plays: it gets the frames that its seat may see, claims a
-seat by a secret, and may only answer the question that its seat is asked.
+The server decides everything. A browser watches or plays. It claims a seat by a secret, gets the frames that
+this seat may see, and may act only in decisions of this seat.
 """
 
 import asyncio
@@ -30,17 +30,20 @@ from risk_env.viewer.page import MODULES, digest, fill, static
 
 PACKAGE = "risk_agents.web"
 LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
-MOST_MESSAGES = 20  # a second on one socket
+MOST_MESSAGES = 20  # messages per second on one socket
 MOST_SOCKETS = 500
 MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
-PATIENCE = 10.0  # seconds until a socket must say who it is
-SENDING = 10.0  # seconds for a browser to read enough for a further message
+PATIENCE = 10.0  # seconds for a browser to send its first message
+SENDING = 10.0  # seconds until a browser must have room for the next message
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """Make the application. `hosts` are the allowed host names, besides the address of the connection."""
+    """Make the application.
+
+    `hosts` are the allowed host names, in addition to the address of the connection.
+    """
     pages, analysis = Pages(lobby), Analysis()
     routes = [
         Route("/", pages.lobby_page),
@@ -60,7 +63,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        # an agent of each may think
+        # one thread for each open game, in which its agent may think
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_GAMES))
         yield
         lobby.close()
@@ -72,27 +75,27 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
 
 class Pages:
-    """The answers of all addresses."""
+    """Handlers of all addresses except the analysis board's requests."""
 
     def __init__(self, lobby: Lobby) -> None:
         self.lobby = lobby
         self._sockets = 0
 
     async def lobby_page(self, request: Request) -> Response:
-        """The lobby."""
+        """Return the page of the lobby."""
         return _page(static("lobby.html", PACKAGE), "lobby")
 
     async def analysis_page(self, request: Request) -> Response:
-        """The analysis board."""
+        """Return the page of the analysis board."""
         return _page(static("analysis.html", PACKAGE), "analysis")
 
     async def game_page(self, request: Request) -> Response:
-        """The page of a game; who looks at it is decided on its socket."""
+        """Return the page of a game. Its socket decides which viewer sees it."""
         parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question")}
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
     async def static_file(self, request: Request) -> Response:
-        """A module of a page."""
+        """Return a JavaScript module of a page."""
         name = request.path_params["name"].removesuffix(".js")
         if name not in (*MODULES, *OWN_MODULES):
             return PlainTextResponse("not found", 404)
@@ -100,7 +103,7 @@ class Pages:
         return Response(text, media_type="text/javascript")
 
     async def options(self, request: Request) -> Response:
-        """What a new game may be."""
+        """Return the choices for a new game."""
         return JSONResponse(self.lobby.options())
 
     async def games(self, request: Request) -> Response:
@@ -111,18 +114,21 @@ class Pages:
             return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
-        """Begin a game; its secrets are in the answer and nowhere else."""
+        """Begin a game. Only this response contains the secrets of the game."""
         name, setting = await self.lobby.begin(wish)
         return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
 
     async def moment(self, wish: Any) -> dict[str, Any]:
-        """The position at a moment of a game; Refused if this viewer may not continue from it."""
+        """Return the position at a moment of a game.
+
+        Raise Refused if this viewer may not continue from the moment.
+        """
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
         return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
 
     async def live(self, socket: WebSocket) -> None:
-        """A browser that watches or plays."""
+        """Serve the socket of a browser that watches or plays."""
         if self._sockets >= MOST_SOCKETS:
             await socket.close(POLICY_VIOLATION)
             return
@@ -131,7 +137,7 @@ class Pages:
             await socket.accept()
             await self._serve(socket)
         except (WebSocketDisconnect, TimeoutError):
-            pass  # the browser has gone, sends nothing, or does not read
+            pass  # the browser closed the connection, sends nothing, or does not read
         except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             await _close(socket, str(error))
         finally:
@@ -166,7 +172,7 @@ async def _send(socket: WebSocket, message: str) -> None:
 
 
 async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
-    """Send new frames in pieces, and the question, whenever something changes for the viewer."""
+    """Send new frames, in pieces, and the viewer's decision whenever something changes for the viewer."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
@@ -177,7 +183,7 @@ async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) 
 
 
 async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) -> None:
-    """Take answers and wishes, not too many a second."""
+    """Take actions, and changes of pace, from the browser; raise Refused if there are too many messages."""
     rate = Rate(MOST_MESSAGES, MOST_MESSAGES)
     while True:
         message = await _message(socket)
@@ -210,7 +216,7 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
 
 
 async def _close(socket: WebSocket, reason: str) -> None:
-    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser has gone, or does not read
+    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser is gone, or does not read
         await _send(socket, json.dumps({"refused": reason[:200], "final": True}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION)
@@ -220,21 +226,21 @@ class Json(JSONResponse):
     """A JSON response in ASCII, because texts may contain lone surrogates."""
 
     def render(self, content: Any) -> bytes:
-        """Encode a value."""
+        """Encode a value as JSON."""
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
-    """The address that answers the JSON value of a request.
+    """Return a handler that calls `answer` with the JSON value of a request, and responds with its result.
 
-    Status 400 and the reason where `answer` refuses.
+    If `answer` raises an error, the handler responds with status 400 and the reason.
     """
 
     async def answered(request: Request) -> Response:
         try:
             return Json(await answer(parse_json(await _body(request))))
         except ClientDisconnect:
-            return Response(status_code=400)  # the browser has gone
+            return Response(status_code=400)  # the browser closed the connection
         except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
             return Json({"error": " ".join(str(error).split())[:500]}, 400)
 
@@ -242,7 +248,7 @@ def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[R
 
 
 async def _body(request: Request) -> bytes:
-    """The body of a request; Refused if it is too long."""
+    """Return the body of a request; raise Refused if it is too long."""
     body = bytearray()
     async for part in request.stream():
         body += part
@@ -252,7 +258,7 @@ async def _body(request: Request) -> bytes:
 
 
 def _page(page: str, module: str) -> HTMLResponse:
-    """A page whose modules come from this server, and which takes nothing from elsewhere."""
+    """Return a page. Its modules come from this server, and its policy allows no other sources."""
     imports = json.dumps(
         {"imports": {f"risk/{name}": f"/static/{name}.js" for name in (*MODULES, *OWN_MODULES)}}
     )

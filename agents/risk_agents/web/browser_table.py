@@ -1,4 +1,4 @@
-"""A game on the server: people and agents in its seats, and what every viewer has seen of it."""
+"""Table for a game on the server, with people and agents at its seats, and the frames of every viewer."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from risk_env.viewer.map_data import map_data
 from risk_env.words.action_script import ActionScript
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
-MOST_DECISIONS = 20_000  # of a game: the server keeps all its frames in memory
+MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
 MOST_BYTES = 16_000_000  # frames of one game, for all viewers together
 MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the start of a game or an analysis
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
-PIECE = 1 << 16  # characters of frames in a message; a longer frame has a message of its own
+PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
-RECORDED = "recorded"  # a seat of a game that was played elsewhere: nobody decides for it any more
+RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
 # compiled bots compute all the time: more threads would only delay the event loop
@@ -48,22 +48,22 @@ _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
 @dataclass(frozen=True)
 class Setting:
-    """A game, and who may play it on the page."""
+    """A saved game, with the names of its players and the secrets that let people play it."""
 
     game: SavedGame  # its players are `human`, the spec of an agent, or `recorded`
-    names: tuple[str, ...]  # (P,)
-    tokens: tuple[str, ...]  # (P,) a secret for each seat of a person, "" for agents
-    owner: str  # the secret of who began the game
+    names: tuple[str, ...]  # (P,) name of the player at each seat
+    tokens: tuple[str, ...]  # (P,) secret of each person's seat, "" for agents
+    owner: str  # secret of the person who began the game
 
     @classmethod
     def new(cls, game: SavedGame, names: Sequence[str]) -> Setting:
-        """Return a game with new secrets."""
+        """Return the setting of a game, with new secrets."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
         return cls(game, tuple(names), tokens, secrets.token_urlsafe(16))
 
     @classmethod
     def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
-        """Return the setting of a dict of `to_dict`, with the actions of its game.
+        """Return the setting of a dict that `to_dict` made, with the actions of its game.
 
         Raise Refused for any other dict.
         """
@@ -84,16 +84,16 @@ class Setting:
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # of the values of `Setting.to_dict`
+_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # types in a `Setting.to_dict`
 
 
 class Table(Match):
     """A match on the page.
 
-    `keep(number, action, is_open)` saves an action before it is played; it raises NotKept if this fails, or
-    if `is_open()` is false. `has_no_room` says why the game may not grow, "" if it may; it is called before
-    each decision. Everything that takes long is done in threads, one at a time; what viewers see is changed
-    on the event loop.
+    `keep(number, action, is_open)` saves an action before the action is played. It raises NotKept if this
+    fails, or if `is_open()` is false. `has_no_room()` is called before each decision. It returns the reason
+    why the game may not grow, or "" if the game may grow. Slow work runs in threads, one piece at a time. The
+    frames of the viewers change only on the event loop.
     """
 
     def __init__(
@@ -103,32 +103,32 @@ class Table(Match):
         has_no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self.setting, self.pace = setting, PACE
-        self.problem, self.notice = "", ""  # why the game has stopped; why the game waits
-        self.changed, self.viewers = asyncio.Event(), 0  # sockets that wait for `changed`
+        self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
+        self.changed, self.viewers = asyncio.Event(), 0  # `viewers`: number of sockets waiting for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
         self._set_up(setting.game.start(), _seated(setting.game))
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
-        # by viewer: played before a frame
+        # number of actions played before each frame, by viewer
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
         self.bytes = 0  # size of all frames
-        self.held_back: set[int] = set()  # viewers who are told nothing at the moment
+        self.held_back: set[int] = set()  # viewers who get no messages at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionScript(seat) for seat in self.people}
-        self._planned: int | None = None  # action that completes an earlier answer of the seat to act
+        self._planned: int | None = None  # next action of the plan of the seat to act
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
         self._question = self._asked()
 
     def _restore(self, actions: Sequence[int]) -> None:
-        """Play kept actions; Refused if an agent cannot play the game.
+        """Play the saved actions; raise Refused if an agent cannot play the game.
 
-        Agents of a new game begin later, in `play`: preparing takes long.
+        The agents of a new game begin later, in `play`, because preparing takes long.
         """
         try:
             for player in self.players:
@@ -136,9 +136,8 @@ class Table(Match):
                     player.bot.check(self.game.rules, self.game.board)
             if actions:
                 self._begin_once()
-            for (
-                action
-            ) in actions:  # agents are asked again: they remember what they knew before the server stopped
+            for action in actions:
+                # `replay` lets the agents act again, so that their memories match the game
                 self.replay([action])
                 self._show()
         except (PlayerFault, ValueError) as error:
@@ -147,17 +146,17 @@ class Table(Match):
 
     @property
     def people(self) -> list[int]:
-        """The seats of people."""
+        """Seats of people."""
         return [seat for seat, player in enumerate(self.setting.game.players) if player == HUMAN]
 
     @property
     def is_busy(self) -> bool:
-        """Whether an agent is playing."""
+        """Return whether the seat to act has an agent, in a game that has not stopped."""
         return not self.problem and not self.game.is_over and self.players[self.game.seat] is not None
 
     @property
     def state(self) -> str:
-        """How far the game is, for the lobby."""
+        """Progress of the game, in words for the lobby."""
         if self.game.is_over or self.problem:
             return "over" if self.game.is_over else "stopped"
         if self.is_preparing:
@@ -167,7 +166,7 @@ class Table(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
-        """Play to the end; an agent that fails stops the game, and `problem` says so."""
+        """Play to the end. If an agent fails, the game stops, and `problem` contains the reason."""
         try:
             await self._prepare()
             while not self.game.is_over and self.setting.game.players[self.game.seat] != RECORDED:
@@ -185,7 +184,7 @@ class Table(Match):
         self._announce()
 
     async def _prepare(self) -> None:
-        """Let the agents compile their code before the first question; other games continue meanwhile."""
+        """Let the agents compile their code before the first decision; other games continue meanwhile."""
         if not any(self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
@@ -212,11 +211,12 @@ class Table(Match):
             return await self._answer
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
-        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace  # hidden questions add no pause
+        # a pause would reveal a hidden decision
+        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:
-        """Save an action and play it, as soon as it can be saved."""
+        """Save an action and play it; if it cannot be saved, try again until it can."""
         while True:
             try:
                 question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
@@ -228,27 +228,27 @@ class Table(Match):
         self._show_played(question)
 
     def _show_played(self, question: tuple[int, dict[str, Any] | None]) -> None:
-        """Let viewers see what an action has changed, and the next question."""
+        """Show the effects of an action, and the next decision, to the viewers."""
         self.notice, self._question = "", question
         self._show()
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Save an action, play it, and make the next question."""
+        """Save an action, play it, and return the next decision (`_asked`)."""
         self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
         return self._asked()
 
     def step(self, action: int | str) -> None:
-        """Play an action, and make the frames that show it."""
+        """Play an action and make the frames that show it."""
         self._answers[self.game.seat] += 1
         super().step(action)
         self._log.catch_up(self.game.actions)
 
     def answer(self, seat: int, decision: int, action: int | None = None, troops: int | None = None) -> None:
-        """Take a person's answer: an action, or a number of troops, which may take several actions.
+        """Take a person's choice: an action, or a number of troops, which may take several actions.
 
-        Raise Refused unless this seat was asked this decision and the answer is legal.
+        Raise Refused if this is not the current decision of this seat, or if the choice is not legal.
         """
         is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
         if not is_asked or self._answer is None or self._answer.done():
@@ -262,7 +262,7 @@ class Table(Match):
     def _first_action(self, seat: int, troops: int) -> int | None:
         """Return the first action that places or moves this many troops.
 
-        The seat's plan has the other actions.
+        The other actions are in the plan of the seat.
         """
         try:
             self._plans[seat].give(amount_words(self.game, troops), self.game)
@@ -271,7 +271,10 @@ class Table(Match):
         return self._plans[seat].next_action(self.game)
 
     def set_pace(self, seconds: float) -> None:
-        """How long agents wait between two decisions; Refused if it is not a number."""
+        """Set the seconds between two decisions of agents, limited to the range from FASTEST to SLOWEST.
+
+        Raise Refused if `seconds` is not a number.
+        """
         if math.isnan(seconds):
             raise Refused("the pace must be a number of seconds")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
@@ -292,8 +295,8 @@ class Table(Match):
     def _show(self) -> None:
         """Show new frames to the viewers.
 
-        While another seat is asked for a re-roll, a viewer gets the frames of the attack together with later
-        ones, and not earlier than without a re-roll.
+        While another seat decides about a re-roll, a viewer gets no frames. The frames of the attack follow
+        together with later frames, and never earlier than without a re-roll.
         """
         is_secret = self.game.phase == Phase.REROLL
         self.held_back = {viewer for viewer in self._unseen if is_secret and viewer != self.game.seat}
@@ -305,7 +308,7 @@ class Table(Match):
             unseen.clear()
 
     def _asked(self) -> tuple[int, dict[str, Any] | None]:
-        """Return the seat to act and its question, or None if no person has to answer."""
+        """Return the seat to act, and its decision for the page or None if no person has to act."""
         seat = self.game.seat
         self._planned = self._plans[seat].next_action(self.game) if seat in self._plans else None
         is_asked = seat in self._plans and self._planned is None
@@ -317,7 +320,10 @@ class Table(Match):
         self.changed = asyncio.Event()
 
     def viewer(self, token: str) -> int:
-        """The seat of a token, or NOBODY for a viewer without one; Refused if there is no such token."""
+        """Return the seat of a token; raise Refused if there is no such token.
+
+        Return NOBODY for a viewer without a token, and for the owner's token.
+        """
         if not token or secrets.compare_digest(token.encode(), self.setting.owner.encode()):
             return NOBODY
         for seat in self.people:
@@ -326,11 +332,11 @@ class Table(Match):
         raise Refused("this link belongs to no seat of the game")
 
     def moment(self, viewer: int, frame: int) -> Game:
-        """Return the game at the first question after a frame of a viewer; raise Refused if not allowed.
+        """Return the game at the first decision after a frame of a viewer; raise Refused if not allowed.
 
-        If the game is over or only agents play, everybody may continue from any moment. While people play, a
-        seat gets the game with all unknown facts drawn again. Nobody may continue from a moment in which
-        another seat picks a headquarters.
+        If the game is over or only agents play, everybody may continue from any moment. While people play,
+        only their seats may continue, and a seat gets the game with all unknown facts drawn again. No seat
+        may continue from a moment in which another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
@@ -345,7 +351,7 @@ class Table(Match):
         return game.determinize(viewer, secrets.randbits(48))
 
     def facts(self, viewer: int) -> dict[str, Any]:
-        """What a page needs besides the frames."""
+        """Return the facts that a page needs in addition to the frames."""
         return {
             "schema": 1,
             "map": self._map,
@@ -358,13 +364,13 @@ class Table(Match):
         }
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """Return the question of the viewer; None if another seat acts or the agents prepare."""
+        """Return the decision of the viewer; None if another seat acts or the agents prepare."""
         seat, question = self._question
         return question if viewer == seat and not self.is_preparing else None
 
 
 def _seated(saved: SavedGame) -> list[Agent | None]:
-    """Return the agent of each seat that an agent plays; none if the game is over.
+    """Return the agent of each seat. The agent is None at seats of people, and if the game is over.
 
     Raise Refused, with the name of the agent, if an agent cannot be made.
     """
@@ -381,20 +387,20 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 
 
 class Feed:
-    """The messages of one viewer, who already has `sent` frames."""
+    """Messages for one viewer, who already has `sent` frames."""
 
     def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
         self._sent, self._told = min(max(sent, 0), len(table.frames[viewer])), ""
 
     def message(self) -> str:
-        """Return a message with the next frames that fit, and the viewer's question.
+        """Return a message with the next frames that fit, and the viewer's decision.
 
-        Return "" if nothing is new: a hidden decision sends no message.
+        Return "" if nothing is new, or if the viewer is held back because of a hidden decision.
         """
         table, viewer = self._table, self._viewer
         if viewer in table.held_back and self._told and not table.problem:
-            return ""  # not even that the viewer's own question is answered
+            return ""  # the viewer is not even told that the viewer's own decision is over
         frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
@@ -412,21 +418,24 @@ class Feed:
 
 
 def next_frames(frames: list[str], start: int) -> list[str]:
-    """The frames from `start` on that a message has room for, at least one if there is one."""
+    """Return the frames from `start` on that fit into a message, but at least one if there is one."""
     waiting = frames[start : start + PIECE // 2]
     count = sum(size <= PIECE for size in accumulate(map(len, waiting)))
     return waiting[: max(count, 1)]
 
 
 def position_of(text: str) -> Game:
-    """Return the game of a browser's position; raise ValueError if invalid, Refused if it has many troops."""
+    """Return the game of a position from a browser.
+
+    Raise ValueError if the position is invalid, and Refused if it has too many troops.
+    """
     game = Game.from_text(text)
     check_armies(game)
     return game
 
 
 def check_armies(game: Game) -> None:
-    """Raise Refused if there are more troops than a server allows."""
+    """Raise Refused if there are more troops on the map and to place than a server allows."""
     record = game.record
     troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
     if troops > MOST_TROOPS:
@@ -434,16 +443,19 @@ def check_armies(game: Game) -> None:
 
 
 def amount_words(game: Game, troops: int) -> str:
-    """Return a number of troops as an answer in words; raise Refused if no amount is asked for."""
+    """Return a number of troops in words; raise Refused if the decision is not about an amount."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
     return f"{QUESTIONS[game.phase].word} {troops}"
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
-    """Return the question to the seat to act, with the number of its earlier decisions.
+    """Return the decision of the seat to act, for the page.
 
-    `most` is the largest number of troops that it can place or move, or 0 if no amount is asked for.
+    `decision` is the number of this seat's earlier decisions.
+
+    In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
+    decision is not about an amount.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
     most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
@@ -451,7 +463,7 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:
-    """A legal action; of an attack with the chance of a blitz to take the territory."""
+    """Return a legal action for the page. An attack has the probability that a blitz takes the territory."""
     kind, arguments = game.tables.space.decode(action)
     choice = {"action": action, "text": game.action_text(action), "kind": kind, "places": arguments}
     if kind == "attack":

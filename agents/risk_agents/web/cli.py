@@ -1,4 +1,4 @@
-"""The command `serve` (`risk-env serve --help`)."""
+"""Command `serve` (`risk-env serve --help`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GAMES = "risk-games.sqlite"
 
 
 def main(argv: Sequence[str]) -> None:
-    """Serve the page until Ctrl-C."""
+    """Run the web server until Ctrl-C."""
     from risk_agents.serving import connections, hosts
     from risk_agents.web.app import LONGEST_MESSAGE, make_app
     from risk_agents.web.game_store import GameStore
@@ -72,9 +72,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
-    """The game that the form for new games shows at first.
+    """Return the game that the form for new games shows at first.
 
-    ValueError for rules or a map that cannot be played.
+    Raise ValueError if the rules or the map cannot be played.
     """
     from risk_agents.web.lobby import proposal
 
@@ -89,7 +89,7 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
-    """Keep the game of `--from`; where its page is on the server."""
+    """Save the game of `--from` on the server, and return the path of its page."""
     found = list(islice(replayed_games(arguments.source, arguments.game), 2))
     if len(found) != 1:
         raise ValueError(

@@ -1,4 +1,4 @@
-"""The games of a server in an SQLite file: what each is, and every asked action as soon as it is played."""
+"""SQLite file of a server's games: the facts of each game, and its actions, saved as they are played."""
 
 import json
 import sqlite3
@@ -11,7 +11,7 @@ from typing import Any
 from risk_env.bounded_io import parse_json
 
 LONGEST_NAME = 40
-LONGEST_FACTS = 1 << 18  # letters of a game's facts, a position included
+LONGEST_FACTS = 1 << 18  # characters of a game's facts, including its position
 LONGEST_VALUE = 1 << 20  # bytes
 MOST_ACTIONS = 1 << 15
 MOST_BYTES = 1 << 30  # a file of this size takes no new games
@@ -28,9 +28,10 @@ class NotKept(ValueError):
 
 
 class GameStore:
-    """An open game database. Once `add_game` or `add_action` returns, the data survives a kill of the server.
+    """An open game database.
 
-    The file belongs to one server at a time. The methods can be called from any thread.
+    When `add_game` or `add_action` has returned, its data survives even if the server is killed. One server
+    at a time can use the file. The methods can be called from any thread.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -53,9 +54,9 @@ class GameStore:
             raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
-        """Make the tables of a new file.
+        """Make the tables of a new file, or check the tables of an existing file.
 
-        ValueError for others, and for views and triggers, which could do more.
+        Raise ValueError for other tables, and for views and triggers, which could run other statements.
         """
         found = dict(
             self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10")
@@ -68,7 +69,7 @@ class GameStore:
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """A transaction for one thread at a time; database errors become `error_type`."""
+        """Context manager for one thread at a time. An error rolls back, and is raised as `error_type`."""
         with self._lock:
             try:
                 yield self._database.execute
@@ -78,7 +79,7 @@ class GameStore:
                 raise error_type(str(error)) from error
 
     def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
-        """Save a new game with its earlier actions, or nothing; raise NotKept with the reason."""
+        """Save a new game with its earlier actions, or raise NotKept with the reason and save nothing."""
         with self._used(NotKept) as execute:
             (pages,), (size,) = (
                 execute("PRAGMA page_count").fetchone(),
@@ -95,14 +96,17 @@ class GameStore:
     def add_action(
         self, game: str, number: int, action: int, is_current: Callable[[], bool] = lambda: True
     ) -> None:
-        """Save the action with this number, from 0; raise NotKept on errors or if `is_current` is false."""
+        """Save the action with this number, from 0.
+
+        Raise NotKept for database errors, or if `is_current()` is false.
+        """
         with self._used(NotKept) as execute:
             if not is_current():
                 raise NotKept("the game was closed")
             execute("INSERT OR REPLACE INTO actions VALUES (?, ?, ?)", (game, number, action))
 
     def games(self, most: int) -> tuple[list[str], str]:
-        """Return the newest games, newest first, and the reason if the file is damaged."""
+        """Return the names of the newest games, newest first, and the reason if the file is damaged."""
         listed = (
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
             "ORDER BY rowid DESC LIMIT ?"
@@ -116,7 +120,7 @@ class GameStore:
         return found, ""
 
     def facts(self, game: str) -> Any:
-        """The facts (any JSON value) of a game, None if there is no such game."""
+        """Return the facts of a game, a JSON value, or None if there is no such game."""
         with self._used(ValueError) as execute:
             found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
         if found is None:
@@ -126,7 +130,10 @@ class GameStore:
         return parse_json(found[0])
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
-        """Return the facts and actions of a game, or None; raise ValueError for a damaged game."""
+        """Return the facts and actions of a game, or None if there is no such game.
+
+        Raise ValueError if the game is damaged.
+        """
         facts = self.facts(game)
         if facts is None:
             return None

@@ -1,4 +1,4 @@
-"""All games of a server: begun from a browser's wishes, found again after a restart."""
+"""Lobby: all games of a server. Browsers begin games, and games continue after a restart."""
 
 import asyncio
 import hashlib
@@ -23,21 +23,22 @@ from risk_env.game import Game
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
 
-MOST_GAMES = 200  # open at the same time
+MOST_GAMES = 200  # games that are open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
-MOST_LISTED = 30
-OPENERS = 2  # threads that begin games, and as many that open kept ones
+MOST_LISTED = 30  # games in the list of the lobby
+OPENERS = 2  # threads that begin games, and the same number of threads that open saved games
 CLOSERS = 16  # threads that close games
-MOST_LOOKING = 64  # lists of games, and moments of games, that are made at a time
-MOST_OPENING = 16  # games that are begun at a time, and as many that are opened
-LONGEST_SPEC = 200
-SEED_BITS = 48  # of a new game's seed
+MOST_LOOKING = 64  # requests at a time for lists of games and moments of games
+MOST_OPENING = 16  # games that begin at a time, and the same number of saved games that are opened
+LONGEST_SPEC = 200  # characters of a player's spec
+SEED_BITS = 48  # bits of a new game's seed
 
 
 class Lobby:
-    """The games. `allow_programs`: agents may be files and commands, which the server then runs.
+    """All games of a server.
 
-    `proposed` is the game that the form for a new game shows at first: see `proposal`.
+    With `allow_programs`, agents may be files and commands, which the server then runs. `proposed` is the
+    game that the form for new games shows at first (see `proposal`).
     """
 
     def __init__(
@@ -56,7 +57,7 @@ class Lobby:
         self._closing = ThreadPoolExecutor(CLOSERS)
 
     def options(self) -> dict[str, Any]:
-        """The choices for a new game."""
+        """Return the choices for a new game."""
         numbers = {preset: list(preset_players(preset)) for preset in presets()}
         players = [HUMAN, *bots.names()]
         return {"presets": numbers, "maps": list(map_names()), "players": players} | {
@@ -65,10 +66,13 @@ class Lobby:
         }
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
-        """Begin a game: its name and setting. ValueError names what is wrong with the wish."""
+        """Begin a game, and return its name and its setting.
+
+        Raise ValueError with the reason if the request is not valid or the game cannot be saved.
+        """
         name = secrets.token_urlsafe(8)
         table: Table = await self._beginning.run(self._begun, name, wish)
-        self._open(name, table)  # only a game that has room is kept
+        self._open(name, table)  # a game without room is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
         except ValueError:
@@ -78,7 +82,7 @@ class Lobby:
         return name, table.setting
 
     def _begun(self, name: str, wish: Any) -> Table:
-        """A new game, which is not kept yet."""
+        """Return the table of a new game, which is not saved yet."""
         table = self._new_table(name, self._setting(wish))
         try:
             check_armies(table.game)
@@ -111,7 +115,10 @@ class Lobby:
         return player
 
     async def table(self, name: str) -> Table:
-        """The game of this name, from the store if it is not open; Refused if there is none."""
+        """Return the table of a game. If the game is not open, open it from the store.
+
+        Raise Refused if there is no such game.
+        """
         if name not in self.tables:
             if name not in self._restoring:
                 self._restoring[name] = asyncio.create_task(self._restore(name))
@@ -119,9 +126,9 @@ class Lobby:
         return self.tables[name]
 
     async def _restore(self, name: str) -> Table:
-        """Open a kept game again.
+        """Open a saved game again.
 
-        Its agents are asked again, which may take long: other games go on meanwhile.
+        Its agents act again in all earlier decisions, which may take long. Other games continue meanwhile.
         """
         try:
             table: Table = await self._opening.run(self._restored, name)
@@ -132,19 +139,25 @@ class Lobby:
             del self._restoring[name]
 
     def _restored(self, name: str) -> Table:
-        """Return a saved game; raise Refused if it does not exist."""
+        """Return the table of a saved game; raise Refused if the game does not exist."""
         found = self.store.load(name)
         if found is None:
             raise Refused("there is no such game")
         return self._new_table(name, self._kept(*found))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[Table, Game]:
-        """Return a game, and its state at a moment from which the viewer with this token may continue."""
+        """Return the table of a game, and the game at a frame of the viewer with this token.
+
+        Raise Refused if the viewer may not continue from this moment.
+        """
         table = await self.table(name)
         return table, await self._looking.run(table.moment, table.viewer(token), frame)
 
     def _kept(self, facts: Any, actions: list[int]) -> Setting:
-        """The setting of a kept game; Refused where the file names what a browser could not ask for."""
+        """Return the setting of a saved game.
+
+        Raise Refused if the file names an agent or a map that a browser could not choose.
+        """
         setting = Setting.from_dict(facts, actions)
         for player in setting.game.players:
             if player != RECORDED:
@@ -154,7 +167,10 @@ class Lobby:
         return setting
 
     def add_recorded(self, saved: SavedGame) -> str:
-        """Keep a game that was played elsewhere, so that it can be watched and continued; its name."""
+        """Save a game that was played elsewhere, and return its name.
+
+        Browsers can then watch the game and continue from it.
+        """
         if saved.map not in map_names():
             raise ValueError(f"map={saved.map!r}: games on the page are played on {', '.join(map_names())}")
         if len(saved.actions) > MOST_DECISIONS:
@@ -173,7 +189,10 @@ class Lobby:
         return Table(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
 
     def _why_stopped(self, name: str) -> str:
-        """Why an open game may not grow, "" if it may: other games that nobody watches make room for it."""
+        """Return the reason why an open game may not grow, or "" if it may.
+
+        Other games that nobody watches are closed to make room for it.
+        """
         try:
             self._make_room(name)
         except Refused:
@@ -181,7 +200,7 @@ class Lobby:
         return ""
 
     def _open(self, name: str, table: Table) -> None:
-        """Add a game to the open ones; Refused if there is no room for it."""
+        """Add a game to the open games; raise Refused if there is no room for it."""
         self.tables[name] = table
         try:
             self._make_room(name)
@@ -190,22 +209,26 @@ class Lobby:
             raise
 
     def _play(self, name: str) -> None:
-        """Let an open game begin, or go on."""
-        if name in self.tables:  # it may have been closed again for another one
+        """Let an open game begin or continue."""
+        if name in self.tables:  # the game may have been closed again to make room for another game
             self._playing[name] = asyncio.get_running_loop().create_task(self.tables[name].play())
 
     def _end(self, name: str) -> None:
-        """Close an open game. Its agents end in a thread, for a program may take seconds to leave."""
+        """Close an open game.
+
+        A thread closes its agents, because a program may take seconds to end.
+        """
         table = self.tables.pop(name)
-        table.is_closed = True  # from now on: the same game may be opened again before its agents have ended
+        table.is_closed = True  # at once, because the game may be opened again before its agents have ended
         if name in self._playing:
             self._playing.pop(name).cancel()
         self._closing.submit(table.close)
 
     def _make_room(self, wanted: str) -> None:
-        """Room for a game: close others of which nobody sees that they wait; Refused if all are watched.
+        """Make room for a game by closing games that nobody watches.
 
-        A closed game is saved, and continues when somebody opens its page.
+        Games in which no agent is playing are closed first. A closed game is saved, and continues when
+        somebody opens its page. Raise Refused if all other games are watched.
         """
         while (
             len(self.tables) > MOST_GAMES or sum(table.bytes for table in self.tables.values()) > MOST_BYTES
@@ -218,7 +241,7 @@ class Lobby:
             self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 
     async def listed(self) -> list[dict[str, Any]]:
-        """The newest games, for the page of the lobby; `state` is what the page says of each."""
+        """Return the newest games for the page of the lobby, which shows the `state` of each game."""
         return await self._looking.run(self._listed)
 
     def _listed(self) -> list[dict[str, Any]]:
@@ -234,11 +257,11 @@ class Lobby:
             names = list(Setting.from_dict(self.store.facts(name)).names)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
-        # the number of decisions would tell of hidden ones
+        # the number of decisions would reveal hidden decisions
         return {"game": name, "names": names, "state": "kept"}
 
     def close(self) -> None:
-        """End all games' agents; the games are kept."""
+        """Close all games and their agents. The games stay in the store."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
         self._beginning.close()
@@ -253,9 +276,10 @@ class Lobby:
 def proposal(
     preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any
 ) -> dict[str, Any]:
-    """A game that the form for new games shows at first.
+    """Return the game that the form for new games shows at first.
 
-    `options` are those of `Rules.preset` that gave the `rules`; new games of this preset begin with them.
+    `options` are the options of `Rules.preset` that gave the `rules`. New games of this preset begin with
+    these options.
     """
     rules = Rules.preset(preset, profile=BOOK) if rules is None else rules
     shown = {"players": rules.num_players, "attack": rules.attack, "defender_dice": rules.defender_dice}
@@ -263,7 +287,10 @@ def proposal(
 
 
 def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
-    """Return a new game with the rules and the map of a wish; raise ValueError if one of them is unknown."""
+    """Return a new game with the rules and the map of a browser's request.
+
+    Raise ValueError if the preset, the map or an option is not valid.
+    """
     for name, known in (("preset", presets()), ("map", map_names())):
         if wish[name] not in known:
             raise Refused(f"{name}={shortened(wish[name])} is not known{near(shortened(wish[name]), known)}")
@@ -275,7 +302,10 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
 
 
 def _of_position(text: str, num_players: int) -> Game:
-    """A game that begins with a position (docs/positions.md); ValueError names line and problem."""
+    """Return a game that begins with a position (docs/positions.md).
+
+    Raise ValueError, with the line and the problem, if the position is invalid.
+    """
     game = position_of(text)
     if game.num_players != num_players:
         raise Refused(f"the position has {game.num_players} players, not {num_players}")
@@ -292,7 +322,10 @@ def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
 
 
 def _names(players: list[str]) -> list[str]:
-    """Names of the seats: people by number, agents by name, with their seat where two are alike."""
+    """Return a name for each seat: a number for people, the spec for agents.
+
+    If a name occurs several times, the number of the seat is added.
+    """
     names = [f"Player {seat}" if player == HUMAN else player for seat, player in enumerate(players)]
     shown = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
     return shown

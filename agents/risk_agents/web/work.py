@@ -1,4 +1,4 @@
-"""Do slow work in threads instead of on the event loop, and refuse work if too much is waiting."""
+"""Run slow work in threads instead of on the event loop, and refuse work if too much is waiting."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Refused(ValueError):
 
 
 class BoundedThreads:
-    """Threads that do at most `most` things at a time, those that wait for a thread included."""
+    """Threads with a limit of `most` jobs at a time, including the jobs that wait for a thread."""
 
     def __init__(self, threads: int, most: int) -> None:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
