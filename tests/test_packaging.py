@@ -1,5 +1,6 @@
 """The package as installed by a stranger: types, extras named in time, a page that an index can show."""
 
+import importlib
 import os
 import re
 import subprocess
@@ -80,3 +81,9 @@ def test_the_page_of_a_package_index_needs_nothing_of_the_repository() -> None:
     text = (ROOT / project["readme"]).read_text(encoding="utf-8")
     assert not [link for link in re.findall(r"\]\(([^)]*)\)", text) if not link.startswith("https://")]
     assert "<img" not in text
+
+
+@pytest.mark.parametrize("package", ["risk_env", "risk_agents", "risk_agents.tournament"])
+def test_every_public_name_can_be_imported(package: str) -> None:
+    module = importlib.import_module(package)
+    assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
