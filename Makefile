@@ -14,7 +14,7 @@ PY := $(BIN)/python
 # Most of what is installed is never imported: Python compiles a module when it first is.
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
-PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal
+PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
 # The files with tests marked 'modes': collecting the others imports torch and much else.
 MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_reference.py tests/test_batch.py
