@@ -217,17 +217,17 @@ def test_every_question_is_answered_by_mouse_and_by_keyboard(
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")
         for phase, text in questions(preset).items():
-            page.evaluate("text => analysis_board.open(text, [])", text)
-            assert page.evaluate("analysis_board.node.question.phase") == phase.name
+            page.evaluate("text => analysis.open(text, [])", text)
+            assert page.evaluate("analysis.node.question.phase") == phase.name
             for answer in (by_mouse, by_keyboard):
-                page.evaluate("analysis_board.show(analysis_board.root)")
+                page.evaluate("analysis.show(analysis.root)")
                 answer(page)
-                page.wait_for_function("() => Boolean(analysis_board.node.parent)")
+                page.wait_for_function("() => Boolean(analysis.node.parent)")
 
 
 def by_mouse(page: Any) -> None:
     """Click on the board where that answers; else draw a slider, or press a button."""
-    kinds = page.evaluate("analysis_board.node.question.legal.map(({kind, places}) => [kind, ...places])")
+    kinds = page.evaluate("analysis.node.question.legal.map(({kind, places}) => [kind, ...places])")
     board = next((places for kind, *places in kinds if kind in ("territory", "attack")), None)
     if board is not None:
         for t in board:
@@ -255,23 +255,20 @@ def test_any_number_of_troops_is_moved_by_one_answer(browser: Any, tmp_path: Pat
     text = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace("phase: attack", "phase: draft\ndraft left: 40")
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/analysis") as page:
         page.wait_for_selector("body[data-ready]")
-        page.evaluate("text => analysis_board.open(text, [])", text)
+        page.evaluate("text => analysis.open(text, [])", text)
         page.locator('.area[data-territory="0"]').dispatch_event("click")
         page.wait_for_selector("#amount")
         page.keyboard.type("37")
         page.keyboard.press("Enter")
         page.wait_for_function(
-            "() => analysis_board.node.state.draft_left === 3 "
-            "&& analysis_board.node.question.phase === 'DRAFT'"
+            "() => analysis.node.state.draft_left === 3 && analysis.node.question.phase === 'DRAFT'"
         )
-        assert page.evaluate("analysis_board.node.state.troops[0]") == 97
+        assert page.evaluate("analysis.node.state.troops[0]") == 97
         moving = TEXT.replace("Ash: 0, 9", "Ash: 0, 60").replace(
             "attack\n", "fortify_amount\nsource: Ash\ntarget: Birch\n"
         )
-        page.evaluate("text => analysis_board.open(text, [])", moving)
+        page.evaluate("text => analysis.open(text, [])", moving)
         page.wait_for_selector("#amount")
         page.keyboard.type("37")  # 30, 6, 1 and done
         page.keyboard.press("Enter")
-        page.wait_for_function(
-            "() => analysis_board.node.state.troops[1] === 39 && analysis_board.node.state.turn === 1"
-        )
+        page.wait_for_function("() => analysis.node.state.troops[1] === 39 && analysis.node.state.turn === 1")
