@@ -542,12 +542,9 @@ def play(
     line_ups: Array | None = None,
     deals: Array | None = None,
 ) -> Array:
-    """Play whole games between players of any kind.
-
-    Returns a structured array (`result_dtype`) with one row for each game.
+    """Play whole games between players of any kind; return an array of `result_dtype`, one row for each game.
 
     `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
-
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
     s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
     is `mix(seed, deal, 0)`. `progress` is called with the number of games that have just ended.
