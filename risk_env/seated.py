@@ -1,5 +1,6 @@
 """Policies and agents at the seats of the lanes of an Arena. Compiled bots are called by the kernel."""
 
+from abc import ABC, abstractmethod
 from functools import partial
 from typing import Any, Protocol
 
@@ -22,7 +23,7 @@ class Table(Protocol):
     actions: Numbers  # (N,)
 
 
-class Seated:
+class Seated(ABC):
     """A player at its seats in the lanes of an arena, with the methods that the loop of the arena calls."""
 
     name: str
@@ -31,9 +32,9 @@ class Seated:
     def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
         """Begin games in these lanes, int64 (k,), in which the player has these seats, int64 (k,)."""
 
+    @abstractmethod
     def choose(self, arena: Table, lanes: Numbers) -> None:
         """Write an action for the seat to act in each of these lanes, int64 (k,), into `arena.actions`."""
-        raise NotImplementedError
 
     def close(self) -> None:
         """Stop everything that the player has started, such as processes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import socket
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,8 @@ from risk_env.board.rules import Rules
 ROOT = Path(__file__).parent.parent
 RULES = Rules.preset("classic", num_players=2, attack="blitz", defender_dice="max", max_rounds=2)
 USERS = ("root", "user")
+HOME_OF_ROOT = pwd.getpwuid(0).pw_dir
+INIT = "/proc/1/root"  # the root folder as the first process sees it
 
 
 @pytest.fixture(params=USERS)
@@ -86,24 +89,10 @@ def test_no_attempt_to_leave_succeeds(
             "host": os.getpid(),
             "port": tcp.getsockname()[1],
             "socket": name,
-            "read": [
-                str(key),
-                str(beside),
-                "/etc/shadow",
-                "/proc/1/mem",
-                "/proc/kcore",
-                "/proc/1/root/etc/shadow",
-            ],
+            "read": [str(key), str(beside), "/etc/shadow", "/proc/1/mem", "/proc/kcore", f"{INIT}/etc/shadow"],
             "write": [
-                *(
-                    "/proc/sys/kernel/core_pattern",
-                    "/proc/sysrq-trigger",
-                    "/x",
-                    "/usr/x",
-                    "/dev/x",
-                    "/root/x",
-                ),
-                *(str(package / "x.py"), str(bots / "x")),
+                *("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/x", "/usr/x", "/dev/x"),
+                *(f"{HOME_OF_ROOT}/x", str(package / "x.py"), str(bots / "x")),
             ],
         }
         command = [sys.executable, str(bots / "escapes.py"), json.dumps(facts)]

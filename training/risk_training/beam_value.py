@@ -50,7 +50,7 @@ from risk_training.config import (
     EvaluationSettings,
     RunSettings,
     setting,
-)  # fmt: skip
+)
 from risk_training.declared import Declared, Exactly, OneOf, OrNone
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed

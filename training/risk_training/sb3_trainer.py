@@ -45,7 +45,7 @@ from risk_training.config import (
     RunSettings,
     check_range,
     setting,
-)  # fmt: skip
+)
 from risk_training.declared import Bytes, Declared, Exactly, ListOf, Number, OrNone, SomeOf, Whole
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.league import League, LeagueSettings

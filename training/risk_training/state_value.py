@@ -56,7 +56,7 @@ from risk_training.config import (
     EvaluationSettings,
     RunSettings,
     setting,
-)  # fmt: skip
+)
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.win_rate import Seating
