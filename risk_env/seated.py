@@ -29,14 +29,14 @@ class Seated(ABC):
     name: str
     keeps_memory = False  # true if the player keeps a memory of its games in its own objects
 
-    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:  # noqa: B027 (a hook)
         """Begin games in these lanes, int64 (k,), in which the player has these seats, int64 (k,)."""
 
     @abstractmethod
     def choose(self, arena: Table, lanes: Numbers) -> None:
         """Write an action for the seat to act in each of these lanes, int64 (k,), into `arena.actions`."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 (a hook)
         """Stop everything that the player has started, such as processes."""
 
 

@@ -89,7 +89,10 @@ def test_no_attempt_to_leave_succeeds(
             "host": os.getpid(),
             "port": tcp.getsockname()[1],
             "socket": name,
-            "read": [str(key), str(beside), "/etc/shadow", "/proc/1/mem", "/proc/kcore", f"{INIT}/etc/shadow"],
+            "read": [
+                *(str(key), str(beside), "/etc/shadow"),
+                *("/proc/1/mem", "/proc/kcore", f"{INIT}/etc/shadow"),
+            ],
             "write": [
                 *("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/x", "/usr/x", "/dev/x"),
                 *(f"{HOME_OF_ROOT}/x", str(package / "x.py"), str(bots / "x")),
