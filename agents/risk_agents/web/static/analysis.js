@@ -12,7 +12,10 @@ import { Words } from "risk/words";
 const byId = (id) => document.getElementById(id);
 const share = (chance) => `${Math.round(100 * chance)} %`;
 
-/** A position and what led to it: {parent, children, answer, chance, position, words, state, events, question}. */
+/**
+ * A position and what led to it:
+ * {parent, children, answer, chance, position, words, state, events, question}.
+ */
 class Analysis {
   constructor() {
     this.node = null; // the position that is shown

@@ -14,7 +14,8 @@ async function load() {
   fillSelect(byId("preset"), Object.keys(options.presets));
   fillSelect(byId("map"), options.maps);
   const { preset, map, players, attack, defender_dice } = options.proposed;
-  Object.entries({ preset, map, attack, defender: defender_dice }).forEach(([id, value]) => (byId(id).value = value));
+  const shown = { preset, map, attack, defender: defender_dice };
+  Object.entries(shown).forEach(([id, value]) => (byId(id).value = value));
   drawCounts(players);
   byId("preset").addEventListener("change", () => drawCounts());
   byId("count").addEventListener("change", () => drawSeats());

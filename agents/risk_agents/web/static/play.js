@@ -15,7 +15,10 @@ class Live {
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
-    this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), () => confirm("End your attacks for this turn?"));
+    this.asker = new Asker(
+      (answer, { decision }) => this.send({ ...answer, decision }),
+      () => confirm("End your attacks for this turn?"),
+    );
     this.connect();
     listenToLooks();
     byId("pace-of-agents").hidden = !this.token;

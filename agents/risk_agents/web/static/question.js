@@ -9,7 +9,10 @@ const NUMBERED = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move"
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
-  /** `send(answer, question)` plays `{action}` or `{troops}`; `asksBack` is asked before likely attacks are given up. */
+  /**
+   * `send(answer, question)` plays `{action}` or `{troops}`. `asksBack()` is called before the player gives up
+   * likely attacks; the action is played only if it returns true.
+   */
   constructor(send, asksBack = () => true) {
     Object.assign(this, { send, asksBack });
     this.board = null; // board.js, once there is one
