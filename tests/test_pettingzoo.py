@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import inspect
 import pickle
 import random
 import re
@@ -789,3 +790,8 @@ def test_the_code_about_honest_search_runs() -> None:
         code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code
     )
     exec(code, {})
+
+
+def test_the_wrapped_environment_takes_the_arguments_of_the_plain_one() -> None:
+    plain = inspect.signature(risk_v0.raw_env).parameters
+    assert list(inspect.signature(risk_v0.env).parameters.values()) == list(plain.values())
