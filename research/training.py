@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         (name, f"{1e9 / whole:,.0f}", f"{whole:,.0f}", f"{update:,.0f}", f"{plain / whole:.2f}")
         for name, (whole, update) in best.items()
     ]
-    print("\n".join(table(("", "steps a second", "ns a step", "of it update", "times plain"), rows)))
+    print("\n".join(table(("", "steps a second", "ns a step", "ns of the update", "times plain"), rows)))
 
 
 class Way:
