@@ -73,47 +73,51 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--make", action="store_true", help="make the data again")
+    add(
+        "--make",
+        action="store_true",
+        help="make the positions, the ends of turns and the win probabilities again",
+    )
     add(
         "--positions",
         type=at_least_one,
         default=POSITIONS,
         metavar="N",
-        help="of a table (default: %(default)s)",
+        help="positions per number of players (default: %(default)s)",
     )
     add(
         "--rollouts",
         type=at_least_one,
         default=ROLLOUTS,
         metavar="N",
-        help="from each end (default: %(default)s)",
+        help="rollouts from each end of a turn (default: %(default)s)",
     )
     add(
         "--data",
         type=Path,
         default=FILE,
         metavar="FILE",
-        help="where the data is (default: build/regret.npz)",
+        help="file of the data (default: build/regret.npz)",
     )
     add(
         "--players",
         default=",".join(map(str, PLAYERS)),
         metavar="N,...",
-        help="tables (default: %(default)s)",
+        help="numbers of players (default: %(default)s)",
     )
     add(
         "--agents",
         default=",".join(AGENTS),
         metavar="A,B,...",
-        help="whose choices count (default: %(default)s)",
+        help="agents to measure (default: %(default)s)",
     )
     add(
         "--values",
         default="",
         metavar="FILE,...",
-        help="learned values (.npz) to judge by, beside the shipped ones",
+        help="additional learned values to measure (.npz; default: only the shipped ones)",
     )
-    add("--record", action="store_true", help="keep the result in research")
+    add("--record", action="store_true", help="store the result in research")
     arguments = parser.parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
     if arguments.make:

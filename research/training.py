@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--players", type=int, default=2)
-    parser.add_argument("--updates", type=int, default=5, help="of each way, after one that is not measured")
+    parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
+    parser.add_argument("--players", type=int, default=2, help="number of players (default: 2)")
+    parser.add_argument("--updates", type=int, default=5, help="measured updates per method (default: 5)")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     game = {"preset": arguments.preset, "players": arguments.players}

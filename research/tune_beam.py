@@ -37,11 +37,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--players", type=int, default=3, choices=range(2, 7))
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--rounds", type=int, default=16)
-    parser.add_argument("--games", type=int, default=800, help="a round")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--players", type=int, default=3, choices=range(2, 7), help="number of players (default: 3)"
+    )
+    parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
+    parser.add_argument("--rounds", type=int, default=16, help="number of rounds (default: 16)")
+    parser.add_argument("--games", type=int, default=800, help="games per round (default: 800)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all chance (default: 1)")
     add_options(parser)
     arguments = parser.parse_args(argv)
     rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)

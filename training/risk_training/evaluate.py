@@ -126,15 +126,25 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent names it")
+    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
     opponents = "opponents; each plays all other seats of its games"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
     add_rules_arguments(parser, FAST, otherwise="rules of a trained policy")
-    add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
-    add("--seed", type=int, default=0, help="decides every deal (default: 0)")
+    add(
+        "--games",
+        type=int,
+        default=400,
+        metavar="N",
+        help="least number of games per opponent (default: 400)",
+    )
+    add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores")
-    add("--run", metavar="FOLDER", help="a training run: its best policy where no agent is named")
+    add("--json", metavar="FILE", help="write the scores as JSON")
+    add(
+        "--run",
+        metavar="FOLDER",
+        help="folder of a training run, whose best policy plays if no agent is named",
+    )
     add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
     return parser
 
