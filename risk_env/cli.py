@@ -174,7 +174,7 @@ def show_presets(argv: Sequence[str]) -> None:
         )
         table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console.print(table)
-    console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
+    console.print(f"\n{PROGRAM} presets NAME lists all options of a preset.", highlight=False)
 
 
 def warm_up(argv: Sequence[str]) -> None:

@@ -61,7 +61,7 @@ def test_only_the_wanted_agents_decisions_are_recorded():
     theirs = everything.agents[everything.seats] == 0
     assert 0 < theirs.sum() < len(theirs)
     assert np.array_equal(some.actions, everything.actions[theirs])
-    with pytest.raises(ValueError, match="only='beam' does not play: grower, random, attacker do"):
+    with pytest.raises(ValueError, match="only='beam' is not among the agents: grower, random, attacker"):
         a_spec(only=("beam",))
     with pytest.raises(ValueError, match="name at least one"):
         RecordingSpec(RULES, TINY, ())
@@ -179,7 +179,7 @@ def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
     rows = table.take(pa.array(np.zeros(100_000, np.int64)))
     pq.write_table(rows, path, **{"use_dictionary": False, **options})
     assert path.stat().st_size < 1 << 20 < rows.nbytes / 10
-    with pytest.raises(ValueError, match=r"bomb\.parquet.*(exceed 500 times|not encoded as by the command)"):
+    with pytest.raises(ValueError, match=r"bomb\.parquet.*(exceed 500 times|does not have the encoding)"):
         read_decisions(path)
 
 

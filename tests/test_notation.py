@@ -344,11 +344,11 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(source="Atlantis"), "line .*, source: .*Atlantis"),
         (hand_written(winner="0"), "impossible position: winner 0"),
         (hand_written(phase="draft amount"), "impossible position: target -1"),
-        (BY_HAND + "Ash: 1", "line 15: Ash a second time, after line 9"),
+        (BY_HAND + "Ash: 1", "line 15: Ash is given twice, first in line 9"),
         (BY_HAND + "Atlantis: 1", "line 15: .*'Atlantis'"),
         (BY_HAND + "nonsense", "line 15: 'nonsense' is not of the form"),
         (BY_HAND + "phase: attack\nphase: attack", "'phase'"),
-        (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' a second time, after line 5"),
+        (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' is given twice, first in line 5"),
         (
             BY_HAND.replace("[territories]", "[Woods]"),
             r"Dune stands in section \[Woods\]; allowed: \[Waste\]",

@@ -467,7 +467,7 @@ def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_pa
         cli.play(table)
     assert bot.lower() in str(fault.value) and "seat 1" in str(fault.value)
     assert load_game(path).actions == table.game.actions
-    assert "The game is kept" in screen.getvalue()
+    assert "The game is saved" in screen.getvalue()
 
 
 def test_bots_play_as_in_any_other_arena() -> None:

@@ -501,7 +501,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no right 'seed'"),
+    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no valid 'seed'"),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "agents must have",
@@ -963,7 +963,7 @@ def test_what_cannot_be_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=re.escape(told)):
         tournament(["--agents", f"{FIRST},{BOLD}", *arguments])
-    with pytest.raises(ValueError, match="--out b: --resume goes on in its own file, a"):
+    with pytest.raises(ValueError, match="--out b: --resume continues its own file, a"):
         tournament(["--resume", "a", "--out", "b"])
     assert list(tmp_path.iterdir()) == []
 

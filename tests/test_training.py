@@ -493,7 +493,7 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.zip"
     wrong.write_bytes(b"PK")
     for path in (wrong, tmp_path / "none.zip"):
-        with pytest.raises(ValueError, match="is no policy"):
+        with pytest.raises(ValueError, match="is not a policy"):
             risk_agents.make(str(path))
 
 

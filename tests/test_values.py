@@ -314,14 +314,14 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"features": np.zeros((2, 3), np.float16)}, "other arrays"),
-        ({"features": np.full((2, 5), np.nan, np.float16)}, "no finite numbers"),
-        ({"games": np.zeros(2, np.int64)}, "other arrays"),
-        ({"won": np.zeros(3, np.bool_)}, "other arrays"),
+        ({"features": np.zeros((2, 3), np.float16)}, "does not have the arrays"),
+        ({"features": np.full((2, 5), np.nan, np.float16)}, "are not finite"),
+        ({"games": np.zeros(2, np.int64)}, "does not have the arrays"),
+        ({"won": np.zeros(3, np.bool_)}, "does not have the arrays"),
         ({"games": np.array([0, -1], np.int32)}, "positions of unknown games or seats"),
         ({"seats": np.array([0, 6], np.int8)}, "positions of unknown games or seats"),
         ({"seats": np.array([{}, {}])}, "cannot be read"),
-        ({"more": np.zeros(2, np.float16)}, "other arrays"),
+        ({"more": np.zeros(2, np.float16)}, "does not have the arrays"),
     ],
 )
 def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], problem: str) -> None:

@@ -343,9 +343,9 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         found.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
         assert "--allow-programs" in final_message(found, "theirs")
         assert "/dev/zero" in final_message(found, "map")
-        assert "a saved game of the page has" in final_message(found, "odd")
+        assert "a saved game of the page must have" in final_message(found, "odd")
         assert "name that cannot be shown" in final_message(found, "names")
-        assert "one name and one token a seat" in final_message(found, "seats")
+        assert "one name and one token per seat" in final_message(found, "seats")
         listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
         assert (
             listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]

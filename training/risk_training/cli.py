@@ -62,7 +62,7 @@ def _train(run: Any) -> None:
         f"{run.precision} on {run.device}"
     )
     if run.steps >= run.config.length:
-        print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
+        print(f"the run is complete after {run.steps:,} {unit}; --steps N makes it longer")
     try:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)

@@ -105,7 +105,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     with training_bar(trainer.config.length, 0, "decisions") as show:
         trainer.train(show)
     rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
-    console.print(f"Games won, of its likeliest moves: {', '.join(rates)}")
+    console.print(f"Games won with its likeliest actions: {', '.join(rates)}")
     return folder / POLICY
 
 

@@ -87,8 +87,8 @@ def _keep(table: Table) -> None:
     except (OSError, ValueError) as error:
         told.append(f"{error}.")
         table.keep(str(Path(tempfile.gettempdir()) / _new_name()))
-    told.append(f"The game is kept in {table.path}.")
-    told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
+    told.append(f"The game is saved in {table.path}.")
+    told.append(f"To continue: {PROGRAM} play --resume {shlex.quote(table.path)}")
     with suppress(OSError):  # the terminal may be gone
         table.terminal.say(*told)
 
@@ -148,7 +148,7 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     except BaseException:
         table.close()
         raise
-    terminal.say(f"{_title(table, 'The game goes on')}, seed {table.game.seed}")
+    terminal.say(f"{_title(table, 'The game continues')}, seed {table.game.seed}")
     return table
 
 

@@ -96,7 +96,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
-        raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
+        raise ValueError(f"--out {arguments.out}: --resume continues its own file, {arguments.resume}")
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
