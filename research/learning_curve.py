@@ -1,12 +1,11 @@
-"""How much processor time of learning a playing strength takes: `python -m research.learning_curve
-[--record]`.
+"""Playing strength by CPU time of training: `python -m research.learning_curve [--record]`.
 
 A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
 plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
 of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
 the same deals of six.
 
-`--record` keeps data and picture in research; `--draw DATA` draws kept data again.
+`--record` stores data and picture in research. `--draw DATA` only draws a picture of stored data.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Training steps a second on one thread: unchanged MaskablePPO and risk_env's configurations of it.
+"""Training steps per second on one thread: unchanged MaskablePPO, and the configurations of risk_env.
 
     python -m research.training [--preset classic] [--players 2] [--updates 5]
 
-The methods take turns, one update each, and the best update of each counts, so that other load on the machine
-matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.
+The methods alternate, one update each, and the best update of each method counts. Other load on the machine
+therefore matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.
 """
 
 from __future__ import annotations
