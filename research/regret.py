@@ -11,8 +11,8 @@ plan therefore does not count.
 
 `--make` makes the positions, the ends of the plans' turns and their win probabilities again. This takes about
 a quarter of an hour on one core. An evaluation chooses the plan whose ends have the highest mean. An agent
-plays the turn itself; the games continue from there as from the plans' ends. Positions are also grouped by the
-number of turns that the seat has begun (PHASES).
+plays the turn itself; the games continue from there as from the plans' ends. Positions are also grouped by
+the number of turns that the seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -109,11 +109,7 @@ def _parser() -> argparse.ArgumentParser:
         help="rollouts from each end of a turn (default: %(default)s)",
     )
     add(
-        "--data",
-        type=Path,
-        default=FILE,
-        metavar="FILE",
-        help="file of the data (default: build/regret.npz)",
+        "--data", type=Path, default=FILE, metavar="FILE", help="file of the data (default: build/regret.npz)"
     )
     add(
         "--players",
@@ -248,7 +244,7 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """Return the data of a table, or raise ValueError for other plans, other records or impossible positions."""
+    """Return the data of a table; raise ValueError for other plans or records, or impossible positions."""
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):

@@ -3,7 +3,7 @@
     python -m research.training [--preset classic] [--players 2] [--updates 5]
 
 The methods alternate, one update each, and the best update of each method counts. Other load on the machine
-therefore matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.
+therefore matters little. Times are CPU times. The opponent is `grower`. A step is a decision of the learner.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Tuning of the weights of `beam` for a number of players, by playing.
 
-In every game, one seat is a beam with weights drawn around the present weights. The other seats are drawn from
-the ladder. After each round the present weights move along the slope of winning by each weight. The more certain
-the slope, the larger the step (an evolution strategy with mirrored draws; Salimans et al. 2017).
+In every game, one seat is a beam with weights drawn around the present weights. The other seats are drawn
+from the ladder. After each round the present weights move along the slope of winning by each weight. The more
+certain the slope, the larger the step (an evolution strategy with mirrored draws; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
@@ -76,7 +76,7 @@ def straight(moved: Array) -> Array:
 
 
 def sureness(draws: Array, won: Array) -> Array:
-    """Return the slope of winning by each weight in standard errors, (NUM_WEIGHTS,), limited to `MOST_SURE`."""
+    """Return the slope of winning by weight in standard errors, (NUM_WEIGHTS,), limited to `MOST_SURE`."""
     slope = np.linalg.lstsq(np.column_stack([np.ones(len(won)), draws]), won.astype(float), rcond=None)[0][1:]
     return np.clip(slope * len(won) ** 0.5 / max(won.std(), 1e-9), -MOST_SURE, MOST_SURE)
 
