@@ -89,11 +89,7 @@ def _parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add(
-        "--make",
-        action="store_true",
-        help="make the positions, the ends of turns and the win probabilities again",
-    )
+    add("--make", action="store_true", help="make the data again, and measure nothing")
     add(
         "--positions",
         type=at_least_one,
@@ -123,12 +119,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="A,B,...",
         help="agents to measure (default: %(default)s)",
     )
-    add(
-        "--values",
-        default="",
-        metavar="FILE,...",
-        help="additional learned values to measure (.npz; default: only the shipped ones)",
-    )
+    add("--values", default="", metavar="FILE,...", help="additional learned values to measure (.npz)")
     add("--record", action="store_true", help="store the result in research")
     return parser
 
@@ -274,7 +265,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
 
 
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
-    """Return the regret of every evaluation and every agent at a table."""
+    """Yield the regret of every evaluation and every agent at a table."""
     data = read(arguments.data, table)
     yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
@@ -312,7 +303,7 @@ def regrets(data: Data, achieved: Array) -> Array:
 
 
 def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array) -> Iterator[Row]:
-    """Return the mean regret of all positions, and of the positions of each phase."""
+    """Yield the mean regret of all positions, and of the positions of each phase."""
     found, turns = regrets(data, achieved), data.positions["round_number"]
     facts = {"players": table.players, "name": name, "kind": kind}
     for first, last in [(1, MOST_TURNS), *PHASES]:

@@ -80,7 +80,7 @@ class Watcher:
 
     @property
     def is_over(self) -> bool:
-        """True if the game has ended."""
+        """Return True if the game has ended."""
         return bool(self.frames) and any(event["kind"] == "over" for event in self.frames[-1][1])
 
     async def _read(self, link: Any) -> None:

@@ -1,4 +1,4 @@
-"""Maps: the facts of the shipped ones, and a clear error for whatever is wrong with a file."""
+"""Maps: the facts of the shipped maps, and a clear error for every fault in a file."""
 
 import pickle
 import re
@@ -547,7 +547,7 @@ def test_refused(case):
 
 
 def line_of(territories: int, continents: int = 1) -> str:
-    """A map whose territories form a line."""
+    """Return a map whose territories form a line."""
     text = 'name = "Line"\n' + "".join(
         f'[[continent]]\nname = "C{c}"\nbonus = 1\n' for c in range(continents)
     )
@@ -561,7 +561,7 @@ def line_of(territories: int, continents: int = 1) -> str:
 
 
 def crowd(size: int) -> str:
-    """A map on which everything borders everything."""
+    """Return a map on which all territories border each other."""
     text = 'name = "Crowd"\n[[continent]]\nname = "C"\nbonus = 1\n'
     for t in range(size):
         near = ", ".join(f'"T{u}"' for u in range(size) if u != t)
@@ -668,7 +668,7 @@ PIECES = [
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_fuzz_text(data):
-    """Any mutilated file is a board or a MapError."""
+    """Every mutilated file is a board or a MapError."""
     text = MINI
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
@@ -692,7 +692,7 @@ VALUES = st.one_of(
 
 
 def places_in(value, here=()):
-    """Every place inside a nested value."""
+    """Yield every place inside a nested value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in inside:
         yield (*here, key)
@@ -702,7 +702,7 @@ def places_in(value, here=()):
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_fuzz_values(data):
-    """Any value in any place is a board or a MapError."""
+    """Every value in every place is a board or a MapError."""
     values = tomllib.loads(MINI)
     *way, last = data.draw(st.sampled_from(list(places_in(values))))
     inner = values

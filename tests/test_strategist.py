@@ -1,4 +1,4 @@
-"""`strategist`: rollouts of whole turns, the value for every table that judges them, and what it chooses."""
+"""`strategist`: rollouts of whole turns, their judge (a value for all numbers of players), and choices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def table(players: int, preset: str = "classic", **options: Any) -> Rules:
 
 
 def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
-    """A value with drawn weights."""
+    """Write a value with random weights."""
     rng = np.random.default_rng(seed)
     shapes = state_value_shapes(len(input_columns(BOARD)), 8, 4)
     weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
@@ -70,7 +70,7 @@ def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
 
 
 def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
-    """A game between growers where the given number of turns have been played."""
+    """Return a game between growers after this many turns."""
     batch = GameVector(rules, BOARD, 1, seed, observation=None, mask=None, autoreset=False)
     arena = Arena(batch, [grower.BOT])
     arena.numbers[:] = 0
@@ -309,7 +309,7 @@ def test_values_that_do_not_fit_the_games_are_refused(
 
 
 def troops_on(territory: int) -> Judge:
-    """A judge by whom the seat that holds most there wins."""
+    """Return a judge that favours the seat with the most troops on a territory."""
 
     def judge(batch: GameVector, lanes: Any) -> Any:
         chances = np.zeros((len(lanes), 6))
@@ -374,7 +374,7 @@ def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
 
 
 def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
-    """Advisers with the same memory."""
+    """Return advisers with the same memory."""
     found = []
     for adviser in advisers:
         copy = CompiledAgent(adviser.bot)
@@ -420,7 +420,7 @@ def test_it_says_what_it_considered() -> None:
 
 
 def duel_chances(game: Game) -> Any:
-    """What the value of `marshal` says of a game where a turn begins."""
+    """Return the chances by `marshal`'s value at the start of a turn."""
     batch = GameVector(game.rules, BOARD, 1, observation=None, mask=None, autoreset=False)
     batch.records[:] = game.records
     return judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))[0]

@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
         "--every",
         choices=MOMENTS,
         default="decision",
-        help="period of one frame of --gif and --mp4 (default: decision)",
+        help="unit of play per frame of --gif and --mp4 (default: decision)",
     )
     add(
         "--chances",

@@ -230,7 +230,7 @@ class SingleSeatVector:
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
 
-        The chance events follow from seed, lane and episode. The opponents begin anew at this position.
+        The chance events follow from seed, lane and episode. The opponents start again at this position.
         """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])

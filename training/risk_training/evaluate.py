@@ -33,9 +33,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = (
-    12  # with players that act one view at a time: they are made anew for every piece, which may take seconds
-)
+SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: new ones for every piece take seconds
 BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
