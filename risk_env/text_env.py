@@ -132,7 +132,7 @@ class TextEnv:
     def match(self) -> TextMatch:
         """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
-            raise RuntimeError("reset() comes before the first step")
+            raise RuntimeError("call reset() before the first step")
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
@@ -163,7 +163,7 @@ class TextEnv:
         `reset` begins the next one.
         """
         if self._is_done():
-            raise RuntimeError("the episode is over: reset() begins the next one")
+            raise RuntimeError("the episode is over: call reset() to begin the next one")
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()

@@ -1,4 +1,4 @@
-"""The text environment: episodes end, rewards are as documented, the report says enough to play well."""
+"""The text environment: episodes end, rewards are as documented, and the report allows good play."""
 
 import re
 from dataclasses import fields
@@ -22,7 +22,7 @@ def small(**arguments: object) -> TextEnv:
 
 
 def episode(env: TextEnv, answers: list[str], seed: int = 0) -> tuple[float, dict[str, object]]:
-    """The sum of the rewards and the last info of an episode in which these answers are given in turn."""
+    """Return the sum of rewards and the last info of an episode with these answers."""
     env.reset(seed)
     total, number = 0.0, 0
     while True:

@@ -138,7 +138,7 @@ class SingleSeatVector:
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("step: an error ended the last one before its end, call reset() first")
+            raise RuntimeError("step: an error interrupted the previous step; call reset() first")
         actions = self.batch.as_actions(actions)
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         if self.illegal_action == "random":
@@ -186,7 +186,7 @@ class SingleSeatVector:
                 f"and {len(self._bounds)} opponents to draw from"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and one of them more")
+            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and at least one above 0")
         self._bounds = np.cumsum(weights / weights.sum())
         self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
         self._is_even = False
@@ -230,7 +230,7 @@ class SingleSeatVector:
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
 
-        The chance events follow from seed, lane and episode. The opponents begin anew at this position.
+        The chance events follow from seed, lane and episode. The opponents start again at this position.
         """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
@@ -304,7 +304,7 @@ class SingleSeatVector:
             decided = self._has_decided[over]
             empty += not decided.all()
             if empty > MOST_EMPTY:
-                raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
+                raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count
