@@ -257,7 +257,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
     batch = GameVector(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
         raise ValueError("the records are of another version: use --make")
-    batch.records[:] = records
+    batch.load_records(np.arange(len(records)), records)
     return batch
 
 

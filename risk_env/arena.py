@@ -3,18 +3,20 @@
 The loop of the arena plays whole games, tournaments, the opponents in environments, the games of trainers and
 the rollouts of search:
 
-    batch = GameBatch(rules, board, num_games=2, autoreset=False)
-    arena = Arena(batch, ["grower", my_policy])
+    batch = GameBatch("classic", "tiny", num_games=2, num_players=3, max_rounds=20, autoreset=False)
+    arena = Arena(batch, ["grower", "random"])
     # player of each seat, by lane: the caller plays seat 1 in lane 0 and seat 2 in lane 1
     arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]
     batch.reset(seed=7)
     arena.seat_players(lanes := np.arange(2))
-    arena.play_on(lanes)                  # until every lane waits for the caller or its game is over
-    arena.actions[lanes] = decide(batch)  # actions of the caller, which are played first
-    for stopped in arena.run(lanes):      # like play_on, but yields lanes as soon as their games end
-        batch.begin(stopped)              # begin another game in these lanes
-        arena.seat_players(stopped)
-        arena.resume(stopped)
+    arena.play_on(lanes)  # until every lane waits for the caller or its game is over
+    while len(waiting := lanes[~batch.game_over]):
+        batch.ask(waiting)  # writes observation, mask and seat
+        arena.actions[waiting] = batch.action_mask[waiting].argmax(axis=1)  # the caller's actions
+        for stopped in arena.run(waiting):  # like play_on, but yields lanes as soon as their games end
+            print(batch.records["winner"][stopped])
+
+docs/arena.md has a learner with opponents in one loop.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -53,6 +55,7 @@ from risk_env.engine.play_on import (
 from risk_env.game_vector import FixedArrays, GameVector, check_count, check_memory, whole_numbers
 from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
 from risk_env.seated import AgentSeats, Seated, seated
+from risk_env.start_positions import StartPositions
 from risk_env.text import notation
 
 __all__ = [
@@ -121,6 +124,7 @@ class TallyBook:
         needed = int(self._batch.records["decisions"].max()) + actions
         missing = needed - self._log.shape[1]
         if missing > 0:
+            check_memory("decisions", needed, 2 * self._log.itemsize * len(self._log))
             self._log = np.pad(self._log, ((0, 0), (0, max(missing, self._log.shape[1]))))
         return missing > 0
 
@@ -541,13 +545,15 @@ def play(
     *,
     line_ups: Array | None = None,
     deals: Array | None = None,
+    positions: StartPositions | None = None,
 ) -> Array:
     """Play whole games between players of any kind; return an array of `result_dtype`, one row for each game.
 
     `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
     s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
-    is `mix(seed, deal, 0)`. `progress` is called with the number of games that have just ended.
+    is `mix(seed, deal, 0)`. With `positions`, the number of the deal chooses the position.
+    `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
     check_count("games", games)
@@ -562,6 +568,7 @@ def play(
     def begin(free: Numbers, numbers: Numbers) -> None:
         arena.numbers[free, :P] = line_ups[numbers]
         batch.begin_seeded(free, results["seed"][numbers])
+        batch.begin_at(free, positions, numbers if deals is None else np.asarray(deals)[numbers])
         arena.seat_players(free)
 
     with closing(arena):

@@ -21,6 +21,8 @@ from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
+from risk_env.chance_outcomes import Outcome, outcomes_after
+from risk_env.chance_outcomes import play as play_outcomes
 from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
@@ -69,6 +71,11 @@ def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
     """Return `entry.step_game`, compiled for the records of a size class."""
     games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
     return compiled_for(entry.step_game, games, 0, board, rules, 0)
+
+
+def play_on(games: npt.NDArray[Any], lane: int, tables: Tables) -> None:
+    """Play chance and forced decisions in a lane of an array of records, up to the next decision."""
+    _step_kernel(tables.sizes)(games, lane, tables.board, tables.rules, NO_ACTION)
 
 
 class Game:
@@ -294,11 +301,18 @@ class Game:
         legal = self._games["legal"][0].view(np.uint8)
         return 0 <= action < self.num_actions and bool(legal[action // 8] >> action % 8 & 1)
 
-    def step(self, action: int | str) -> None:
+    def step(self, action: int | str, outcome: Outcome | Sequence[Outcome] | None = None) -> None:
         """Play an action, given by its number or in words.
 
-        An illegal action raises IllegalAction and changes nothing.
+        With `outcome`, from `chance_outcomes`, chance does not decide the event after the action. With a
+        sequence of outcomes this holds for several events. The history then begins after this step.
+
+        An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
+        cannot occur.
         """
+        if outcome is not None:
+            self._step_to(action, _listed(outcome))
+            return
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         if self._ask_forced:
             if not self.is_legal(number):
@@ -311,6 +325,41 @@ class Game:
         ):
             raise self._illegal(action)
         self._actions.append(number)
+
+    def chance_outcomes(
+        self, action: int | str, taken: Outcome | Sequence[Outcome] = ()
+    ) -> list[tuple[Outcome, float]]:
+        """Return the outcomes of the chance event after an action, each with its probability.
+
+        The events are a roll, a whole blitz, a re-rolled die and a card. `taken` are outcomes of earlier
+        events after the same action, if several events follow one another. The list is empty if no chance
+        event follows. `step(action, outcome)` plays one of them.
+        """
+        return outcomes_after(
+            self._scratch(), self._tables, self._legal(action), _listed(taken), self._ask_forced
+        )
+
+    def _step_to(self, action: int | str, taken: Sequence[Outcome]) -> None:
+        """Play an action and the outcomes of the chance events after it."""
+        number, games = self._legal(action), self._scratch()
+        play_outcomes(games, self._tables, number, taken, self._ask_forced)
+        games["random"] = self._games["random"]
+        games["decisions"] += 1
+        self._games[0] = games[0]
+        self.origin = Origin(self.seed, position=None)
+        self._chance = uint64(0)
+        self._play_on()
+        self._begin_history()
+
+    def _scratch(self) -> npt.NDArray[Any]:
+        return _records_of(self._games.tobytes(), self._games.dtype)
+
+    def _legal(self, action: Any) -> int:
+        """Return the number of a legal action. Raises IllegalAction for any other action."""
+        number = self._number(action)
+        if not self.is_legal(number):
+            raise self._illegal(action)
+        return number
 
     def _play_chance(self) -> None:
         while entry.play_chance_once(self._games, 0, self._tables.board, self._tables.rules):
@@ -465,6 +514,19 @@ class Game:
         other._begin_history()
         return other
 
+    def reseed(self, seed: int) -> Game:
+        """Return a copy in which the dice and cards to come follow from `seed`.
+
+        Hidden facts stay as they are. `determinize` draws both anew. The history of the copy begins with
+        this state.
+        """
+        other = self._fork()
+        other.origin = Origin(int(seed), position=None)
+        other._games["random"] = game_seed(seed)
+        other._chance = uint64(0)
+        other._begin_history()
+        return other
+
     # --------------------------------------------------------------------------------------- copy, save, load
 
     def copy(self) -> Game:
@@ -599,9 +661,7 @@ class Game:
         if self._ask_forced:
             self._play_chance()
         else:
-            _step_kernel(self._tables.sizes)(
-                self._games, 0, self._tables.board, self._tables.rules, NO_ACTION
-            )
+            play_on(self._games, 0, self._tables)
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -656,6 +716,14 @@ class Game:
     def __repr__(self) -> str:
         state = "over" if self.is_over else f"seat {self.seat} to decide in {self.phase.name}"
         return f"<Game on {self.board.name!r}, {self.num_players} players, round {self.round}, {state}>"
+
+
+def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
+    """Return one outcome, or several, as a list. Raises ValueError for anything else."""
+    listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
+    if strange := [each for each in listed if not isinstance(each, Outcome)]:
+        raise ValueError(f"outcome={strange[0]!r:.80} must be an outcome of chance_outcomes(action)")
+    return listed
 
 
 def observation_size(board: Board) -> int:

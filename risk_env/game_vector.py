@@ -19,8 +19,9 @@ from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game, observation_size, play_on, split_view
 from risk_env.seeds import uint64
+from risk_env.start_positions import StartPositions, is_several, records_of
 from risk_env.text import notation
 from risk_env.text.check import check
 
@@ -298,6 +299,68 @@ class GameVector(FixedArrays):
     def _start(self, lanes: Array) -> None:
         """Begin a game in each of these lanes with chance from `seeds`."""
         batch_loop.start_lanes(self._games, self.tables.board, self.tables.rules, lanes, self.seeds)
+
+    def load(self, lanes: Array, positions: Any, *, reseed: bool = False) -> None:
+        """Begin the next game in each of these lanes, int (k,), at a position.
+
+        `positions` has one position for each lane, or is one position for all. A position is a text
+        (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may differ
+        in `max_rounds` only. The dice and cards to come are those of the position. With `reseed` they follow
+        from the seed of the lane's game instead. Then call `ask` to write observation, mask and seat.
+
+        Raises ValueError, which names the lane and the problem, and leaves the batch unchanged, if a position
+        cannot be played on. A `Game` is not checked, because its state comes from the rules.
+        """
+        lanes = self.as_lanes(lanes)
+        listed = positions if is_several(positions) else [positions] * len(lanes)
+        if len(listed) != len(lanes):
+            raise ValueError(f"positions: {len(listed)} positions for {len(lanes)} lanes")
+        places = [f"lane {lane}" for lane in lanes]
+        records = records_of(listed, places, self.rules, self.board)
+        self.episodes[lanes] += 1
+        batch_loop.write_seeds(self.seed_word, lanes, self.episodes, self.seeds)
+        self._place(lanes, records, reseed)
+        for result in (self.reward, self.terminated, self.truncated):
+            result[lanes] = 0
+        self.game_over[lanes] = self._games["seat"][lanes] < 0
+
+    def load_records(self, lanes: Array, records: Array) -> None:
+        """Begin these lanes, int (k,), at records (k,) of games that the rules have played, without a check.
+
+        Search uses this method for thousands of copies of a game. The dice to come are those of the records.
+        Records of unknown origin belong to `load`.
+        """
+        lanes = self.as_lanes(lanes)
+        if records.dtype != self._games.dtype or records.shape != lanes.shape:
+            raise ValueError(f"records must be {len(lanes)} records of games on this map")
+        self._games[lanes] = records
+
+    def reseed(self, lanes: Array, seeds: Array) -> None:
+        """Draw the dice and cards to come in these lanes, int (k,), from seeds, uint64 (k,).
+
+        Hidden facts stay as they are (`Game.reseed`).
+        """
+        lanes = self.as_lanes(lanes)
+        self.seeds[lanes] = seeds_of(seeds, len(lanes))
+        self._games["random"][lanes] = self.seeds[lanes]
+
+    def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
+        """Move the games that have just begun in these lanes, int (k,), to their start positions.
+
+        `games`, int (k,), are the numbers of the games. The dice to come follow from the lanes' seeds.
+        """
+        if positions is not None and len(lanes):
+            lanes = self.as_lanes(lanes)
+            chosen, records = positions.choose(whole_numbers(games, lanes.shape, "games must be"))
+            self._place(lanes[chosen], records, reseed=True)
+
+    def _place(self, lanes: Array, records: Array, reseed: bool) -> None:
+        """Write records into these lanes, and play on to the first decision of each."""
+        self._games[lanes] = records
+        if reseed:
+            self._games["random"][lanes] = self.seeds[lanes]
+        for lane in lanes.tolist():
+            play_on(self._games, lane, self.tables)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
         """Play an action, int (N,), in each of these lanes.

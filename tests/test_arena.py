@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import re
+import sys
+import textwrap
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -242,3 +247,46 @@ def test_rewards_gather_what_a_run_brings() -> None:
 def test_who_is_no_player_is_named() -> None:
     with pytest.raises(ValueError, match="player=3 must be"):
         begun([3, "random", "random"])
+
+
+def code_of(text: str) -> list[str]:
+    """Return the Python code of a page, block by block."""
+    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_example_of_the_module_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    example = arena.__doc__.partition("search:\n\n")[2].partition("\n\ndocs/")[0]
+    names = {"np": np, "GameBatch": GameBatch, "Arena": Arena, "CALLER": CALLER}
+    exec(textwrap.dedent(example), names)
+    assert names["batch"].game_over.all()
+
+
+def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {}
+    for code in code_of((Path(__file__).parents[1] / "docs" / "arena.md").read_text(encoding="utf-8")):
+        exec(code, names)
+    assert sum(map(np.sum, names["ends"])) > 10
+    assert (names["learner"].batch.records["round_number"] >= names["game"].round).all()
+
+
+def test_a_program_plays_at_a_seat_of_some_lanes() -> None:
+    program = Path(__file__).parents[1] / "examples" / "bot_stdlib.py"
+    table = begun(["grower", load(f"cmd:{sys.executable} {program}"), FirstLegal], 3)
+    table.numbers[:, :3] = [[0, 1, 2], [0, 2, 0], [1, 0, 0]]
+    table.batch.reset()
+    with contextlib.closing(table):
+        table.seat_players(np.arange(3))
+        for _ in range(8):
+            table.step(np.arange(3))
+    assert (table.batch.records["decisions"] == 8).all()
+
+
+@pytest.mark.long
+def test_the_strategist_plays_at_a_seat_of_some_lanes() -> None:
+    table = begun(["grower", "strategist"], 2)
+    table.numbers[:, :3] = [[1, 0, 0], [0, 0, 1]]
+    table.batch.reset()
+    table.seat_players(np.arange(2))
+    while (table.batch.records["round_number"] < 3).any():
+        table.step(np.arange(2))
+    assert (table.batch.records["seat"] >= 0).any()

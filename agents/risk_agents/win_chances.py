@@ -34,9 +34,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
             raise ValueError(f"game: {game.rules.num_players} players on {game.board.source!r}: {expected}")
         if game.is_over:
             return shares(np.array([game.winner]), game.alive)
-        lanes.records[:] = game.records
-        lanes.seeds[:] = [game_seed(game.round, lane) for lane in range(games)]
-        lanes.records["random"] = lanes.seeds
+        lanes.load_records(everywhere, np.repeat(game.records, games))
+        lanes.reseed(everywhere, np.array([game_seed(game.round, lane) for lane in range(games)]))
         arena.numbers[:] = 0
         arena.seat_players(everywhere)
         arena.play_on(everywhere)

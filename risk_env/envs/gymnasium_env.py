@@ -36,6 +36,7 @@ def make_lanes(
     observation: str = "flat",
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
+    positions: Any = None,
     **options: Any,
 ) -> SingleSeatVector:
     """Return the lanes of an environment with these arguments.
@@ -45,7 +46,8 @@ def make_lanes(
     kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the
     learner, "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the
     learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
-    one, for learners without masks, and sets `info["replaced"]`.
+    one, for learners without masks, and sets `info["replaced"]`. `positions` are the positions that games
+    begin with (docs/gymnasium.md).
     """
     return SingleSeatVector(
         rules_from(preset, options, FAST, make_lanes),
@@ -57,6 +59,7 @@ def make_lanes(
         reward=reward,
         observation=observation,
         illegal_action=illegal_action,
+        positions=positions,
     )
 
 
@@ -232,13 +235,17 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin the next game in every lane, or the first game of `seed`.
 
-        Returns observations (N, ...) and info.
+        `options` may contain `reset_mask`, the lanes to reset, and `positions`, the positions that these and
+        all later games begin with (`SingleSeatVector.start_at`). Returns observations (N, ...) and info.
         """
-        chosen = _lanes_of(options, self.num_envs)
+        _check_options(options, "reset_mask", "positions")
+        chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
             raise ValueError(
                 "reset: a seed applies to all lanes; give none if options['reset_mask'] leaves out some"
             )
+        if options and "positions" in options:
+            self.lanes.start_at(options["positions"])
         super().reset(seed=seed)
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)
         self._is_seeded = True
@@ -334,12 +341,11 @@ def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
     return {f"_{name}": where.copy() for name in info}
 
 
-def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
+def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
     """Return the lanes in a `reset_mask`, or None for all lanes."""
-    _check_options(options, "reset_mask")
-    if not options:
+    if reset_mask is None:
         return None
-    mask = np.asarray(options["reset_mask"])
+    mask = np.asarray(reset_mask)
     if mask.shape != (num_envs,) or mask.dtype != np.bool_:
         raise ValueError(f"options['reset_mask'] must be bool ({num_envs},), not {mask.dtype} {mask.shape}")
     if not mask.any():
@@ -347,7 +353,10 @@ def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
     return np.flatnonzero(mask)
 
 
-def _check_options(options: dict[str, Any] | None, known: str) -> None:
+def _check_options(options: dict[str, Any] | None, *known: str) -> None:
     for name in options or {}:
-        if name != known:
-            raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
+        if name not in known:
+            allowed = " and ".join(map(repr, known))
+            raise ValueError(
+                f"options[{name!r}] is unknown: allowed {'are' if known[1:] else 'is'} {allowed}"
+            )

@@ -22,6 +22,7 @@ from risk_env.game_vector import GameVector, check_choice, contiguous, restore
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, uint64
+from risk_env.start_positions import StartPositions, records_of
 
 ORDERS = ("clockwise", "shuffled", "drawn")
 OBSERVATIONS = ("flat", "structured")
@@ -51,7 +52,8 @@ class SingleSeatVector:
     at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
     list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
     seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks.
+    instead of an illegal one, for learners without masks. `positions` are the positions that games begin
+    with (`start_at`).
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class SingleSeatVector:
         reward: str = "win",
         observation: str = "flat",
         illegal_action: str = "raise",
+        positions: Any = None,
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
         check_choice("opponent_order", opponent_order, ORDERS)
@@ -90,6 +93,7 @@ class SingleSeatVector:
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # true if a step or reset has begun and not ended
+        self.start_at(positions)
         self._make_arrays()
 
     def _make_arrays(self) -> None:
@@ -113,6 +117,15 @@ class SingleSeatVector:
     def num_actions(self) -> int:
         """n, the number of action numbers."""
         return self.batch.num_actions
+
+    def start_at(self, positions: Any) -> None:
+        """Let the games that begin from now on begin at these positions, or with the set-up if None.
+
+        `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
+        position i + k N modulo their number. Its dice to come follow from seed, lane and k. Raises ValueError
+        if a position cannot be played on or its game is over.
+        """
+        self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
         """Begin the next game of every lane, or of `lanes`; with `seed`, their first game."""
@@ -232,10 +245,9 @@ class SingleSeatVector:
 
         The chance events follow from seed, lane and episode. The opponents start again at this position.
         """
-        batch, lane = self.batch, self.batch.as_lane(lane)
-        seed, episode = int(batch.seed_word), int(batch.episodes[lane])
-        game = Game(self.rules, self.board, seed, lane=lane, episode=episode, position=position)
-        batch.records[lane] = game.record
+        lane = self.batch.as_lane(lane)
+        at = StartPositions(records_of([position], ["options"], self.rules, self.board))
+        self.batch.begin_at(self._all[lane : lane + 1], at, self._all[:1])
         lanes = self._all[lane : lane + 1]
         self.arena.seat_players(lanes)
         self._clear_results(lanes)
@@ -269,6 +281,7 @@ class SingleSeatVector:
     def _begin(self, lanes: Array) -> None:
         """Begin the next game of these lanes, and seat all players."""
         self.batch.begin(lanes)
+        self.batch.begin_at(lanes, self.positions, lanes + self.batch.episodes[lanes] * self.num_lanes)
         self._has_decided[lanes] = False
         P = self.rules.num_players
         learner: Any = self._fixed_seat
@@ -333,7 +346,8 @@ class SingleSeatVector:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
         in_python, log = self.arena.in_python, self.arena.tally.log
-        return _restored, (self._arguments, self._options, self.autoreset, self._state_dict(), in_python, log)
+        options = self._options | {"positions": self.positions}
+        return _restored, (self._arguments, options, self.autoreset, self._state_dict(), in_python, log)
 
     def close(self) -> None:
         """Close the agents among the opponents that were made here."""

@@ -146,10 +146,17 @@ def facts(record: Any) -> SimpleNamespace:
     These are numbers, lists and sets of numbers. Flags are given as their bytes.
     """
     raw, fields = record.tobytes(), record.dtype.fields.items()
+    plain = np.frombuffer(raw, _plain_dtype(record.dtype))  # fields of a plain array are read much faster
     values = {
-        name: raw[start] if kind == np.bool_ else _plain(record[name]) for name, (kind, start, *_) in fields
+        name: raw[start] if kind == np.bool_ else _plain(plain[name][0]) for name, (kind, start, *_) in fields
     }
     return SimpleNamespace(**values)
+
+
+@lru_cache(maxsize=8)
+def _plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return a record's dtype without the attribute access of `np.record`."""
+    return np.dtype((np.void, dtype))
 
 
 def _plain(value: Any) -> Any:

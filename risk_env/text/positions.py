@@ -64,6 +64,12 @@ def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
     Raise ValueError if the text has another map, or rules that differ in more than `max_rounds`.
     """
     given, _, games = from_text(text, board)
+    check_same_rules(given, rules)
+    return games
+
+
+def check_same_rules(given: Rules, rules: Rules) -> None:
+    """Raise ValueError if the rules of a position differ from `rules` in more than `max_rounds`."""
     other = [
         f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
         for option in OPTIONS
@@ -71,7 +77,6 @@ def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
     ]
     if other:
         raise ValueError(f"position: belongs to a game with {', '.join(other)}")
-    return games
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
@@ -88,7 +93,7 @@ def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.
     table = lines["rules"].read(lambda _: tables(rules, board))
     games = table.new_games(1)
     games[0] = table.rules[0].empty
-    _read_territories(games[0], territories, rules, board)
+    _read_territories(games, territories, rules, board)
     _read_entries(games, lines, table, rules, board)
     _refuse(checks.complete(games, table, rules, board))
     return rules, board, games
@@ -233,9 +238,10 @@ _GARRISON = re.compile(
 )
 
 
-def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) -> None:
-    """Write owners and troops into a record. A territory without a line is free."""
+def _read_territories(games: Any, lines: list[Line], rules: Rules, board: Board) -> None:
+    """Write owners and troops into a record, an array of one. A territory without a line is free."""
     seen = dict[int, str]()
+    owner, troops = games["owner"][0], games["troops"][0]
     for line in lines:
         territory = line._replace(value=line.key).read(board.territory)
         name, continent = board.territories[territory], board.continents[board.continent_of[territory]]
@@ -245,7 +251,7 @@ def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) 
             allowed = f"allowed: [{continent}] or [territories]"
             raise PositionError(f"{line.place}: {name} stands in section [{line.section}]; {allowed}")
         seen[territory] = line.place
-        game.owner[territory], game.troops[territory] = line.read(partial(_garrison, rules=rules))
+        owner[territory], troops[territory] = line.read(partial(_garrison, rules=rules))
 
 
 def _garrison(value: str, rules: Rules) -> tuple[int, int]:
@@ -335,11 +341,17 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
         if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
             hint = near(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
+    position: Position | None = None  # the facts so far; None after a change of the record
     for key, line in entries.items():
         if key in lines:
             line.put(games, lines[key].read(line.form.read))
+            position = None
         elif _USUAL.keys() & line.fields:
-            line.put(games, line.value(partial(_usual, Position(games, table, rules, board))))
+            position = position or Position(games, table, rules, board)
+            value = line.value(partial(_usual, position))
+            if value != line.value(partial(getattr, position.game)):
+                line.put(games, value)
+                position = None
 
 
 @lru_cache(maxsize=64)

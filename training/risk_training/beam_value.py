@@ -54,6 +54,7 @@ from risk_training.config import (
 from risk_training.declared import Declared, Exactly, OneOf, OrNone
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
+from risk_training.start_positions import start_positions
 
 Tensor = torch.Tensor
 
@@ -184,6 +185,7 @@ class Games:
 
     def __init__(self, config: Config, first: int, count: int) -> None:
         self.config, self.rules, self.board = config, config.rules(), load_map(config.map)
+        self.first = first
         self.columns = num_columns(self.rules, self.board)
         self.batch = GameVector(self.rules, self.board, count, observation=None, mask=None, autoreset=False)
         self.seeds = np.array([game_seed(config.seed, first + lane) for lane in range(count)], np.uint64)
@@ -197,6 +199,7 @@ class Games:
         running = np.arange(self.batch.num_games)
         arena = self._arena(learner)
         self.batch.begin_seeded(running, self.seeds)
+        self.batch.begin_at(running, start_positions(self.config, self.board), self.first + running)
         arena.seat_players(running)
         records, found = self.batch.records, []
         while len(running):

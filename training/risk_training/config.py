@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 
 from risk_env.board.rules import FAST, PROFILES, Rules, near
 from risk_env.bounded_io import MOST_NESTING, read_text, shortened
-from risk_env.core.types import MAX_SEATS
+from risk_env.core.types import MAX_SEATS, Phase
 
 CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
@@ -27,6 +27,8 @@ MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
 MOST_SEED = 2**32 - 1  # largest seed of NumPy's legacy generator, which Stable-Baselines3 uses
+MOST_ROUNDS = 10**6  # last round of a saved game from which positions are taken
+PHASES = tuple(phase.name.lower() for phase in Phase if phase < Phase.OVER)
 LEAST, MOST = "least", "most"  # keys in the metadata of a setting
 CHOICES, LENGTH = "choices", "length"
 # modules of the trainers; each module has a `Config` and a `Trainer`
@@ -103,6 +105,18 @@ class EvaluationSettings(Settings):
 
 
 @dataclass(frozen=True)
+class PositionSettings(Settings):
+    """Positions that training games begin with (`risk_training.start_positions`)."""
+
+    SECTION: ClassVar[str] = "positions."
+
+    path: str = ""  # file or folder of position texts and saved games; "": games begin with the set-up
+    share: float = setting(1.0, 1e-3, 1)  # share of the games that begin at a position
+    phase: str = setting("draft", choices=PHASES)  # saved games: phase of the positions
+    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # saved games
+
+
+@dataclass(frozen=True)
 class RunSettings(Settings):
     """Settings that all trainers share.
 
@@ -121,6 +135,7 @@ class RunSettings(Settings):
     seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # device of the network: auto, cpu, cuda, cuda:N or mps
     precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
+    positions: PositionSettings = field(default_factory=PositionSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
 

@@ -12,6 +12,7 @@ from gymnasium.spaces import Dict, Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
 from risk_env.arrays import Array
+from risk_env.bounded_io import shortened
 from risk_env.envs.display import draw
 from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
 from risk_env.envs.single_seat_vector import SingleSeatVector
@@ -55,6 +56,8 @@ class RiskVecEnv(VecEnv):
 
     def reset(self) -> Any:
         """Begin the next game of every environment, or the first after `seed`. Return the observations."""
+        if "positions" in self._options[0]:
+            self.lanes.start_at(self._options[0]["positions"])
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
         self._first_seed = None
         self._reset_seeds()
@@ -108,9 +111,16 @@ class RiskVecEnv(VecEnv):
         return [read[attr_name](index) for index in self._get_indices(indices)]
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
-        """Raise ValueError for any option, because the environments have none."""
-        if any(options if isinstance(options, list) else [options]):
-            raise ValueError(f"options={options!r} must be empty: the environments have no options")
+        """Set the options of the next `reset`: `{"positions": ...}`, the same for all environments.
+
+        The positions are those that all later games begin with (`SingleSeatVector.start_at`). Raises
+        ValueError for any other option.
+        """
+        listed = options if isinstance(options, list) else [options or {}]
+        given = listed[0] if listed else {}
+        if any(one != given for one in listed) or not given.keys() <= {"positions"}:
+            allowed = "{'positions': [...]}, the same for all environments"
+            raise ValueError(f"options={shortened(options)} must be {allowed}")
         super().set_options(options)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:

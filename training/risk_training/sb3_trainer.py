@@ -31,6 +31,7 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
+from risk_env.board.maps import load_map
 from risk_env.bounded_io import shortened
 from risk_training.config import (
     AUTO,
@@ -52,6 +53,7 @@ from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, declared_moments, load_moments, made_by, replace_file
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
+from risk_training.start_positions import start_positions
 from risk_training.win_rate import Seating
 
 LAST, BEST, BEST_WEIGHTS = "last.zip", "best.zip", "best.npz"
@@ -345,6 +347,7 @@ class _BetweenUpdates(BaseCallback):
 
 def make_environments(config: Config) -> LeagueVecEnv:
     """Return the environments of a configuration, with a new league."""
+    board = load_map(config.map)
     return LeagueVecEnv(
         League(config.league, config.seed),
         config.n_envs,
@@ -353,7 +356,8 @@ def make_environments(config: Config) -> LeagueVecEnv:
         gamma=config.gamma,
         compiled=config.policy == OWN_POLICY,
         preset=config.rules(),
-        board=config.map,
+        board=board,
+        positions=start_positions(config, board),
         reward=config.reward,
     )
 

@@ -32,6 +32,7 @@ from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.legal_actions import LegalActions
 from risk_training.rollout_steps import TERMINATED, TRUNCATED, Rollout
+from risk_training.start_positions import start_positions
 from risk_training.torch_network import Network
 
 NO_STEP = -1
@@ -68,6 +69,7 @@ class SelfPlay:
         self.config, self.rules, self.board = config, config.rules(), board
         seed = actor_seed(config.seed, actor)
         self.batch = GameVector(self.rules, board, config.n_envs, seed, autoreset=False)
+        self.positions = start_positions(config, board)
         self.bots = config.league.bots
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
@@ -89,6 +91,8 @@ class SelfPlay:
     def begin(self, lanes: Array) -> None:
         """Start the next game in these lanes and seat its players."""
         self.batch.begin(lanes)
+        games = lanes + self.batch.episodes[lanes] * self.batch.num_games
+        self.batch.begin_at(lanes, self.positions, games)
         self.arena.numbers[lanes] = CALLER
         self.opponent[lanes] = ""
         self.last_step[lanes] = NO_STEP

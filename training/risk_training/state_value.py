@@ -59,6 +59,7 @@ from risk_training.config import (
 )
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, timed
+from risk_training.start_positions import start_positions
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
@@ -294,6 +295,8 @@ class Games:
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
         seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+        positions = start_positions(self.config, self.board, self.players)
+        arena.batch.begin_at(lanes, positions, self.first + numbers)
         is_gathering = self.chance.random((len(lanes), MAX_SEATS)) < self.config.gather
         arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)

@@ -29,6 +29,7 @@ from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
 from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
 from risk_training.run import Metrics, TorchRun, made_by, timed
+from risk_training.start_positions import start_positions
 from risk_training.state_value import TableNetwork, TableSettings
 from risk_training.win_rate import Seating
 
@@ -123,7 +124,9 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
         config.rules_for(players),
         load_map(config.map),
     )
-    play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=first + np.arange(count))
+    positions = start_positions(config, board, players)
+    deals = first + np.arange(count)
+    play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=deals, positions=positions)
     codes, worths = (np.concatenate(parts) for parts in zip(*recorder.found, strict=True))
     return Trials(codes, worths, players)
 

@@ -203,7 +203,7 @@ class Rollouts:
         return lanes
 
     def _seat(self, lanes: Array, games: Array, seeds: Array, numbers: Array) -> None:
-        self._batch.records[lanes] = games
+        self._batch.load_records(lanes, games)
         self._batch.seeds[lanes] = seeds
         self._arena.numbers[lanes] = numbers
         self._arena.seat_players(lanes)

@@ -1,0 +1,292 @@
+"""The outcomes of a chance event with their probabilities, for search with explicit chance nodes.
+
+A chance event is one roll, a whole blitz, a re-rolled die or a card. The outcomes are found by the core: the
+state of a game's generator is set so that its next numbers are the wanted ones, and the core plays the event.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import factorial, prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_env.board.maps import Board
+from risk_env.board.tables import Tables
+from risk_env.core import entry
+from risk_env.core.combat import ATTACKER, DEFENDER
+from risk_env.core.types import NUM_FACES, UNLIMITED, Phase
+from risk_env.public import members
+from risk_env.text.notation import card_text
+
+MOST_CELLS = 1 << 16  # largest product of the armies of a blitz whose ends are listed
+_WORD = (1 << 64) - 1
+_GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_HALF = 32
+Draw = tuple[int, int]  # a number that the generator draws, and the number of numbers that it draws from
+Games = Any  # an array of one record
+
+
+class Outcome(NamedTuple):
+    """One outcome of a chance event.
+
+    `kind` is "roll", "blitz", "die" or "card". `values` are the losses of attacker and defender; the troops
+    left of attacker and defender after a blitz; the faces of both sides, if a decision about dice follows a
+    roll; the face of a die; or the number of a card, which is -1 if no card is left. A wild card has the
+    number `num_territories`.
+    """
+
+    kind: str
+    values: tuple[int, ...]
+    draws: tuple[tuple[Draw, ...], ...] = ()  # numbers that the generator must draw, event by event
+
+    def text(self, board: Board) -> str:
+        """Return the outcome in words."""
+        if self.kind == "card":
+            return "no card" if self.values[0] < 0 else f"card {card_text(self.values[0], board)}"
+        words = {"roll": "losses", "blitz": "left", "die": "die"}[self.kind]
+        return f"{self.kind}: {words} {', '.join(map(str, self.values))}"
+
+
+Outcomes = list[tuple[Outcome, float]]
+
+
+def outcomes_after(
+    games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
+) -> Outcomes:
+    """Return the outcomes of the chance event that follows an action and the outcomes `taken` after it.
+
+    `games` is changed. The list is empty if a decision or the end of the game follows.
+    """
+    event = play(games, table, action, taken, ask_forced)
+    return [] if event is None else list(event)
+
+
+def play(
+    games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
+) -> Iterator[Any] | None:
+    """Play a legal action, the outcomes `taken` of the chance events after it, and forced actions between.
+
+    With `ask_forced`, forced actions are decisions too. Returns the outcomes of the next chance event, or
+    None if a decision or the end of the game follows. Raises ValueError if an outcome cannot occur.
+    """
+    left = list(taken)
+    if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
+        if not left:
+            return iter(_die_outcomes())
+        _force(games, _checked(left.pop(0), dict(_die_outcomes())).draws[0])
+    entry.apply_action(games, 0, table.board, table.rules, action)
+    while True:
+        if games["phase"][0] > Phase.OVER:
+            found = _outcomes_now(games, table)
+            if not left:
+                return iter(found)
+            for draws in _checked(left.pop(0), dict(found)).draws:
+                _force(games, draws)
+                entry.play_chance_once(games, 0, table.board, table.rules)
+            continue
+        legal = members(games["legal"][0])
+        if ask_forced or len(legal) != 1:
+            break
+        entry.apply_action(games, 0, table.board, table.rules, legal[0])
+    if left:
+        raise ValueError(f"outcome: {len(left)} more than the chance events after this action")
+    return None
+
+
+def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
+    """Return the outcome of the current event that has the same kind and values."""
+    for each in known:
+        if outcome[:2] == each[:2]:
+            return each
+    raise ValueError(
+        f"outcome={tuple(outcome[:2])!r:.80} is not an outcome of the next chance event, whose outcomes are "
+        f"{', '.join(str(each[:2]) for each in list(known)[:6])}{', ...' if len(known) > 6 else ''}"
+    )
+
+
+def _outcomes_now(games: Games, table: Tables) -> Outcomes:
+    """Return the outcomes of the chance event that is due."""
+    if games["phase"][0] != Phase.ROLL:
+        return _card_outcomes(games, table)
+    armies = _armies(games)
+    if games["blitz"][0] and prod(armies) <= MOST_CELLS and table.rules[0].max_battles == UNLIMITED:
+        return _blitz_outcomes(games, table, armies)
+    dice = games["chosen_dice"][0].tolist()
+    rolls = _rolls(games, table, dice[ATTACKER], dice[DEFENDER])
+    return [(Outcome("roll", values, ((draw,),)), chance) for values, (chance, draw) in rolls.items()]
+
+
+# ------------------------------------------------------------------------------------ cards and dice
+
+
+def _card_outcomes(games: Games, table: Tables) -> Outcomes:
+    """Return the card that is drawn (RULES 2.4). An empty deck is the discard pile, shuffled."""
+    game = games[0]
+    deck, wilds = members(games["deck"][0]), int(game.deck_wilds)
+    if not deck and not wilds:
+        deck, wilds = members(games["discard"][0]), int(game.discard_wilds)
+    total, wild = len(deck) + wilds, int(table.board[0].num_territories)
+    if not total:
+        return [(Outcome("card", (-1,), ((),)), 1.0)]
+    found = [(Outcome("card", (card,), (((rank, total),),)), 1 / total) for rank, card in enumerate(deck)]
+    return found + [(Outcome("card", (wild,), (((len(deck), total),),)), wilds / total)] * (wilds > 0)
+
+
+def _die_outcomes() -> Outcomes:
+    """Return the faces of a re-rolled die (RULES 10.4)."""
+    faces = range(1, NUM_FACES + 1)
+    return [(Outcome("die", (face,), (((face - 1, NUM_FACES),),)), 1 / NUM_FACES) for face in faces]
+
+
+# ------------------------------------------------------------------------------------ rolls
+
+Rolls = dict[tuple[int, ...], tuple[float, Draw]]  # by values: probability, and one draw with these values
+
+
+def _rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
+    """Return the results of a roll of these dice.
+
+    They are the losses, or the faces where a decision about dice may follow.
+    """
+    rules = table.rules[0]
+    if not rules.rewards and (games["blitz"][0] or not (rules.card_reroll or rules.commander)):
+        key = attack_dice, defence_dice
+        if key not in _PLAIN:
+            _PLAIN[key] = _played_rolls(games, table, attack_dice, defence_dice)
+        return _PLAIN[key]
+    return _played_rolls(games, table, attack_dice, defence_dice)
+
+
+_PLAIN: dict[tuple[int, int], Rolls] = {}  # results of rolls without extra dice and bonuses
+
+
+def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
+    """Let the core play every combination of faces once, and return the results."""
+    extra = _extra_dice(games, table, attack_dice, defence_dice)
+    combinations = _combinations(*extra)
+    scratch = np.repeat(games, len(combinations))
+    scratch["chosen_dice"][:] = attack_dice, defence_dice
+    for side in ("source", "target"):  # enough troops to lose some
+        place = int(games[side][0])
+        scratch["troops"][:, place] = np.maximum(scratch["troops"][:, place], 4)
+    total = NUM_FACES ** sum(extra)
+    chances: dict[tuple[int, ...], float] = defaultdict(float)
+    draws: dict[tuple[int, ...], Draw] = {}
+    for lane, (number, ways) in enumerate(combinations):
+        _force(scratch[lane : lane + 1], ((number, total),))
+        entry.play_chance_once(scratch, lane, table.board, table.rules)
+        values = _result(scratch[lane])
+        chances[values] += ways / total
+        draws[values] = number, total
+    return {values: (chances[values], draws[values]) for values in sorted(draws)}
+
+
+def _result(game: Any) -> tuple[int, ...]:
+    """Return the values of a roll that was just played."""
+    if game["phase"] in (Phase.REROLL, Phase.COMMANDER):
+        return tuple(game["settled"].ravel().tolist())
+    return tuple(game["losses"].tolist())
+
+
+def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> tuple[int, int]:
+    """Return the number of dice that each side rolls, with the extra dice of Rewards (RULES 9.8)."""
+    if not table.rules[0].rewards:
+        return attack_dice, defence_dice
+    scratch = games.copy()
+    scratch["chosen_dice"][:] = attack_dice, defence_dice
+    entry.play_chance_once(scratch, 0, table.board, table.rules)
+    attack, defence = (scratch["rolled"][0] > 0).sum(axis=1)
+    return int(attack), int(defence)
+
+
+@lru_cache(maxsize=32)
+def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
+    """Return the combinations of faces of both sides: a number that rolls each, and its number of orders."""
+    found = []
+    for attack, ways in _side(attack_dice):
+        for defence, other_ways in _side(defence_dice):
+            digits = (*attack, *defence)
+            number = sum((face - 1) * NUM_FACES**place for place, face in enumerate(digits))
+            found.append((number, ways * other_ways))
+    return found
+
+
+def _side(dice: int) -> list[tuple[tuple[int, ...], int]]:
+    """Return the combinations of faces of one side, each with its number of orders."""
+    found = []
+    for faces in combinations_with_replacement(range(1, NUM_FACES + 1), dice):
+        orders = factorial(dice) // prod(factorial(faces.count(face)) for face in set(faces))
+        found.append((faces, orders))
+    return found
+
+
+# ------------------------------------------------------------------------------------ blitz
+
+
+def _armies(games: Games) -> tuple[int, int]:
+    """Return the troops of the attacking and the attacked territory."""
+    troops = games["troops"][0]
+    return int(troops[int(games["source"][0])]), int(troops[int(games["target"][0])])
+
+
+def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Outcomes:
+    """Return the ends of a blitz (RULES 3.2.4): the troops left on both sides."""
+    rolls = {
+        (attack, defence): _rolls(games, table, attack, defence) for attack in (1, 2, 3) for defence in (1, 2)
+    }
+    chances: dict[tuple[int, int], float] = defaultdict(float, {armies: 1.0})
+    before: dict[tuple[int, int], tuple[float, tuple[int, int], Draw]] = {}  # likeliest way to each state
+    ends = []
+    for attackers in range(armies[0], 0, -1):
+        for defenders in range(armies[1], -1, -1):
+            here = attackers, defenders
+            if not chances[here]:
+                continue
+            if attackers == 1 or defenders == 0:
+                ends.append(here)
+                continue
+            for losses, (chance, draw) in rolls[min(3, attackers - 1), min(2, defenders)].items():
+                there, way = (attackers - losses[0], defenders - losses[1]), chances[here] * chance
+                chances[there] += way
+                if way > before.get(there, (0.0,))[0]:
+                    before[there] = way, here, draw
+    return [(Outcome("blitz", end, _way_to(end, before)), chances[end]) for end in ends]
+
+
+def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, ...], ...]:
+    """Return the draws of a sequence of rolls that leads to an end of a blitz."""
+    draws: list[tuple[Draw, ...]] = []
+    while end in before:
+        _, end, draw = before[end]
+        draws.append((draw,))
+    return tuple(reversed(draws))
+
+
+# ------------------------------------------------------------------------------------ the generator
+
+
+def _force(games: Games, draws: Sequence[Draw]) -> None:
+    """Set the generator's state so that its next number is the given one. An empty list changes nothing."""
+    for number, limit in draws:
+        high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # amid the words that give the number
+        games["random"][0] = np.uint64((_unscrambled(high << _HALF) - _GOLDEN) & _WORD)
+
+
+def _unscrambled(word: int) -> int:
+    """Return the word whose splitmix64 output is `word` (`core.chance.scramble`)."""
+    word = _unshifted(word, 31)
+    word = _unshifted(word * pow(_MIX_2, -1, 1 << 64) & _WORD, 27)
+    return _unshifted(word * pow(_MIX_1, -1, 1 << 64) & _WORD, 30)
+
+
+def _unshifted(word: int, shift: int) -> int:
+    """Return the word w with w ^ (w >> shift) == word."""
+    found = word
+    for _ in range(64 // shift):
+        found = word ^ (found >> shift)
+    return found

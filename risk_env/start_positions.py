@@ -1,0 +1,112 @@
+"""Positions that the games of a batch begin with, checked once and kept as records for kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.arrays import Array
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.bounded_io import shortened
+from risk_env.core.types import Phase
+from risk_env.game import Game
+from risk_env.text import positions as texts
+from risk_env.text.check import check
+
+Position = Any  # str (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`)
+MOST_POSITIONS = 1 << 17
+
+
+class StartPositions:
+    """Positions for the games of a batch or an environment.
+
+    Game number g begins at position g modulo the number of positions. With a `share` below 1, only this share
+    of the games begins at a position, and the others begin with the set-up.
+    """
+
+    def __init__(self, records: Array, share: float = 1.0) -> None:
+        self.records, self.share = records, share
+
+    @classmethod
+    def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
+        """Return a list of positions, or one position, for games with these rules on this map.
+
+        Raises ValueError, which names the position and the problem, if a position cannot be played on.
+        """
+        if isinstance(positions, StartPositions):
+            return positions
+        listed = positions if is_several(positions) else [positions]
+        if not 1 <= len(listed) <= MOST_POSITIONS:
+            raise ValueError(f"{name}: {len(listed)} positions, must be 1 to {MOST_POSITIONS}")
+        places = [f"{name}[{number}]" for number in range(len(listed))]
+        return cls(records_of(listed, places, rules, board, is_open=True))
+
+    def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
+        """Return which of these games, int64 (k,), begin at a position, and the records of the positions."""
+        before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
+        chosen = after > before
+        return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
+
+
+def is_several(positions: Any) -> bool:
+    """Return True for a list of positions, False for a single position."""
+    if isinstance(positions, np.ndarray):
+        return positions.ndim > 0
+    return isinstance(positions, Sequence) and not isinstance(positions, str | bytes)
+
+
+def records_of(
+    positions: Sequence[Position], places: Sequence[str], rules: Rules, board: Board, is_open: bool = False
+) -> Array:
+    """Return positions as an array of records (K,), checked but not yet played on to a decision.
+
+    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a game that is over is
+    refused. A ValueError begins with the entry of `places` for the wrong position.
+    """
+    records = tables(rules, board).new_games(len(positions))
+    known: dict[str | bytes, Array] = {}
+    for number, (position, place) in enumerate(zip(positions, places, strict=True)):
+        try:
+            if isinstance(position, str | bytes):
+                if position not in known:
+                    known[position] = _record_of(position, rules, board)
+                records[number] = known[position]
+            else:
+                records[number] = _record_of(position, rules, board)
+            if is_open and records[number]["phase"] == Phase.OVER:
+                raise ValueError("the game is over")
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+    return records
+
+
+def _record_of(position: Position, rules: Rules, board: Board) -> Any:
+    """Return the record of a position. Raises ValueError if it does not belong to these rules and map."""
+    if isinstance(position, str):
+        return texts.position_for(position, rules, board)[0]
+    if isinstance(position, bytes):
+        position = Game.from_bytes(position, board)
+    if isinstance(position, Game):
+        if position.board.digest != board.digest:
+            raise ValueError(f"the game is on map {position.board.source!r}, not on {board.source!r}")
+        texts.check_same_rules(position.rules, rules)
+        return position.records[0]
+    return _checked_record(position, rules, board)
+
+
+def _checked_record(position: Any, rules: Rules, board: Board) -> Any:
+    """Return a record after its check. Raises ValueError for other values and for impossible positions."""
+    table = tables(rules, board)
+    dtype = table.new_games(1).dtype
+    if not isinstance(position, np.void | np.ndarray) or position.size != 1 or position.dtype != dtype:
+        kind = shortened(position) if not isinstance(position, np.void | np.ndarray) else position.dtype.name
+        raise ValueError(f"{kind} must be a text, bytes, a Game or a record of a game on this map")
+    record = np.array([position], dtype).reshape(-1)[0]
+    if problems := check(record, table, rules, board):
+        raise ValueError(f"impossible position: {'; '.join(problems[:3])}")
+    return record

@@ -1,0 +1,102 @@
+"""Start positions of training games, from a file or a folder of position texts and saved games."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from risk_agents.game_files import read_games
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bounded_io import read_file, read_text
+from risk_env.core.types import Phase
+from risk_env.saved_game import SavedGame
+from risk_env.start_positions import MOST_POSITIONS, StartPositions, records_of
+from risk_env.text.positions import HEADER, from_text
+from risk_training.config import PositionSettings, RunSettings
+
+MOST_FILES = 10_000  # most files of a folder
+MOST_BYTES = 1 << 26  # largest size of a file of positions
+Found = tuple[str, int, Any]  # place of a position, its number of players, and the position
+
+
+def start_positions(config: RunSettings, board: Board, players: int | None = None) -> StartPositions | None:
+    """Return the start positions of a configuration, or None if all games begin with the set-up.
+
+    With `players`, only the positions with this number of players are used. Raises ValueError, which names
+    the file and the problem.
+    """
+    if not config.positions.path:
+        return None
+    rules = config.rules() if players is None else config.rules_for(players)
+    return _read(config.positions, rules, board, players is not None)
+
+
+@lru_cache(maxsize=16)
+def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool) -> StartPositions:
+    found = list(islice(_positions(settings, board), MOST_POSITIONS + 1))
+    if len(found) > MOST_POSITIONS:
+        raise ValueError(f"positions.path={settings.path!r} has more than {MOST_POSITIONS} positions")
+    if selects:
+        found = [each for each in found if each[1] == rules.num_players]
+    if not found:
+        told = f"positions.path={settings.path!r} has no position of {rules.num_players} players"
+        raise ValueError(f"{told} in phase {settings.phase!r}, rounds {list(settings.rounds)}")
+    places, _, positions = zip(*found, strict=True)
+    return StartPositions(records_of(positions, places, rules, board, is_open=True), settings.share)
+
+
+def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
+    """Yield the positions of a file, or of all files in a folder, in the order of their names."""
+    path = Path(settings.path)
+    files = sorted(islice(path.iterdir(), MOST_FILES + 1)) if path.is_dir() else [path]
+    if len(files) > MOST_FILES:
+        raise ValueError(f"positions.path={settings.path!r} has more than {MOST_FILES} files")
+    for file in files:
+        try:
+            if read_file(file, MOST_BYTES).lstrip().startswith(b"{"):
+                yield from _from_replays(file, settings, board)
+            else:
+                yield from _from_texts(file, board)
+        except OSError as error:
+            raise ValueError(f"positions.path: {error}") from error
+
+
+def _from_texts(path: Path, board: Board) -> Iterator[Found]:
+    """Yield the positions of a text file. Each begins with the line `risk_env game 1`."""
+    before, *texts = read_text(path, MOST_BYTES).split(HEADER)
+    if before.strip() or not texts:
+        raise ValueError(f"{path}: a position must begin with the line {HEADER!r}")
+    for number, text in enumerate(texts, 1):
+        place = f"{path}, position {number}"
+        try:
+            rules = from_text(HEADER + text, board)[0]
+        except ValueError as error:
+            raise ValueError(f"{place}: {error}") from error
+        yield place, rules.num_players, HEADER + text
+
+
+def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Iterator[Found]:
+    """Yield the states of saved games in which the phase of the settings begins."""
+    for number, (saved, _) in enumerate(read_games(path), 1):
+        for record in _moments(saved, settings, board):
+            yield f"{path}, game {number}", saved.rules.num_players, record
+
+
+def _moments(saved: SavedGame, settings: PositionSettings, board: Board) -> Iterator[Any]:
+    """Yield a copy of the game at most once a turn, when the phase begins, in the rounds of the settings."""
+    phase, (first, last) = Phase[settings.phase.upper()], settings.rounds
+    game, turn = saved.start(board), None
+    for number, action in enumerate([*saved.actions, None]):
+        now = game.round, game.turn
+        if game.phase == phase and now != turn and first <= game.round <= last:
+            turn = now
+            yield game.copy()
+        if action is not None:
+            try:
+                game.step(action)
+            except ValueError as error:
+                raise ValueError(f"{saved.place}: action {number}: {error}") from error
