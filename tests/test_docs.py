@@ -241,3 +241,11 @@ def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_fr
     ].addresses
     reference = (site / "docs" / "api" / "risk_env" / "index.html").read_text(encoding="utf-8")
     assert "A game in progress." in reference  # the docstring of Game
+
+
+def test_the_code_about_search_runs() -> None:
+    names: dict[str, object] = {}
+    for code in re.findall(r"```python\n(.*?)```", page("search"), re.DOTALL):
+        exec(code, names)
+    game = names["game"]
+    assert isinstance(game, risk_env.Game) and len(game.actions) == 40

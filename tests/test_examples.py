@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from risk_agents.registry import play_game
-from risk_env import GameBatch, Rules, load_map
+from risk_env import Game, GameBatch, Rules, View, load_map
 from tests.examples import example
 
 
@@ -58,3 +58,20 @@ def test_a_stream_s_last_decision_gets_its_end_when_another_seat_decides(
     found, known = script.along_streams(seats, column(0, 0, -1, 1), ends, values, nothing, *following)
     assert known.all()
     assert found[:, 0].tolist() == [-1.5, 0.75, -1.0, 0.5]
+
+
+def test_a_search_decides_by_sampled_games_and_not_by_the_true_ones() -> None:
+    script = example("search")
+    agent = script.FlatSearch(playouts=24, bot="random", lanes=32)
+    assert 0 <= script.wins("random", 2, "random") <= 2
+    game = Game(script.RULES, script.BOARD, seed=5)
+    for _ in range(30):
+        game.step(int(game.legal_actions()[-1]))
+    chosen = []
+    for seed in (0, 1):  # the same view of games with other hidden facts and other dice
+        agent.batch.episodes[:] = -1
+        agent.reset(game.seat, script.RULES, script.BOARD, 3)
+        hidden = game.determinize(game.seat, seed)
+        chosen.append(agent.act(View(hidden, chance=7)))
+        assert hidden.is_legal(chosen[-1])
+    assert chosen[0] == chosen[1]
