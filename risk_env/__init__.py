@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from risk_env.events import Event
     from risk_env.game import Game, SaveError
     from risk_env.match import Match, MatchResult
+    from risk_env.network_features import features
     from risk_env.players import PlayerFault, Policy
     from risk_env.public import PublicState
     from risk_env.saved_game import SavedGame, SavedGameError
@@ -46,6 +47,7 @@ _HOMES = {
     "SavedGame": "saved_game",
     "SavedGameError": "saved_game",
     "View": "agent",
+    "features": "network_features",
     "load_map": "board.maps",
     "map_names": "board.maps",
     "presets": "board.rules",
@@ -71,6 +73,7 @@ __all__ = [
     "SavedGame",
     "SavedGameError",
     "View",
+    "features",
     "load_map",
     "map_names",
     "presets",

@@ -75,3 +75,24 @@ def test_a_search_decides_by_sampled_games_and_not_by_the_true_ones() -> None:
         chosen.append(agent.act(View(hidden, chance=7)))
         assert hidden.is_legal(chosen[-1])
     assert chosen[0] == chosen[1]
+
+
+def test_ppo_for_three_learns_along_the_streams_of_its_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = example("ppo_three")
+    for name, value in {"LANES": 8, "STEPS": 64, "EPOCHS": 1, "MINIBATCH": 128}.items():
+        monkeypatch.setattr(script, name, value)
+    torch.manual_seed(0)
+    network, league = script.Network(16), script.Snapshots()
+    league.add(network)
+    games = script.Games(["random", league], 8, seed=0)
+    games.step()
+    data = script.collect(network, games)
+    codes, masks, actions, _, advantages, returns = data
+    assert len(codes) == len(actions) == 8 * 64
+    assert (masks[np.arange(len(masks)), actions] == 1).all()
+    assert (games.batch.seat == games.seat).all()
+    assert np.isfinite(advantages).all() and (np.abs(returns) <= 1.5).all()
+    before = [weights.clone() for weights in network.parameters()]
+    script.learn(network, torch.optim.Adam(network.parameters(), 1e-2), data, np.random.default_rng(0))
+    assert not all(torch.equal(old, new) for old, new in zip(before, network.parameters(), strict=True))
+    assert 0 <= script.win_rate(network, "random", 9) <= 1

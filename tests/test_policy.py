@@ -11,7 +11,7 @@ import torch
 
 import risk_agents
 from risk_agents.learned.features import encode, feature_spec
-from risk_agents.learned.layout import COUNT_SCALE, NEIGHBOUR_SCALE, Layout
+from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import play_game
@@ -23,6 +23,7 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.game import Game
+from risk_env.network_features import COUNT_SCALE, NEIGHBOUR_SCALE
 from risk_training.torch_network import ILLEGAL, Network
 
 BOARD = load_map("classic")

@@ -16,13 +16,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 from risk_agents.learned.compiled_network import BORDER, HEADS, Network
 from risk_agents.learned.features import FeatureSpec
-from risk_agents.learned.layout import NEIGHBOUR_SCALE
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.trained import TrainedFile
 from risk_agents.search.beam_value import BeamValueFile
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.network_features import NEIGHBOUR_SCALE
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
 ROWS = "N"  # name of the first dimension: any number of decisions

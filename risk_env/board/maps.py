@@ -17,6 +17,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.toml_table import MapError, Table, key_of, near
@@ -102,6 +105,13 @@ class Board:
     def num_territories(self) -> int:
         """Number of territories."""
         return len(self.territories)
+
+    @cached_property
+    def edge_index(self) -> npt.NDArray[np.int64]:
+        """The borders as int64 (2, E), sources and targets, in the order of the BORDER actions; read-only."""
+        found = np.array(self.borders, np.int64).T.copy()
+        found.flags.writeable = False
+        return found
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[int, ...], ...]:

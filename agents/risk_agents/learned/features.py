@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.layout import NEIGHBOUR_SCALE, Layout, scaled_counts
+from risk_agents.learned.layout import Layout
 from risk_env.arrays import Array
 from risk_env.compiler import kernel, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH
+from risk_env.network_features import NEIGHBOUR_SCALE, scaled_counts
 
 NOTHING = np.float32(0)
 _SCALE = np.float32(NEIGHBOUR_SCALE)

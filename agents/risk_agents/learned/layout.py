@@ -1,17 +1,13 @@
 """Layout of the policy network for a map and rules: the used columns of an observation, and the actions."""
 
 import numpy as np
-import numpy.typing as npt
 
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.core.observe import GLOBAL_BLOCKS, GLOBAL_WIDTH, TERRITORY_COLUMNS, num_globals
 from risk_env.game import observation_size
-
-COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
-NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
+from risk_env.network_features import counted_globals, used_columns
 
 
 class Layout:
@@ -63,28 +59,3 @@ class Layout:
 def has_bias(name: str) -> bool:
     """Return whether the layer with these weights adds a bias."""
     return not name.endswith(("_trunk", "_out"))
-
-
-def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """Return the columns of a territory that these rules use: columns that count troops, and the others."""
-    names = [name for name, _ in TERRITORY_COLUMNS]
-    counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
-    marks = ["source", "target", "own_card", "known_card", "discarded"]
-    if rules.deck == "star":
-        marks += ["city", "headquarters_of", "airfield", "taken"]
-    elif rules.victory == "headquarters":
-        marks += ["headquarters_of"]
-    return [names.index(name) for name in counts], [names.index(name) for name in marks]
-
-
-def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
-    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
-    counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
-    counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
-    return counted
-
-
-def scaled_counts(codes: Array) -> tuple[Array, Array, Array]:
-    """Return the three features of counts by code: 0 or 1, logarithmic, and linear, each as float32."""
-    return codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE

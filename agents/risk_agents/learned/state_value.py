@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.learned.compiled_network import add_product, layer
-from risk_agents.learned.layout import scaled_counts
 from risk_agents.learned.schema import Schema, differences, schema_of
 from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board
@@ -27,9 +26,10 @@ from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
+from risk_env.network_features import scaled_counts
 
 MOST_UNITS = 1024  # most units of a hidden layer
-KINDS = 3  # inputs of a column: 0 or 1, logarithmic, linear (`layout.scaled_counts`)
+KINDS = 3  # inputs of a column: 0 or 1, logarithmic, linear (`network_features.scaled_counts`)
 NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are inputs, too
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")

@@ -1,0 +1,151 @@
+"""Features: what neural networks read, float32 arrays computed from observations (docs/features.md).
+
+Flags are 0 or 1, counts are scaled, and a territory has the sum of its neighbours' features beside its own.
+The project's own networks read the same numbers.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_env.arrays import Array
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core.observe import (
+    CONTINENT_COLUMNS,
+    GLOBAL_BLOCKS,
+    GLOBAL_WIDTH,
+    MOST_CODE,
+    TERRITORY_COLUMNS,
+    num_globals,
+)
+from risk_env.game import Game, observation_size, split_view
+
+COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
+NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
+COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order of `scaled_counts`
+
+
+class Features(NamedTuple):
+    """Features of k observations. For a single game, the arrays have no first axis."""
+
+    territories: npt.NDArray[np.float32]  # (k, T, 2 F): a territory's own features, then its neighbours' sum
+    globals: npt.NDArray[np.float32]  # (k, G): features of the whole board
+
+
+class StaticFeatures(NamedTuple):
+    """Facts of a map that never change."""
+
+    territories: npt.NDArray[np.float32]  # (T, 4): neighbours, those beyond the continent, its size, bonus
+    continents: npt.NDArray[np.float32]  # (C, 3): territories, bonus, territories with a border to outside
+    members: npt.NDArray[np.float32]  # (T, C): 1 if the territory belongs to the continent
+    edge_index: npt.NDArray[np.int64]  # (2, E): `Board.edge_index`
+
+
+def features(
+    source: Game | Array, rules: Rules | None = None, board: Board | None = None, *, seat: int | None = None
+) -> Features:
+    """Return the features of a game for a seat (default: the seat to act), or of observations.
+
+    Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, with the rules and the map of the
+    games. The result is new float32 arrays, which `torch.from_numpy` takes. Raises ValueError for anything
+    else.
+    """
+    if isinstance(source, Game):
+        seat = max(source.seat, 0) if seat is None else seat
+        return features(source.observe_codes(seat), source.rules, source.board)
+    if rules is None or board is None:
+        raise ValueError("features of observations need the rules and the board of the games")
+    codes = _checked_codes(source, board)
+    parts = split_view(codes, board)
+    counts, marks = used_columns(rules)
+    own_counts = np.concatenate([table[parts["territories"][..., counts]] for table in _count_tables()], -1)
+    own = np.concatenate([own_counts, parts["territories"][..., marks].astype(np.float32)], -1)
+    near = np.float32(NEIGHBOUR_SCALE) * (_adjacency(board) @ own)
+    logarithmic = _count_tables()[1]
+    is_count = counted_globals(board)
+    whole = np.where(is_count, logarithmic[parts["globals"]], parts["globals"].astype(np.float32))
+    return Features(np.concatenate([own, near], -1), whole)
+
+
+def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
+    """Return the names of the features of a territory (2 F) and of the whole board (G)."""
+    columns = [name for name, _ in TERRITORY_COLUMNS]
+    counts, marks = used_columns(rules)
+    own = [f"{columns[count]}_{kind}" for kind in COUNT_KINDS for count in counts]
+    own += [columns[column] for column in marks]
+    names = [
+        f"{name}_{place}" if width > 1 else name for name, width, _ in GLOBAL_BLOCKS for place in range(width)
+    ]
+    names += [f"{name} of {continent}" for continent in board.continents for name, _ in CONTINENT_COLUMNS]
+    names += ["unused"] * (num_globals(len(board.continents)) - len(names))
+    return own + [f"near_{name}" for name in own], names
+
+
+def static_features(board: Board) -> StaticFeatures:
+    """Return the facts of a map that never change. Counts are divided by 8."""
+    members = np.zeros((board.num_territories, len(board.continents)), np.float32)
+    members[np.arange(board.num_territories), board.continent_of] = 1
+    source, target = board.edge_index
+    leaves = np.array(board.continent_of)[source] != np.array(board.continent_of)[target]
+    beyond = np.bincount(source[leaves], minlength=board.num_territories)
+    sizes, bonuses = members.sum(axis=0), np.array(board.bonuses, np.float32)
+    entries = (members * (beyond > 0)[:, None]).sum(axis=0)
+    degree = np.bincount(source, minlength=board.num_territories)
+    territories = np.stack([degree, beyond, members @ sizes, members @ bonuses], axis=1) / 8
+    continents = np.stack([sizes, bonuses, entries], axis=1) / 8
+    return StaticFeatures(
+        territories.astype(np.float32), continents.astype(np.float32), members, board.edge_index
+    )
+
+
+def _checked_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
+    codes, columns = np.asarray(observations), observation_size(board)
+    if codes.dtype != np.int8 or codes.shape[-1:] != (columns,) or codes.min(initial=0) < 0:
+        told = f"{codes.dtype} {codes.shape}, smallest value {codes.min(initial=0)}"
+        allowed = f"int8 codes from 0 to {MOST_CODE}, shape (k, {columns}), as GameBatch returns them"
+        raise ValueError(f"observations are {told}: must be {allowed}")
+    return codes
+
+
+@lru_cache(maxsize=1)
+def _count_tables() -> npt.NDArray[np.float32]:
+    """Return the features of a count by its code, float32 (3, 128)."""
+    return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32))).astype(np.float32)
+
+
+@lru_cache(maxsize=16)
+def _adjacency(board: Board) -> npt.NDArray[np.float32]:
+    """Return a matrix (T, T) with 1 for neighbours."""
+    matrix = np.zeros((board.num_territories, board.num_territories), np.float32)
+    matrix[tuple(board.edge_index)] = 1
+    return matrix
+
+
+def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
+    """Return the columns of a territory that these rules use: columns that count troops, and the others."""
+    names = [name for name, _ in TERRITORY_COLUMNS]
+    counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
+    marks = ["source", "target", "own_card", "known_card", "discarded"]
+    if rules.deck == "star":
+        marks += ["city", "headquarters_of", "airfield", "taken"]
+    elif rules.victory == "headquarters":
+        marks += ["headquarters_of"]
+    return [names.index(name) for name in counts], [names.index(name) for name in marks]
+
+
+def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
+    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
+    counted = np.zeros(num_globals(len(board.continents)), np.bool_)
+    blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
+    counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
+    return counted
+
+
+def scaled_counts(codes: Array) -> tuple[Array, Array, Array]:
+    """Return the three features of counts by code: 0 or 1, logarithmic, and linear, each as float32."""
+    return codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE
