@@ -552,23 +552,21 @@ def play(
     `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
     s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
-    is `mix(seed, deal, 0)`. With `positions`, the number of the deal chooses the position.
-    `progress` is called with the number of games that have just ended.
+    is `mix(seed, deal, 0)`, and its number chooses one of `positions`. `progress` is called with the number
+    of games that have just ended.
     """
     P = rules.num_players
-    check_count("games", games)
-    check_count("lanes", lanes)
-    check_memory("games", games, result_dtype(P).itemsize + 8 * P)
+    _check_sizes(games, lanes, P)
     line_ups = _checked_line_ups(line_ups, len(players), games, P)
     arena = _arena_for(rules, board, players, min(lanes, games), seed)
-    batch = arena.batch
-    results = np.zeros(games, result_dtype(P))
-    results["seed"] = _seeds_of(batch.seed_word, np.arange(games) if deals is None else deals, games)
+    batch, results = arena.batch, np.zeros(games, result_dtype(P))
+    deals = np.arange(games) if deals is None else np.asarray(deals)
+    results["seed"] = _seeds_of(batch.seed_word, deals, games)
 
     def begin(free: Numbers, numbers: Numbers) -> None:
         arena.numbers[free, :P] = line_ups[numbers]
         batch.begin_seeded(free, results["seed"][numbers])
-        batch.begin_at(free, positions, numbers if deals is None else np.asarray(deals)[numbers])
+        batch.begin_at(free, positions, deals[numbers])
         arena.seat_players(free)
 
     with closing(arena):
@@ -577,6 +575,12 @@ def play(
             if progress is not None:
                 progress(len(ended))
     return results
+
+
+def _check_sizes(games: int, lanes: int, num_players: int) -> None:
+    check_count("games", games)
+    check_count("lanes", lanes)
+    check_memory("games", games, result_dtype(num_players).itemsize + 8 * num_players)
 
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:

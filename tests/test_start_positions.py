@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import json
+import pickle
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -126,6 +128,9 @@ def test_every_game_of_a_vector_environment_begins_at_the_next_position() -> Non
     assert rounds_of(envs.lanes) == [50, 51, 52, 50]
     envs.reset()
     assert rounds_of(envs.lanes) == [51, 52, 50, 51]
+    copied = pickle.loads(pickle.dumps(envs.lanes))
+    copied.reset()
+    assert rounds_of(copied) == [52, 50, 51, 52]
     envs.reset(options={"reset_mask": np.array([True, False, False, False]), "positions": None})
     assert rounds_of(envs.lanes) == [0, 52, 50, 51]
     with pytest.raises(ValueError, match=r"positions\[1\]: line 1"):
@@ -133,6 +138,14 @@ def test_every_game_of_a_vector_environment_begins_at_the_next_position() -> Non
     assert rounds_of(envs.lanes) == [0, 52, 50, 51]
     with pytest.raises(ValueError, match="allowed are 'reset_mask' and 'positions'"):
         envs.reset(options={"position": LATE[0]})
+
+
+def test_the_code_of_the_page_runs() -> None:
+    text = (Path(__file__).parents[1] / "docs" / "gymnasium.md").read_text(encoding="utf-8")
+    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "endgames" in code)
+    names: dict[str, Any] = {"gymnasium": gymnasium, "rng": np.random.default_rng(0)}
+    exec(code, names)
+    assert (names["envs"].lanes.batch.records["decisions"] >= 200).all()
 
 
 def test_later_games_of_a_vec_env_begin_at_positions_too() -> None:

@@ -49,7 +49,7 @@ def make_lanes(
     one, for learners without masks, and sets `info["replaced"]`. `positions` are the positions that games
     begin with (docs/gymnasium.md).
     """
-    return SingleSeatVector(
+    lanes = SingleSeatVector(
         rules_from(preset, options, FAST, make_lanes),
         board,
         num_envs,
@@ -59,8 +59,9 @@ def make_lanes(
         reward=reward,
         observation=observation,
         illegal_action=illegal_action,
-        positions=positions,
     )
+    lanes.start_at(positions)
+    return lanes
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):

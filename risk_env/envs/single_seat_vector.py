@@ -52,8 +52,8 @@ class SingleSeatVector:
     at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
     list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
     seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks. `positions` are the positions that games begin
-    with (`start_at`).
+    instead of an illegal one, for learners without masks. `start_at` chooses the positions that games
+    begin with.
     """
 
     def __init__(
@@ -68,7 +68,6 @@ class SingleSeatVector:
         reward: str = "win",
         observation: str = "flat",
         illegal_action: str = "raise",
-        positions: Any = None,
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
         check_choice("opponent_order", opponent_order, ORDERS)
@@ -93,7 +92,7 @@ class SingleSeatVector:
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # true if a step or reset has begun and not ended
-        self.start_at(positions)
+        self.start_at(None)
         self._make_arrays()
 
     def _make_arrays(self) -> None:
@@ -346,8 +345,8 @@ class SingleSeatVector:
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
         in_python, log = self.arena.in_python, self.arena.tally.log
-        options = self._options | {"positions": self.positions}
-        return _restored, (self._arguments, options, self.autoreset, self._state_dict(), in_python, log)
+        settings = self.autoreset, self.positions
+        return _restored, (self._arguments, self._options, settings, self._state_dict(), in_python, log)
 
     def close(self) -> None:
         """Close the agents among the opponents that were made here."""
@@ -374,13 +373,13 @@ _STATE = (
 def _restored(
     arguments: tuple[Any, ...],
     options: dict[str, Any],
-    autoreset: bool,
+    settings: tuple[bool, StartPositions | None],
     state: dict[str, Any],
     in_python: list[Seated],
     log: Array,
 ) -> SingleSeatVector:
     lanes = SingleSeatVector(*arguments, **options)
-    lanes.autoreset = autoreset
+    lanes.autoreset, lanes.positions = settings
     lanes.load_state_dict(state)
     lanes.arena.continue_as(in_python, log)
     return lanes
