@@ -20,6 +20,7 @@ QUICK = (
         "map",
         "position",
         "save",
+        "load",
         "action",
         "protocol",
         "plan",

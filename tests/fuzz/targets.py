@@ -27,6 +27,7 @@ from risk_env import Game, IllegalAction, Rules, SaveError, load_map
 from risk_env.board.maps import MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
+from risk_env.game_vector import GameVector
 from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
@@ -188,6 +189,24 @@ def change_record(record: Any, rng: random.Random) -> None:
 def read_a_save(data: bytes) -> None:
     """Read the game of a save, and play on."""
     play_on(Game.from_bytes(data), random.Random(0), 3)
+
+
+def change_loaded(game: Game, rng: random.Random) -> bytes:
+    """Change fields of the record. The first byte is the number of the game."""
+    record = game.records.copy()
+    change_record(record, rng)
+    if rng.random() < 0.5:
+        complete(record, game.tables, game.rules, game.board)
+    return bytes([games().index(game)]) + record.tobytes()
+
+
+def load_a_record(data: bytes) -> None:
+    """Begin a lane at a record, and play on."""
+    game = games()[data[0]]
+    batch = GameVector(game.rules, game.board, 2, autoreset=False)
+    batch.load([1], np.frombuffer(data[1:], game.records.dtype))
+    batch.ask([1])
+    play_on(batch.game(1), random.Random(0), 3)
 
 
 # Actions and programs
@@ -861,7 +880,6 @@ def make_calls(data: bytes) -> None:
     A wrong call must change nothing that later calls need.
     """
     from risk_env.arena import Arena
-    from risk_env.game_vector import GameVector
 
     batch = GameVector(Rules.preset("classic", 3, setup="random", max_rounds=2, initial_troops=6), "tiny", 4)
     arena = Arena(batch, ["random", "grower"], counts=True, keeps_actions=True)
@@ -1103,6 +1121,7 @@ def named() -> dict[str, Target]:
         "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
         "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
+        "load": Target(lambda: games(), change_loaded, load_a_record, (ValueError,)),
         "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
         "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
         "plan": Target(plans, change_json, read_an_answer, (ProgramFault,)),
