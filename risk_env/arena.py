@@ -51,7 +51,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game_vector import FixedArrays, GameVector, check_count, check_memory, whole_numbers
-from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
+from risk_env.players import AgentFactory, Named, Policy, check_seats, close_all, find_player
 from risk_env.seated import AgentSeats, Seated, seated
 from risk_env.text import notation
 
@@ -456,8 +456,7 @@ class Arena(FixedArrays):
 
     def close(self) -> None:
         """Close the agents that the arena has made."""
-        for player in self.in_python:
-            player.close()
+        close_all(self.in_python)
 
     # ------------------------------------------------------------------------------------------ calls
 

@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
-from risk_env.players import Named, as_agent, check_seats, fault_of, query_agent
+from risk_env.players import Named, as_agent, check_seats, close_all, fault_of, query_agent
 from risk_env.seeds import game_seed
 
 
@@ -176,9 +176,7 @@ class Match:
 
     def close(self) -> None:
         """Close the players. The match cannot continue afterwards."""
-        for player in self.players:
-            if player is not None:
-                player.close()
+        close_all(player for player in self.players if player is not None)
 
     # ------------------------------------------------------------------------------------------ the result
 

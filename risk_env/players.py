@@ -7,9 +7,10 @@ chooses an action for one view. Every function that takes players finds their ki
 import inspect
 import operator
 from collections.abc import Callable, Iterable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -191,10 +192,41 @@ def check_seats(agents: Iterable[Agent | None]) -> None:
     seen = set[int]()
     for agent in agents:
         if agent is not None:
-            number = id(agent.plain if isinstance(agent, PlainAgent) else agent)
+            number = id(unwrapped(agent))
             if number in seen:
                 raise one_seat(agent, "several seats")
             seen.add(number)
+
+
+def unwrapped(agent: Any) -> Any:
+    """Return the object inside a `PlainAgent`. Return any other object unchanged."""
+    return agent.plain if isinstance(agent, PlainAgent) else agent
+
+
+class Closable(Protocol):
+    """An object with a method `close`."""
+
+    def close(self) -> None:
+        """Stop everything that the object has started."""
+
+
+def close_all(players: Iterable[Closable]) -> None:
+    """Close all players, in order. An error of one player is raised after all others are closed."""
+    with ExitStack() as stack:
+        for player in reversed(list(players)):
+            stack.callback(player.close)
+
+
+def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
+    """Close the agents that `as_agent` made for the objects in `named`.
+
+    Agents that the caller passed as objects stay open. `agents` may end early.
+    """
+    close_all(
+        agent
+        for agent, player in zip(agents, named, strict=False)
+        if agent is not None and unwrapped(agent) is not unwrapped(player)
+    )
 
 
 def one_seat(agent: Agent, asked: str) -> ValueError:

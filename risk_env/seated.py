@@ -11,7 +11,7 @@ from risk_env.arrays import Array, Numbers
 from risk_env.events import Event
 from risk_env.game import Game, game_by_chance
 from risk_env.game_vector import GameVector
-from risk_env.players import AgentFactory, Policy, new_state, one_seat, query_agent, query_policy
+from risk_env.players import AgentFactory, Policy, close_all, new_state, one_seat, query_agent, query_policy
 from risk_env.seeds import bot_seed
 
 
@@ -149,10 +149,9 @@ class AgentSeats(Seated):
 
     def close(self) -> None:
         """Close the agents that were made here."""
-        if isinstance(self._player, AgentFactory):
-            for agent in self._agents.values():
-                agent.close()
+        made = list(self._agents.values()) if isinstance(self._player, AgentFactory) else []
         self._agents.clear()
+        close_all(made)
 
 
 def seated(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:

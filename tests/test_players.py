@@ -252,6 +252,38 @@ def test_one_object_plays_one_seat() -> None:
             call(First())
 
 
+def test_a_plain_object_of_the_caller_stays_open() -> None:
+    closed = []
+
+    class Plain(PlainAgent):
+        def close(self) -> None:
+            closed.append(self)
+
+    play_game(RULES, BOARD, [Plain(), "random"], seed=1)
+    assert not closed
+    play_game(RULES, BOARD, [Plain, "random"], seed=1)
+    assert len(closed) == 1
+
+
+def test_all_players_are_closed_even_if_some_fail() -> None:
+    closed = []
+
+    class Stuck(First):
+        def close(self) -> None:
+            closed.append(self)
+            raise OSError(f"player {len(closed)}")
+
+    with pytest.raises(OSError, match="player 2"):
+        Match(RULES, BOARD, [Stuck(), Stuck()], seed=1).close()
+    table = Arena(GameBatch(RULES, BOARD, 2, seed=1, autoreset=False), [Stuck, Stuck])
+    table.numbers[:, :2] = [0, 1]
+    table.batch.reset()
+    table.seat_players(np.arange(2))
+    with pytest.raises(OSError, match="player 6"):
+        table.close()
+    assert len(set(closed)) == 6
+
+
 def test_a_factory_makes_agents() -> None:
     with pytest.raises(TypeError, match="a factory of agents must return an Agent"):
         Match(RULES, BOARD, ["random", lambda: 3], seed=1)  # type: ignore[list-item, return-value]
