@@ -124,10 +124,13 @@ class TallyBook:
             self._log = np.pad(self._log, ((0, 0), (0, max(missing, self._log.shape[1]))))
         return missing > 0
 
-    def actions(self, lane: int) -> list[int]:
-        """Return the actions of the game in a lane. They must have been kept (`keeps_actions`)."""
+    def actions(self, lane: int, since: int = 0) -> list[int]:
+        """Return the actions of the game in a lane, without the first `since` actions.
+
+        The actions must have been kept (`keeps_actions`).
+        """
         lane = self._batch.as_lane(lane)
-        return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
+        return self._log[lane, since : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
         """Count a decision of the seat to act in each of these lanes."""

@@ -627,7 +627,8 @@ class Game:
         if seat is not None:
             self._check_seat(seat)
         viewer = NOBODY if seat is None else int(seat)
-        frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
+        evaluation = None if evaluate is None else self._evaluation(evaluate, seat)
+        frames = Frames(self._tables, viewer, evaluation)
         self.watched(frames.watch)
         secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)

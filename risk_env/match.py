@@ -79,7 +79,7 @@ class Match:
             raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
         self.players = tuple(None if player is None else as_agent(player) for player in players)
         check_seats(self.players)
-        seated = [player or Agent() for player in self.players]
+        seated = [Agent() if player is None else player for player in self.players]
         self._chance = chance_seeds(seated, int(game_seed(*game.origin[:3])))
         self.decisions: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.turns: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
