@@ -51,7 +51,7 @@ def files() -> list[Path]:
 
 def write_replay(path: Path) -> None:
     """Play a game between three bots and write the replay."""
-    rules = Rules.preset("classic", len(PLAYERS), setup="deal", attack="blitz", defender_dice="max")
+    rules = Rules.preset("classic", len(PLAYERS), profile="fast")
     match = Match(rules, "classic", PLAYERS, SEED)
     match.run()
     match.game.replay(PLAYERS).save(path)

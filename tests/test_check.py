@@ -140,7 +140,7 @@ WORLD, TWO, CAPITAL, SECRET = (
     "tiny/capital",
     "tiny/secret_mission",
 )
-EXPERT, ROOM, CONQUEST, RANDOM = "tiny/expert", "tiny/command_room", "tiny/world_conquest", "tiny/random"
+EXPERT, ROOM, RANDOM = "tiny/expert", "tiny/command_room", "tiny/random"
 FAULTS = [
     # ranges
     (WORLD, Phase.ATTACK, put("phase", 23), "phase is 23"),

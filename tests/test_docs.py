@@ -117,6 +117,16 @@ def cited_files(text: str) -> set[str]:
     return set(re.findall(rf"\b((?:{folders})/[a-z_0-9/-]+\.(?:md|py|toml|yml))\b", text))
 
 
+def test_the_architecture_names_modules_by_their_present_names() -> None:
+    """A name may be a path in the repository, a path from a package's folder, or the file's name alone."""
+    folders = ("risk_env", "agents", "training", "benchmarks", "tests", "docs")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
+    modules = [f"/{path.relative_to(ROOT).as_posix()}" for path in files]
+    named = sorted(set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)", page("architecture"))))
+    assert len(named) > 30
+    assert [name for name in named if not any(path.endswith(f"/{name}") for path in modules)] == []
+
+
 def test_every_file_that_is_cited_is_there() -> None:
     folders = ("risk_env", "agents", "training", "benchmarks", "research", "tests", "docs", "examples")
     sources = [

@@ -2,6 +2,7 @@
 
 import copy
 import importlib
+import inspect
 import pickle
 import random
 import re
@@ -211,7 +212,7 @@ def test_the_ends_of_a_game_add_up(preset: str, players: int) -> None:
 
 
 @every_game
-def test_the_same_games_through_every_door(preset: str, players: int) -> None:
+def test_the_same_games_in_every_environment(preset: str, players: int) -> None:
     """Two episodes of a seed, as the environment, a Game and lane 0 of a GameBatch play them."""
     options = {"profile": "book", "attack": "blitz", "max_rounds": 2}
     env = risk_v0.raw_env(preset, players, **options)
@@ -628,14 +629,14 @@ def test_the_window_follows_the_game_and_closes(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("make", [risk_v0.env, risk_v0.raw_env], ids=["env", "raw_env"])
-@pytest.mark.parametrize("reference", [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
-def test_a_copy_goes_on_by_itself(make: Callable[..., Any], reference: Callable[[Any], Any]) -> None:
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
+def test_a_copy_goes_on_by_itself(make: Callable[..., Any], duplicate: Callable[[Any], Any]) -> None:
     env = make("classic", 3, attack="blitz", setup="random", max_rounds=20)
     env.reset(seed=8)
     start = Fighter(8)
     for _ in range(60):
         env.step(start(env))
-    other, before = reference(env), env.unwrapped.game.to_bytes()
+    other, before = duplicate(env), env.unwrapped.game.to_bytes()
     masks = [info["action_mask"] for info in other.infos.values()]
     assert not any(mask.flags.writeable for mask in masks if not mask.any())  # one for all who are not asked
     told = history(other, Fighter(9))
@@ -669,13 +670,13 @@ def test_the_game_of_an_environment_is_a_game_like_any_other() -> None:
     assert numba.typeof(env.game.records) == numba.typeof(game.records)
     assert (env.last()[0]["observation"] == game.observe(game.seat)).all()
     assert (env.last()[0]["action_mask"] == game.action_mask()).all()
-    for reference in (
+    for other in (
         env.game.copy(),
         pickle.loads(pickle.dumps(env.game)),
         Game.from_bytes(env.game.to_bytes()),
     ):
-        assert reference == env.game == game
-        reference.step(int(reference.legal_actions()[0]))
+        assert other == env.game == game
+        other.step(int(other.legal_actions()[0]))
         assert env.game == game
         assert env.game.actions == (action,)
 
@@ -789,3 +790,8 @@ def test_the_code_about_honest_search_runs() -> None:
         code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code
     )
     exec(code, {})
+
+
+def test_the_wrapped_environment_takes_the_arguments_of_the_plain_one() -> None:
+    plain = inspect.signature(risk_v0.raw_env).parameters
+    assert list(inspect.signature(risk_v0.env).parameters.values()) == list(plain.values())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -21,6 +20,7 @@ from risk_agents.web import lobby
 from risk_env import Game, GameBatch, Match, Rules, cli, risk_v0
 from risk_env.board.rules import BOOK, FAST, PROFILES
 from risk_env.text_env import TextEnv
+from risk_training.config import TRAINERS
 
 ID = "risk_env/Risk-v0"
 PRESETS = [("classic", 3), ("classic", 2), ("capital", 4), ("secret_mission", 3), ("world_conquest", 3)]
@@ -85,7 +85,7 @@ def of_train(preset: str, options: dict[str, Any]) -> Rules:
 def of_trainer(name: str) -> Callable[[str, dict[str, Any]], Rules]:
     def rules(preset: str, options: dict[str, Any]) -> Rules:
         pytest.importorskip("torch")
-        settings = import_module(import_module("risk_training.config").TRAINERS[name]).Config
+        settings = import_module(TRAINERS[name]).Config
         facts = {"preset": preset, "tables": [options["num_players"]], "round_games": 10, **options}
         known = {field for field in (*settings.__dataclass_fields__, "num_players") if field in facts}
         named = {"players" if field == "num_players" else field: facts[field] for field in known}
@@ -132,10 +132,7 @@ ENTRIES: dict[str, dict[str, Callable[[str, dict[str, Any]], Rules]]] = {  # by 
         "dataset": of_dataset,
         "evaluate": of_evaluate,
         "train": of_train,
-        **{
-            f"YAML, {name}": of_trainer(name)
-            for name in ("sb3", "selfplay", "beam_value", "state_value", "turn_policy")
-        },
+        **{f"YAML, {name}": of_trainer(name) for name in TRAINERS},
     },
 }
 
@@ -229,7 +226,7 @@ def test_every_command_that_plays_takes_the_same_arguments(command: str) -> None
     assert known >= set(NAMES)
 
 
-def test_any_setting_is_set_on_the_command_line(tmp_path: Path) -> None:
+def test_any_setting_is_set_on_the_command_line() -> None:
     pytest.importorskip("torch")
     train, ppo = import_module("risk_training.cli"), import_module("risk_training.ppo")
 

@@ -84,7 +84,7 @@ def arena_of(**options: Any) -> Arena:
     return found
 
 
-def seat_lanes() -> SingleSeatVector:
+def single_seat_vector() -> SingleSeatVector:
     """Learners with games under way."""
     found = SingleSeatVector(RULES, BOARD, N)
     found.reset(3)
@@ -219,7 +219,7 @@ TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     GameBatch: (batch_of, LANES | {"step": [STEP]}),
     Arena: (arena_of, ARENA),
     TallyBook: (arena_of, TALLY),
-    SingleSeatVector: (seat_lanes, SEATED),
+    SingleSeatVector: (single_seat_vector, SEATED),
     Rollouts: (rollouts, ROLLOUTS),
     **{
         kind: (int, {name: [] for name in IN_TRAINED_FILES})

@@ -60,7 +60,7 @@ def told(program: Program) -> dict[str, Any]:
 
 def program_of(code: str, strict: sandboxes.Sandbox) -> Program:
     """A program in Python in a sandbox."""
-    command = [sys.executable, "-c", f"import json, os, sys\n{code}"]
+    command = [sys.executable, "-c", f"import json, os, signal, sys\n{code}"]
     return Program(command, "it", strict, shown_to(command[:1]))
 
 
@@ -119,7 +119,7 @@ def test_memory_is_bounded_in_all(strict: sandboxes.Sandbox) -> None:
     limits = {**strict.limits, supervisor.GROUP_MEMORY: 200 << 20}
     code = (
         "for _ in range(3): os.fork()\nheld = bytearray(os.urandom(1 << 20) * 60)\n"
-        "print('{}', flush=True)\nos.wait()"
+        "print('{}', flush=True)\nsignal.pause()"  # all hold their memory at the same time
     )
     with pytest.raises(ProgramFault, match="ended with status 137") as fault:
         program = program_of(code, strict._replace(limits=limits))

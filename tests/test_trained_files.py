@@ -131,7 +131,7 @@ def test_what_is_no_regular_file_is_refused() -> None:
 
 
 def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
-    """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_untrusted`.)"""
+    """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_bounded_io`.)"""
     path = tmp_path / "bomb.npz"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,

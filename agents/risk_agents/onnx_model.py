@@ -1,4 +1,6 @@
-"""Convert trained files to ONNX models: the networks of `learned.network` and `learned.learned_value`.
+"""Convert trained files to ONNX models.
+
+The networks are those of `learned.compiled_network` and `learned.beam_value_features`.
 
 The model of a policy also encodes the observation (`learned.features`), so it takes the observations of
 environments. The model computes sums in another order than the compiled network. The last digits of logits
@@ -94,7 +96,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
 def value_model(value: BeamValueFile) -> onnx.ModelProto:
     """Return the model of a learned value.
 
-    The input is `features`, float32 (N, columns), as `search.value_beam.encode_positions` writes them. The
+    The input is `features`, float32 (N, columns), as `search.beam_value.encode_positions` writes them. The
     output is `value`, float32 (N,), the win probability of the seat that the features describe.
     """
     weights, graph = value.arrays, Graph()

@@ -7,20 +7,9 @@ from typing import Any
 from risk_env.board.rules import CHOICES, PROFILES, Rules, preset_players, presets, read_option
 
 PRESET = MAP = "classic"
-NAMES = (
-    "preset",
-    "players",
-    "map",
-    "expert",
-    "profile",
-    "setup",
-    "attack",
-    "defender_dice",
-    "max_rounds",
-    "option",
-)
 # options of RULES 13 that have an argument of their own
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
+NAMES = ("preset", "players", "map", "expert", "profile", *OPTIONS, "option")
 _FOLLOWS = "(default: as in preset and profile)"
 # options that `--option` refuses, with their own arguments
 _OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}

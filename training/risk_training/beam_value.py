@@ -371,10 +371,7 @@ class Trainer(TorchRun):
         with self.mixed():
             logits = self.network(features)
         loss = nn.functional.binary_cross_entropy_with_logits(logits, targets)
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        return loss.detach()
+        return self.step_optimizer(loss)
 
     def write_policy(self) -> None:
         """Write `beam_value.npz`, and remove position files that are no longer needed."""

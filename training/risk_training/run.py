@@ -295,6 +295,13 @@ class TorchRun(Run):
         """Return the numbers 0 ... count - 1 in a new random order, split into parts of `batch_size`."""
         return self.moved(torch.randperm(count, generator=self.shuffle)).split(self.config.batch_size)
 
+    def step_optimizer(self, loss: torch.Tensor) -> torch.Tensor:
+        """Make one step of the optimizer to reduce a loss; return the loss without its graph."""
+        self.optimizer.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        return loss.detach()
+
     def moved(self, values: torch.Tensor | Array) -> torch.Tensor:
         """Return the values as a tensor on the device of this run."""
         return moved(torch.as_tensor(values), self.device)

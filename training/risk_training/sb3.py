@@ -26,8 +26,8 @@ class RiskVecEnv(VecEnv):
 
     Opponents are played inside.
 
-    The arguments are those of `gym_env.RiskEnv` (docs/gymnasium.md), except that `render_mode` is "rgb_array"
-    or None.
+    The arguments are those of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
+    `render_mode` is "rgb_array" or None.
 
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating
     system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.

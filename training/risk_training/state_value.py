@@ -438,10 +438,7 @@ class Trainer(TorchRun):
         with self.mixed():
             log_chances = self.network(codes)
         loss = -(targets * log_chances).sum(1).mean()
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        return loss.detach()
+        return self.step_optimizer(loss)
 
     def seating(self) -> Seating:
         """Return a factory of the agent that uses the current network as judge.

@@ -194,10 +194,7 @@ class Trainer(TorchRun):
         is_there = ~gains.isnan()
         liked = outputs - (outputs * is_there).sum(1, keepdim=True) / is_there.sum(1, keepdim=True)
         loss = (liked - SCALE * gains)[is_there].square().mean()
-        self.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        self.optimizer.step()
-        return loss.detach()
+        return self.step_optimizer(loss)
 
     def policy(self) -> TurnPolicyFile:
         """Return the current network as a policy file."""

@@ -74,9 +74,9 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
     ) -> str:
         """Start a game. Return the token of your seat, the tokens of open seats, and your first report.
 
-        Gives the token of your seat, those of open seats (pass each on to its player), and your first report.
-        options are those of the rules, for example {"attack": "blitz", "max_rounds": 100}. profile "fast"
-        asks less and deals.
+        opponents: one name for each other seat, clockwise: a bot, or "open" for another client. Pass the
+        token of an open seat on to its player. profile: "book", or "fast", which deals the territories and
+        asks for fewer decisions. options: options of the rules, for example {"max_rounds": 100}.
         """
         chosen = {"profile": profile, **(options or {})}
         tokens = games.begin(

@@ -1,4 +1,4 @@
-"""Progress of a seat towards a special victory (for `search.evaluation` and `learned.learned_value`)."""
+"""Progress of a seat towards a special victory, for `search.evaluation` and `learned.beam_value_features`."""
 
 from numpy import int64
 

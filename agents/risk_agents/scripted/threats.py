@@ -1,4 +1,4 @@
-"""Threats to an own territory from its neighbours (for `search.evaluation`, `learned.learned_value`)."""
+"""Threats to an own territory from neighbours, for `search.evaluation` and `learned.beam_value_features`."""
 
 import math
 

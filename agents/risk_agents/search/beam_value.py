@@ -42,7 +42,7 @@ def encode_positions(games, boards, rules, lanes, seats, moved, weights, feature
 
 
 class BeamValueFile(TrainedFile):
-    """File of a learned value: weights (`learned.learned_value.LAYERS`), schema, and how it was trained."""
+    """File of a beam value: weights (`beam_value_features.LAYERS`), schema, and how it was trained."""
 
     KIND = VALUE
 

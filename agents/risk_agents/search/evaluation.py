@@ -52,8 +52,8 @@ WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 class Evaluator(NamedTuple):
     """Arguments that all evaluations of a decision share.
 
-    Weights beyond the first NUM_WEIGHTS belong to a `learned.learned_value`. In this case all weights are
-    float32, and `work` is the workspace of the learned value.
+    Weights beyond the first NUM_WEIGHTS belong to a beam value (`learned.beam_value_features`). In this case
+    all weights are float32, and `work` is the workspace of that value.
     """
 
     board: Any  # record of the board's tables

@@ -76,7 +76,7 @@ class TournamentConfig:
         if self.fixed_seats:
             return fixed_pairings(self.num_players, games)
         if self.duel:
-            return duel_pairings(self.num_players, games, self.seed)
+            return duel_pairings(self.num_players, games)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:

@@ -46,7 +46,7 @@ def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[P
     return _whole_deals(games, starmap(seated, enumerate(line_ups(num_agents, num_players, seed))))
 
 
-def duel_pairings(num_players: int, games: int, seed: int) -> list[Pairing]:
+def duel_pairings(num_players: int, games: int) -> list[Pairing]:
     """Return the schedule of a sequential test of agent 0 against agent 1.
 
     The schedule has at least `games` games, in whole blocks. A block is one deal. In each of its games, one
