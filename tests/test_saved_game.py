@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.replay import replayed_games
 from risk_agents.web.browser_table import Setting
 from risk_env import Game, Match, Rules, SavedGame, SavedGameError, load_map
+from risk_env.game import game_by_chance
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)
 PLAYERS = ("human", "random")
@@ -136,7 +138,12 @@ def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [lambda game: Game.from_text(game.to_text()), lambda game: game.determinize(0, 1)]
+    "change",
+    [
+        lambda game: Game.from_text(game.to_text()),
+        lambda game: game.determinize(0, 1),
+        lambda game: game_by_chance(RULES, game.board, np.uint64(5)),
+    ],
 )
 def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[Game], Game]) -> None:
     with pytest.raises(ValueError, match="save its state by to_bytes"):
