@@ -192,7 +192,7 @@ def _check_facts(facts: Any) -> None:
         raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
     if missing := sorted(_KINDS.keys() - facts.keys()):
         raise ValueError(f"{', '.join(missing)} missing")
-    if strange := sorted(facts.keys() - _KINDS.keys()):
+    if strange := sorted(facts.keys() - _KINDS.keys(), key=str):
         raise ValueError(f"{shortened(strange[0])} is unknown{near(str(strange[0])[:80], tuple(_KINDS))}")
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:

@@ -90,6 +90,36 @@ def test_every_reader_refuses_what_is_wrong(
         assert f"{tmp_path}" in str(error.value) and "line 1: " in str(error.value)
 
 
+def nested(levels: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({3: 4, None: 5, "x": 6}, "3 is unknown"),
+        ({"rules": {3: 4, "x": 6}}, "option 3 is unknown"),
+        ({"rules": {"setup": nested(100_000)}}, "setup=a list too large to be shown must be"),
+        ({"seed": nested(100_000)}, "seed is a list too large to be shown, must be of type int"),
+        ({"rules": {"max_rounds": 10**5000}}, "max_rounds=a int too large to be shown must be"),
+        ({"schema": {}}, "schema {}; this version reads"),
+        ({"players": {"a": 1}}, "players is {'a': 1}, must be of type list"),
+    ],
+)
+def test_odd_values_are_refused_by_name(changes: dict[Any, Any], told: str) -> None:
+    with pytest.raises(SavedGameError, match=told):
+        SavedGame.from_dict(FACTS | changes)
+
+
+@pytest.mark.parametrize("facts", [None, [], "risk_env game", 3, {}, {"format": []}])
+def test_a_value_that_is_no_saved_game_is_refused(facts: Any) -> None:
+    with pytest.raises(SavedGameError, match="not a saved game"):
+        SavedGame.from_dict(facts)
+
+
 @pytest.mark.parametrize("name", FACTS)
 def test_every_fact_is_needed(name: str) -> None:
     with pytest.raises(

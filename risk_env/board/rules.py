@@ -393,7 +393,7 @@ def _check_value(option: str, value: Any) -> None:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
     if not right:
-        raise ValueError(f"{option}={value!r} must be {allowed}")
+        raise ValueError(f"{option}={shortened(value)} must be {allowed}")
 
 
 def _listed(values: Iterable[Any], between: str) -> str:
