@@ -54,8 +54,8 @@ class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
-    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game of
-    a lane (`game_by_chance`), and with `ask_forced`.
+    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game
+    of a lane (`game_by_chance`), and with `ask_forced`.
     """
 
     seed: int

@@ -6,8 +6,8 @@ chooses an action for one view. Every function that takes players finds their ki
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -187,6 +187,19 @@ def as_agent(named: Any) -> Agent:
     return player.make() if isinstance(player, AgentFactory) else player
 
 
+def as_agents(named: Sequence[Any]) -> list[Agent]:
+    """Return an agent for each of several seats, from anything that `find_player` takes.
+
+    Raises ValueError if one agent has several seats. After an error, the agents made so far are closed.
+    """
+    agents = list[Agent]()
+    with closed_on_error(lambda: close_made(agents, named)):
+        for player in named:
+            agents.append(as_agent(player))  # the list holds the agents made before an error
+        check_seats(agents)
+    return agents
+
+
 def check_seats(agents: Iterable[Agent | None]) -> None:
     """Raise ValueError if one agent has several seats. An agent can play only one seat of a game."""
     seen = set[int]()
@@ -227,6 +240,17 @@ def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
         for agent, player in zip(agents, named, strict=False)
         if agent is not None and unwrapped(agent) is not unwrapped(player)
     )
+
+
+@contextmanager
+def closed_on_error(close: Callable[[], None]) -> Iterator[None]:
+    """Call `close` if the block raises an error. An error of `close` does not replace this error."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            close()
+        raise
 
 
 def one_seat(agent: Agent, asked: str) -> ValueError:

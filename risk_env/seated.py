@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from risk_env.players import (
     AgentFactory,
     Policy,
     close_all,
+    closed_on_error,
     fault_of,
     new_state,
     one_seat,
@@ -141,11 +142,8 @@ class AgentSeats(Seated):
         agent = self._player.make()
         if id(unwrapped(agent)) in taken:
             raise one_seat(agent, "several seats")
-        with ExitStack() as stack:
-            stack.callback(agent.close)
-            with _faults(agent, seat):
-                agent.prepare(batch.rules, batch.board)
-            stack.pop_all()
+        with closed_on_error(agent.close), _faults(agent, seat):
+            agent.prepare(batch.rules, batch.board)
         return agent
 
     def choose(self, arena: Table, lanes: Numbers) -> None:

@@ -319,7 +319,7 @@ class Confused(First):
 @pytest.mark.parametrize("entry", ["Match", "arena.play"])
 def test_an_agent_that_cannot_begin_is_a_fault(entry: str, player: Any) -> None:
     closed = Unfit.closed
-    with pytest.raises(PlayerFault, match="unfit at seat [01]: OSError: no such file"):
+    with pytest.raises(PlayerFault, match=r"unfit at seat [01]: OSError: no such file"):
         ENTRIES[entry](player)
     if player is Unfit and entry == "arena.play":
         assert Unfit.closed == closed + 1

@@ -11,7 +11,7 @@ import pytest
 from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.replay import replayed_games
 from risk_agents.web.browser_table import Setting
-from risk_env import Game, Match, Rules, SavedGame, SavedGameError, load_map
+from risk_env import Agent, Game, Match, Rules, SavedGame, SavedGameError, View, load_map
 from risk_env.game import game_by_chance
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)
@@ -158,6 +158,31 @@ def test_a_match_goes_on_where_the_game_was_left() -> None:
     match.run()
     assert match.game == whole.game
     assert saved.beginning().match(["grower", "grower"]).run() == -1
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"actions": [*FACTS["actions"][:4], 9999]}, "action 4: .*9999"), ({"state": "0"}, "another state")],
+)
+def test_a_match_that_cannot_continue_closes_the_players_that_were_made(
+    changes: dict[str, Any], told: str
+) -> None:
+    closed = []
+
+    class Closing(Agent):
+        def act(self, view: View) -> int:
+            return int(view.legal_actions[0])
+
+        def close(self) -> None:
+            closed.append(self)
+
+    mine, saved = Closing(), SavedGame.from_dict(FACTS | changes)
+    with pytest.raises(SavedGameError, match=told):
+        saved.match([Closing, mine])
+    assert len(closed) == 1 and closed[0] is not mine
+    with pytest.raises(ValueError, match="'nobody'"):
+        saved.match([Closing, "nobody"])
+    assert len(closed) == 2 and closed[1] is not mine
 
 
 def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
