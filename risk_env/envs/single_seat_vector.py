@@ -303,8 +303,7 @@ class SingleSeatVector:
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
             empty += not decided.all()
-            if empty > MOST_EMPTY:
-                raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
+            check_empty(empty)
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count
@@ -387,6 +386,12 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     # an object named twice is one player
     found = {id(opponent): find_player(opponent) for opponent in opponents}
     return [found[id(opponent)] for opponent in opponents]
+
+
+def check_empty(games: int) -> None:
+    """Raise RuntimeError if the learner had nothing to decide in more than MOST_EMPTY games in a row."""
+    if games > MOST_EMPTY:
+        raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
 
 
 def check_seat(seat: Any, num_players: int) -> None:
