@@ -36,11 +36,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--games", type=at_least_one, default=64, help="all at once (default: %(default)s)")
     parser.add_argument(
-        "--delay", type=above_zero, default=1.0, help="seconds an answer (default: %(default)s)"
+        "--games", type=at_least_one, default=64, help="simultaneous games (default: %(default)s)"
     )
-    parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument(
+        "--delay", type=above_zero, default=1.0, help="seconds per answer (default: %(default)s)"
+    )
+    parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.models", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)

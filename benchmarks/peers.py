@@ -60,25 +60,39 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Return the checked arguments."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
     names = ", ".join(MEASURES)
-    parser.add_argument(
-        "--only", type=names_in, default=tuple(MEASURES), metavar="NAMES", help=f"some of {names}"
+    add = parser.add_argument
+    add(
+        "--only",
+        type=names_in,
+        default=tuple(MEASURES),
+        metavar="NAMES",
+        help=f"measures to run: {names} (default: all)",
     )
-    parser.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help="another interpreter to try"
+    add(
+        "--python",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="additional interpreter to try; may be repeated",
     )
-    parser.add_argument(
-        "--seconds", type=above_zero, default=1.0, metavar="S", help="length of a window (default: 1)"
+    add("--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per window (default: 1)")
+    add("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
+    add(
+        "--rounds",
+        type=at_least_one,
+        default=1,
+        metavar="N",
+        help="number of rounds through all measures (default: 1)",
     )
-    parser.add_argument(
-        "--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)"
+    add(
+        "--record",
+        nargs="?",
+        type=Path,
+        const=RESULTS,
+        metavar="FOLDER",
+        help="store the result in FOLDER (default: benchmarks/results)",
     )
-    parser.add_argument(
-        "--rounds", type=at_least_one, default=1, metavar="N", help="times to run all in turn (default: 1)"
-    )
-    parser.add_argument(
-        "--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help="keep the result"
-    )
-    parser.add_argument("--measure", choices=MEASURES, help="measure one here and print its rows as JSON")
+    add("--measure", choices=MEASURES, help="run one measure in this process and print its rows as JSON")
     return parser.parse_args(argv)
 
 

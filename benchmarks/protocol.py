@@ -53,12 +53,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--games", type=at_least_one, default=10, help="games of each form (default: %(default)s)"
+        "--games", type=at_least_one, default=10, help="number of games per form (default: %(default)s)"
     )
     parser.add_argument(
-        "--max-rounds", type=at_least_one, default=20, help="of a game (default: %(default)s)"
+        "--max-rounds",
+        type=at_least_one,
+        default=20,
+        help="number of rounds after which a game is truncated (default: %(default)s)",
     )
-    parser.add_argument("--record", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.protocol", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)

@@ -93,25 +93,30 @@ def _parser() -> argparse.ArgumentParser:
         choices=KINDS,
         default=KINDS,
         metavar="KIND",
-        help=f"of workers: {', '.join(KINDS)}",
+        help=f"kinds of workers (default: all): {', '.join(KINDS)}",
     )
-    add("--agent", default="beam", help="in every seat of the tournaments (default: %(default)s)")
-    add("--games", type=at_least_one, default=240, help="of the tournaments, at least (default: %(default)s)")
-    add("--updates", type=at_least_one, default=4, help="of the training runs (default: %(default)s)")
+    add("--agent", default="beam", help="agent in every seat of the tournaments (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, help="least games per tournament (default: %(default)s)")
+    add("--updates", type=at_least_one, default=4, help="updates per training run (default: %(default)s)")
     add(
         "--pairs",
         type=at_least_one,
         default=6,
-        help="rounds of windows, in which the kinds take turns (default: %(default)s)",
+        help="number of rounds of windows; the kinds alternate in each (default: %(default)s)",
     )
-    add("--simulated", type=at_least_one, default=240_000, help="games of the driver (default: %(default)s)")
-    add("--config", default="selfplay_duel", help="of the training runs (default: %(default)s)")
+    add(
+        "--simulated",
+        type=at_least_one,
+        default=240_000,
+        help="simulated games of the driver (default: %(default)s)",
+    )
+    add("--config", default="selfplay_duel", help="training configuration (default: %(default)s)")
     add(
         "--envs",
         type=at_least_one,
-        help="games of an actor (default: the configuration's); more: longer rollouts",
+        help="games per actor; more games make rollouts longer (default: value of the configuration)",
     )
-    add("--record", action="store_true", help="keep the result in benchmarks/results")
+    add("--record", action="store_true", help="store the result in benchmarks/results")
     return parser
 
 

@@ -92,20 +92,22 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Return the checked arguments of the command."""
     parser = command_parser("bench")
     names = ", ".join(presets())
-    parser.add_argument("--preset", default="classic", help=f"one of {names}, or `{ALL}` (default: classic)")
-    parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
+    parser.add_argument("--preset", default="classic", help=f"preset: {names}, or `{ALL}` (default: classic)")
+    parser.add_argument(
+        "--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)"
+    )
     parser.add_argument(
         "--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)"
     )
     parser.add_argument(
-        "--seconds", type=above_zero, default=1.0, metavar="S", help="length of a run (default: 1)"
+        "--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per run (default: 1)"
     )
     parser.add_argument(
         "--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)"
     )
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
     parser.add_argument(
-        "--no-first-use", dest="first_use", action="store_false", help="do not measure the first use"
+        "--no-first-use", dest="first_use", action="store_false", help="skip the measurement of the first use"
     )
     parser.add_argument(
         "--record", nargs="?", type=Path, const=RESULTS, metavar="FOLDER", help=help_of_record()
@@ -115,7 +117,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 def help_of_record() -> str:
     """Return the help of `--record`."""
-    return "keep the result as JSON and Markdown (default folder: benchmarks/results)"
+    return "store the result as JSON and Markdown (default folder: benchmarks/results)"
 
 
 def say(line: str) -> None:

@@ -77,16 +77,16 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("agent")
+    parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(
         "--field",
         required=True,
         metavar="A,B,...",
-        help="compiled bots in the other seats, kept_out, files of values",
+        help="players in the other seats: compiled bots, kept_out, files of values",
     )
     add_rules_arguments(parser, FAST, "6")
-    parser.add_argument("--games", type=int, default=240)
-    parser.add_argument("--seed", type=int, default=77)
+    parser.add_argument("--games", type=int, default=240, help="number of games (default: 240)")
+    parser.add_argument("--seed", type=int, default=77, help="seed of all games (default: 77)")
     arguments = parser.parse_args(argv)
     rules = rules_of(vars(arguments), FAST, 6)
     board = load_map(arguments.map or MAP)

@@ -1,6 +1,6 @@
-"""Writes the pages of PAGES from the code and the recorded results: `make docs`.
+"""Write the pages of PAGES from the code and the recorded results: `make docs`.
 
-A test compares the pages in the repository with what this writes.
+A test compares the pages in the repository with this output.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ else gives the same codes divided by {MOST_CODE} as float32. *Count* means `enco
 
 
 def observation() -> str:
-    """The page of the observation's columns."""
+    """Return the page of the observation's columns."""
     parts = [OBSERVATION, _sizes(), _territories(), _globals(), _continents(), _phases(), _codes()]
     return "\n".join(parts)
 
@@ -117,14 +117,14 @@ for other errors. This page is generated from the parsers (`make docs`).
 
 
 class _Parsed(Exception):
-    """Carries the parser that a command was about to use."""
+    """An exception that carries the parser of a command."""
 
     def __init__(self, parser: argparse.ArgumentParser) -> None:
         self.parser = parser
 
 
 def commands() -> str:
-    """The page of all commands and their arguments."""
+    """Return the page of all commands and their arguments."""
     names = [(f"[`{name}`](#{name})", command.help) for name, command in cli.COMMANDS.items()]
     return "\n".join([COMMANDS, _rows(("command", ""), names), *map(_command, cli.COMMANDS)])
 
@@ -136,7 +136,7 @@ def _command(name: str) -> str:
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """The parser of a command, found when the command is about to parse its arguments."""
+    """Return the parser of a command, taken when the command is about to parse its arguments."""
     command = cli.COMMANDS[name]
     with _caught_parsers():
         try:
@@ -197,12 +197,12 @@ and a truncated game is won by
 
 
 def benchmarks() -> str:
-    """The page of recorded speed."""
+    """Return the page of recorded speed."""
     return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _scaling()])
 
 
 def latest(name: str) -> dict[str, Any]:
-    """The newest record of a benchmark."""
+    """Return the newest record of a benchmark."""
     path = max(RESULTS.glob(f"{name}-*.json"))
     return {"file": path.stem, **json.loads(path.read_text(encoding="utf-8"))}
 
@@ -279,7 +279,7 @@ def _scaling() -> str:
 
 
 def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str]) -> str:
-    """What Ray workers do, compared with as many processes of this machine in the same rounds."""
+    """Return lines that compare Ray workers with as many local processes in the same rounds."""
     compared = [
         (row["kind"], *(_with_interval(row["of_processes"][name]) for name in shown.values()))
         for row in rows
@@ -289,7 +289,7 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
-    """A rate, and how many times that of one worker of the kind it is."""
+    """Return a rate, and its ratio to the rate of one worker of the same kind."""
     ratio = row.get(f"{name}_ratio")
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
@@ -316,7 +316,7 @@ So of more cores one can expect, where one of them learns:
 
 
 def _short(number: float) -> str:
-    """Three digits."""
+    """Return a number with three digits."""
     return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
 
 

@@ -25,7 +25,10 @@ PICTURES = ROOT / "docs" / "pictures"
 
 
 def main() -> None:
-    """A replay, light and dark, on a desk and on a phone; a live game, the lobby and the analysis board."""
+    """Write pictures of a replay, a live game, the lobby and the analysis board.
+
+    The replay is drawn light and dark, on a desktop and on a phone.
+    """
     rules = Rules.preset("classic", 3, profile="fast", setup="claim")
     game = play_game(rules, load_map("classic"), NAMES, seed=3)
     with tempfile.TemporaryDirectory() as folder, opened_browser() as browser:
@@ -48,7 +51,7 @@ def main() -> None:
 
 
 def attack_of(game: Game) -> Game:
-    """The game at its first attack in the fifth round."""
+    """Return the game at its first attack in the fifth round."""
     past = game.beginning()
     for action in game.actions:
         if past.round == 5 and past.phase == Phase.ATTACK:
@@ -58,7 +61,7 @@ def attack_of(game: Game) -> Game:
 
 
 def draw_server(browser: Any, game: Game) -> None:
-    """The pages of `risk-env serve`: an analysis, and a turn of a live game."""
+    """Draw the pages of `risk-env serve`: an analysis, and a turn of a live game."""
     text = attack_of(game).to_text()
     with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _lobby):
         with opened_page(browser, f"{address}/analysis") as page:
@@ -84,7 +87,7 @@ def draw_server(browser: Any, game: Game) -> None:
 
 
 def save(page: Any, path: Path) -> None:
-    """Write what the page shows, in 256 colours."""
+    """Save a screenshot of the page in 256 colours."""
     path.parent.mkdir(exist_ok=True)
     # few colours suffice then
     page.evaluate("document.getElementById('stage').style.background = 'var(--sea)'")

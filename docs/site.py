@@ -1,7 +1,7 @@
-"""Build the documentation site into build/site: `python docs/site.py` (make site). Warnings are errors.
+"""Build the documentation site in build/site: `python docs/site.py` (make site). Warnings are errors.
 
-The pages are those of the repository, at the same paths, so that a link works there as here. On the first
-page a replay that can be played takes the place of the picture of a replay.
+The site has the pages of the repository at the same paths, so that links work in both. On the first page, a
+playable replay replaces the picture of a replay.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def files() -> list[Path]:
-    """Return the files of the repository that the site has."""
+    """Return the files of the repository that belong to the site."""
     return sorted({path for pattern in PAGES for path in ROOT.glob(pattern)})
 
 

@@ -1,12 +1,11 @@
-"""How much processor time of learning a playing strength takes: `python -m research.learning_curve
-[--record]`.
+"""Playing strength by CPU time of training: `python -m research.learning_curve [--record]`.
 
 A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
 plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
 of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
 the same deals of six.
 
-`--record` keeps data and picture in research; `--draw DATA` draws kept data again.
+`--record` stores data and picture in research. `--draw DATA` only draws a picture of stored data.
 """
 
 from __future__ import annotations
@@ -52,11 +51,20 @@ def main(argv: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--config", default="state_value", help="of a trainer for every table (default: %(default)s)")
-    add("--at", default=AT, metavar="N,...", help="games learned from when it plays (default: %(default)s)")
-    add("--games", type=at_least_one, default=240, metavar="N", help="of each table (default: %(default)s)")
-    add("--record", action="store_true", help="keep data and picture in research")
-    add("--draw", type=Path, metavar="DATA", help="draw the picture of kept data beside it, and play nothing")
+    add(
+        "--config",
+        default="state_value",
+        help="configuration for several numbers of players (default: %(default)s)",
+    )
+    add(
+        "--at",
+        default=AT,
+        metavar="N,...",
+        help="training games before each measurement (default: %(default)s)",
+    )
+    add("--games", type=at_least_one, default=240, metavar="N", help="games per table (default: %(default)s)")
+    add("--record", action="store_true", help="store data and picture in research")
+    add("--draw", type=Path, metavar="DATA", help="only draw a picture of stored data, beside the data")
     arguments = parser.parse_args(argv)
     if arguments.draw:
         draw(json.loads(arguments.draw.read_text(encoding="utf-8")), arguments.draw.with_suffix(".png"))

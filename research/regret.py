@@ -1,16 +1,18 @@
-"""What a choice by an evaluation, or an agent's own, costs in chances to win: `python -m research.regret
-[--record]`.
+"""Regret of the choices of evaluations and agents: `python -m research.regret [--record]`.
 
-A position is one in which a turn begins, of a game between strong bots. Several plans, each a bot that plays
-the whole turn, are played from it in the same samples of what the seat does not know, with the same dice to
-come; then the game is played on to its end by fast bots many times, with the same chance for every plan. The
-regret of a choice is what the best plan wins more often than the chosen one. It is best by one half of these
-games, and both are compared in the other half, so that the luck of the best does not count.
+A position is the start of a turn in a game between strong bots. Several plans are played from the position.
+A plan is a bot that plays the whole turn. All plans start in the same samples of the facts that the seat does
+not know, with the same dice to come. From the end of the turn, fast bots play the game to its end many times,
+with the same random numbers for every plan.
 
-`--make` makes the positions, the ends of the plans' turns and their chances to win again: about a quarter of
-an hour of one core. An evaluation chooses the plan with the best mean of its ends. An agent plays the turn
-itself; the games go on from there as from the plans' ends. Positions are also grouped by how many turns the
-seat has begun (PHASES).
+The regret of a choice is the win probability of the best plan minus that of the chosen plan. The best plan is
+selected on one half of these games, and the plans are compared on the other half. The luck of the selected
+plan therefore does not count.
+
+`--make` makes the positions, the ends of the plans' turns and their win probabilities again. This takes about
+a quarter of an hour on one core. An evaluation chooses the plan whose ends have the highest mean. An agent
+plays the turn itself; the games continue from there as from the plans' ends. Positions are also grouped by
+the number of turns that the seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -68,53 +70,8 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the data, or measure, print, and with `--record` keep the result."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    add = parser.add_argument
-    add("--make", action="store_true", help="make the data again")
-    add(
-        "--positions",
-        type=at_least_one,
-        default=POSITIONS,
-        metavar="N",
-        help="of a table (default: %(default)s)",
-    )
-    add(
-        "--rollouts",
-        type=at_least_one,
-        default=ROLLOUTS,
-        metavar="N",
-        help="from each end (default: %(default)s)",
-    )
-    add(
-        "--data",
-        type=Path,
-        default=FILE,
-        metavar="FILE",
-        help="where the data is (default: build/regret.npz)",
-    )
-    add(
-        "--players",
-        default=",".join(map(str, PLAYERS)),
-        metavar="N,...",
-        help="tables (default: %(default)s)",
-    )
-    add(
-        "--agents",
-        default=",".join(AGENTS),
-        metavar="A,B,...",
-        help="whose choices count (default: %(default)s)",
-    )
-    add(
-        "--values",
-        default="",
-        metavar="FILE,...",
-        help="learned values (.npz) to judge by, beside the shipped ones",
-    )
-    add("--record", action="store_true", help="keep the result in research")
-    arguments = parser.parse_args(argv)
+    """Make the data; or measure, print, and with `--record` store the result."""
+    arguments = _parser().parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
     if arguments.make:
         write(arguments.data, tables, arguments.positions, arguments.rollouts)
@@ -127,6 +84,46 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(f"\nKept: {keep('regret', record, report(record), FOLDER)}")
 
 
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    add = parser.add_argument
+    add("--make", action="store_true", help="make the data again, and measure nothing")
+    add(
+        "--positions",
+        type=at_least_one,
+        default=POSITIONS,
+        metavar="N",
+        help="positions per number of players (default: %(default)s)",
+    )
+    add(
+        "--rollouts",
+        type=at_least_one,
+        default=ROLLOUTS,
+        metavar="N",
+        help="rollouts from each end of a turn (default: %(default)s)",
+    )
+    add(
+        "--data", type=Path, default=FILE, metavar="FILE", help="file of the data (default: build/regret.npz)"
+    )
+    add(
+        "--players",
+        default=",".join(map(str, PLAYERS)),
+        metavar="N,...",
+        help="numbers of players (default: %(default)s)",
+    )
+    add(
+        "--agents",
+        default=",".join(AGENTS),
+        metavar="A,B,...",
+        help="agents to measure (default: %(default)s)",
+    )
+    add("--values", default="", metavar="FILE,...", help="additional learned values to measure (.npz)")
+    add("--record", action="store_true", help="store the result in research")
+    return parser
+
+
 def _names(text: str) -> list[str]:
     return [name for name in text.split(",") if name]
 
@@ -135,7 +132,7 @@ def _names(text: str) -> list[str]:
 
 
 class Table(NamedTuple):
-    """A number of players, their rules, and the plans that are compared."""
+    """A number of players with rules and compared plans."""
 
     players: int
     rules: Rules
@@ -152,7 +149,7 @@ class Data(NamedTuple):
 
 
 def table_for(players: int) -> Table:
-    """The table of a number of players: `classic`, territories dealt, blitzes."""
+    """Return the table for a number of players: `classic`, territories dealt, blitzes."""
     plans = (*FIELD, *other_beams(players), random_bot.BOT)
     return Table(players, Rules.preset("classic", players, profile="fast"), plans)
 
@@ -161,7 +158,7 @@ def table_for(players: int) -> Table:
 
 
 def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> None:
-    """Make the data of these tables; those of others in the file stay."""
+    """Make the data of these tables, and keep the data of other tables in the file."""
     arrays: dict[str, Array] = dict(np.load(path, allow_pickle=False)) if path.is_file() else {}
     for table in tables:
         positions = positions_of(table, count)
@@ -177,7 +174,7 @@ def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> Non
 
 
 def positions_of(table: Table, count: int) -> Array:
-    """Positions in which a turn begins, records (count,), each of another game of the FIELD."""
+    """Return starts of turns, records (count,), each from another game of the FIELD."""
     rng, found = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
     batch = GameVector(
@@ -202,18 +199,18 @@ def positions_of(table: Table, count: int) -> Array:
 
 
 def samples_of(table: Table, position: Array) -> Array:
-    """What could be the position: records (SAMPLES,), hidden facts and chance drawn again."""
+    """Return samples of a position, records (SAMPLES,), with hidden facts and chance drawn again."""
     game = Game.from_record(table.rules, load_map("classic"), np.atleast_1d(position))
     return np.concatenate([game.determinize(game.seat, seed).records for seed in range(SAMPLES)])
 
 
 def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
-    """Lanes in which these plans are played, and the games to their ends."""
+    """Return the lanes in which these plans and the games after them are played."""
     return Rollouts(table.rules, load_map("classic"), plans, PLAYING_ON, judge_heuristically, LANES)
 
 
 def ends_of(table: Table, samples: Array, seed: int) -> Array:
-    """Where the plans end the turn in these samples: records (C, S)."""
+    """Play the turn by each plan in these samples, and return the ends of the turn, records (C, S)."""
     ends = rollouts_of(table, table.plans).ends_of_turn(
         range(len(table.plans)), samples, np.random.default_rng(seed)
     )
@@ -222,8 +219,9 @@ def ends_of(table: Table, samples: Array, seed: int) -> Array:
 
 
 def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -> Array:
-    """The chances of a seat from the ends of turns (C, S): float64 (C, 2), the mean of each half of the
-    games.
+    """Return the win probabilities of a seat from the ends of turns (C, S).
+
+    The result is float64 (C, 2), the mean of each half of the games.
     """
     lanes = rollouts_of(table, ())
     chances = []
@@ -237,7 +235,7 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """The data of a table; ValueError if they are of other plans or records, or a position is impossible."""
+    """Return the data of a table; raise ValueError for other plans or records, or impossible positions."""
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
@@ -250,12 +248,12 @@ def read(path: Path, table: Table) -> Data:
 
 
 def labels(table: Table) -> list[str]:
-    """Names and versions of a table's plans."""
+    """Return names and versions of a table's plans."""
     return [f"{plan.name} {plan.version}" for plan in table.plans]
 
 
 def lanes_of(table: Table, records: Array) -> GameVector:
-    """Lanes with these games; ValueError for records of another version."""
+    """Return lanes with these games, or raise ValueError for records of another version."""
     batch = GameVector(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
         raise ValueError("the records are of another version: use --make")
@@ -267,7 +265,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
 
 
 def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace) -> Iterator[Row]:
-    """The regret of every evaluation and of every agent at a table."""
+    """Yield the regret of every evaluation and every agent at a table."""
     data = read(arguments.data, table)
     yield from result_rows(table, data, "any plan", "", data.chances.mean(axis=1))
     for name, judge in judges(table, _names(arguments.values)):
@@ -285,7 +283,7 @@ def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace)
 
 
 def plays(spec: str, table: Table) -> bool:
-    """Whether an agent plays such games."""
+    """Return True if an agent plays such games."""
     try:
         registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
     except ValueError:
@@ -294,8 +292,9 @@ def plays(spec: str, table: Table) -> bool:
 
 
 def regrets(data: Data, achieved: Array) -> Array:
-    """What the best plan by one half of the games wins in the other more than was `achieved`, (N, 2) by half:
-    (N,).
+    """Return the regret of each position, (N,).
+
+    The best plan of one half of the games is compared with `achieved`, (N, 2) by half, in the other half.
     """
     best = data.chances.argmax(axis=1)  # (N, 2)
     rows = np.arange(len(best))
@@ -304,7 +303,7 @@ def regrets(data: Data, achieved: Array) -> Array:
 
 
 def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array) -> Iterator[Row]:
-    """The mean regret of all positions, and of those of each phase."""
+    """Yield the mean regret of all positions, and of the positions of each phase."""
     found, turns = regrets(data, achieved), data.positions["round_number"]
     facts = {"players": table.players, "name": name, "kind": kind}
     for first, last in [(1, MOST_TURNS), *PHASES]:
@@ -314,13 +313,13 @@ def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array)
 
 
 def mean_of(found: Array) -> Row:
-    """The mean regret, in percent of games, with its interval; positions are of different games."""
+    """Return the mean regret in percent of games with its interval. Each position is from another game."""
     mean, half = 100 * found.mean(), 100 * Z * found.std(ddof=1) / len(found) ** 0.5
     return {"positions": len(found), "regret": mean, "low": mean - half, "high": mean + half}
 
 
 def estimates(table: Table, data: Data, judge: Judge) -> Array:
-    """What a judge thinks of each plan: the mean over the ends of its turns, float64 (N, C)."""
+    """Return a judge's mean value of the ends of each plan, float64 (N, C)."""
     batch = lanes_of(table, data.ends.reshape(-1))
     chances = judge(batch, np.arange(batch.num_games)).reshape(*data.ends.shape, MAX_SEATS)
     seats = data.positions["turn"].astype(np.int64)
@@ -328,8 +327,9 @@ def estimates(table: Table, data: Data, judge: Judge) -> Array:
 
 
 def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
-    """The evaluations that know a table: the heuristic one, `marshal`'s, the strategist's, and those of
-    files.
+    """Yield the evaluations that know a table, by name.
+
+    They are the heuristic, the values of `marshal` and `strategist`, and the values of files.
     """
     yield "heuristic", judge_heuristically
     shipped = {"marshal's value": str(marshal.FILE), "strategist's value": str(STRATEGIST_FILE)}
@@ -343,7 +343,7 @@ def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
 
 
 def fits(value: BeamValueFile, table: Table) -> bool:
-    """Whether a beam's value was trained for a table."""
+    """Return True if a value of `beam` was trained for a table."""
     try:
         value.bot("value").check(table.rules, load_map("classic"))
     except ValueError:
@@ -352,7 +352,7 @@ def fits(value: BeamValueFile, table: Table) -> bool:
 
 
 def chances_of_agent(table: Table, data: Data, spec: str, rollouts: int) -> Array:
-    """The chances to win after the turns that an agent plays, float64 (N, 2)."""
+    """Return the win probabilities after the turns of an agent, float64 (N, 2)."""
     agent = registry.make(spec)
     games = rollouts * SAMPLES // AGENT_SAMPLES
     found = []
@@ -365,7 +365,7 @@ def chances_of_agent(table: Table, data: Data, spec: str, rollouts: int) -> Arra
 
 
 def played_by(agent: Agent, table: Table, sample: Array) -> Array:
-    """Where an agent ends the turn that begins in a sample, record (1,)."""
+    """Play an agent's turn from a sample, and return the end of the turn, record (1,)."""
     game = Game.from_record(table.rules, load_map("classic"), sample)
     seat, now = game.seat, game.round
     chance = int(bot_seed(int(sample["random"][0]), seat))
@@ -379,10 +379,10 @@ def played_by(agent: Agent, table: Table, sample: Array) -> Array:
 
 
 def report(record: dict[str, Any]) -> str:
-    """The record as Markdown: a table of all positions, then one for each phase."""
+    """Return the record as Markdown: a table of all positions, then one for each phase."""
     text = (
-        "Mean regret in percent of games, with 95 % intervals: "
-        "what the best plan of the turn wins more often."
+        "Mean regret in percent of games, with 95 % confidence intervals: "
+        "the difference in games won between the best plan of the turn and the chosen plan."
     )
     lines = ["# Regret", "", *heading_lines(record), "", text]
     spans = dict.fromkeys((row["first_turn"], row["last_turn"]) for row in record["rows"])
@@ -393,7 +393,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def table_of(rows: Sequence[Row]) -> list[str]:
-    """A line for each choice, a column for each number of players with its positions."""
+    """Return a table with a row for each choice and a column for each number of players."""
     players = {row["players"]: row["positions"] for row in rows}
     names = dict.fromkeys((row["name"], row["kind"]) for row in rows)
     cells = {(row["name"], row["kind"], row["players"]): cell(row) for row in rows}
@@ -403,7 +403,7 @@ def table_of(rows: Sequence[Row]) -> list[str]:
 
 
 def cell(row: Row) -> str:
-    """A regret with its interval."""
+    """Return a regret with its interval."""
     return f"{row['regret']:.1f} [{row['low']:.1f}, {row['high']:.1f}]"
 
 

@@ -1,9 +1,9 @@
-"""Training steps a second on one thread: unchanged MaskablePPO and risk_env's configurations of it.
+"""Training steps per second on one thread: unchanged MaskablePPO, and the configurations of risk_env.
 
     python -m research.training [--preset classic] [--players 2] [--updates 5]
 
-The methods take turns, one update each, and the best update of each counts, so that other load on the machine
-matters little. Times are CPU times. The opponent is the grower. A step is a decision of the learner.
+The methods alternate, one update each, and the best update of each method counts. Other load on the machine
+therefore matters little. Times are CPU times. The opponent is `grower`. A step is a decision of the learner.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--players", type=int, default=2)
-    parser.add_argument("--updates", type=int, default=5, help="of each way, after one that is not measured")
+    parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
+    parser.add_argument("--players", type=int, default=2, help="number of players (default: 2)")
+    parser.add_argument("--updates", type=int, default=5, help="measured updates per method (default: 5)")
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
     game = {"preset": arguments.preset, "players": arguments.players}
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         (name, f"{1e9 / whole:,.0f}", f"{whole:,.0f}", f"{update:,.0f}", f"{plain / whole:.2f}")
         for name, (whole, update) in best.items()
     ]
-    print("\n".join(table(("", "steps a second", "ns a step", "of it update", "times plain"), rows)))
+    print("\n".join(table(("", "steps a second", "ns a step", "ns of the update", "times plain"), rows)))
 
 
 class Way:

@@ -1,13 +1,13 @@
-"""The weights of `beam` for some number of players, found by playing.
+"""Tuning of the weights of `beam` for a number of players, by playing.
 
-In every game one seat is a beam with weights of its own, drawn around the present ones; the others are drawn
-from the ladder. After each round the present weights move along the slope of winning by weight, the more
-certain the further (an evolution strategy with mirrored draws; Salimans et al. 2017).
+In every game, one seat is a beam with weights drawn around the present weights. The other seats are drawn
+from the ladder. After each round the present weights move along the slope of winning by each weight. The more
+certain the slope, the larger the step (an evolution strategy with mirrored draws; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
-prints after each round how often the drawn weights won, and the weights as `risk_agents.search.beam` takes
-them.
+After each round, this prints the share of games that the drawn weights won, and the weights in the form that
+`risk_agents.search.beam` takes.
 """
 
 import argparse
@@ -37,11 +37,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--players", type=int, default=3, choices=range(2, 7))
-    parser.add_argument("--preset", default="classic")
-    parser.add_argument("--rounds", type=int, default=16)
-    parser.add_argument("--games", type=int, default=800, help="a round")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--players", type=int, default=3, choices=range(2, 7), help="number of players (default: 3)"
+    )
+    parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
+    parser.add_argument("--rounds", type=int, default=16, help="number of rounds (default: 16)")
+    parser.add_argument("--games", type=int, default=800, help="games per round (default: 800)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all chance (default: 1)")
     add_options(parser)
     arguments = parser.parse_args(argv)
     rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)
@@ -60,29 +62,29 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def bent(weights: Array) -> Array:
-    """Weights as they are moved, (NUM_WEIGHTS,)."""
+    """Return weights in the coordinates of the search, (NUM_WEIGHTS,)."""
     found = np.log(np.maximum(weights, 1e-9))
     found[list(PLAIN)] = weights[list(PLAIN)]
     return found
 
 
 def straight(moved: Array) -> Array:
-    """Weights (k, NUM_WEIGHTS) of those that were moved."""
+    """Return weights (k, NUM_WEIGHTS) from coordinates of the search."""
     found = np.exp(moved)
     found[:, PLAIN] = moved[:, PLAIN]
     return found
 
 
 def sureness(draws: Array, won: Array) -> Array:
-    """Slope of winning by each weight in standard errors, (NUM_WEIGHTS,), cut at `MOST_SURE`."""
+    """Return the slope of winning by weight in standard errors, (NUM_WEIGHTS,), limited to `MOST_SURE`."""
     slope = np.linalg.lstsq(np.column_stack([np.ones(len(won)), draws]), won.astype(float), rcond=None)[0][1:]
     return np.clip(slope * len(won) ** 0.5 / max(won.std(), 1e-9), -MOST_SURE, MOST_SURE)
 
 
 def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
-    """Play a game with each row of weights (N, NUM_WEIGHTS), at seats in turn; bool (N,) whether it won.
+    """Play a game with each row of weights (N, NUM_WEIGHTS), with the seats in rotation.
 
-    The second half meets the opponents of the first.
+    Return bool (N,), True if the row won. The second half of the games has the same opponents as the first.
     """
     games, players = len(weights), rules.num_players
     seed = int(chance.integers(2**62))
@@ -95,7 +97,7 @@ def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random
 
 
 def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Array) -> Array:
-    """The winners of these deals, with a row of weights each."""
+    """Return the winners of these deals, each played with a row of weights."""
     board, bots = load_map("classic"), [*OPPONENTS, tuned(weights)]
     games = len(deals)
     results = arena.play(rules, board, bots, games, seed, games, line_ups=line_ups, deals=deals)
@@ -103,7 +105,7 @@ def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Arr
 
 
 def tuned(weights: Array) -> CompiledBot:
-    """A beam that plays each lane, and so each game, by its row of weights."""
+    """Return a beam that plays each lane with its own row of weights."""
 
     def choose(games, boards, rules, lanes, randoms, memory, actions):
         beam.choose_by(games, boards, rules, lanes, randoms, memory, actions, weights)

@@ -33,12 +33,12 @@ def _read_array(data: bytes, kinds: str) -> Array:
     """Return an array of NumPy's format. Its size is checked before any memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array of another format than NumPy's 1.0")
+        raise ValueError("an array in another format than NumPy's 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"an array of {dtype} and shape {shape} in {len(data)} bytes")
+        raise ValueError(f"an array of type {dtype} and shape {shape} does not fit its {len(data)} bytes")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
-        raise ValueError("an array of truth values with others than 0 and 1")
+        raise ValueError("a boolean array with bytes other than 0 and 1")
     return (
         np.frombuffer(data, dtype, offset=file.tell())
         .reshape(shape, order="F" if fortran_order else "C")

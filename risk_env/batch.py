@@ -90,5 +90,5 @@ class GameBatch(GameVector):
 
 def _torn() -> RuntimeError:
     return RuntimeError(
-        "another thread steps or resets this batch: one at a time may; give each thread its own batch"
+        "another thread steps or resets this batch: GameBatch is not thread-safe; use one batch per thread"
     )

@@ -151,7 +151,7 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
 
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if entry.compress_type not in _METHODS:
-        raise ValueError(f"{entry.filename!r} is compressed by another method than deflate")
+        raise ValueError(f"{entry.filename!r} is compressed by a method other than deflate")
     with archive.open(entry) as file:
         content = file.read(entry.file_size)  # with a size, no more is expanded
         file.read(1)  # the checksum is compared at the end

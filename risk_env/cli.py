@@ -66,17 +66,17 @@ COMMANDS: dict[str, Command] = {
         "risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"
     ),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
-    "presets": Command("risk_env.cli", "show_presets", "the games that can be played, and their options"),
+    "presets": Command(
+        "risk_env.cli", "show_presets", "list the games that can be played, and their options"
+    ),
     "tournament": Command(
         "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
     ),
-    "agents": Command("risk_agents.tournament.cli", "show_agents", "the agents that can play, by name"),
-    "replay": Command("risk_agents.replay", "main", "play recorded games again: check, read or watch them"),
-    "train": Command(
-        "risk_training.cli", "main", "train an agent: MaskablePPO or self-play, from a configuration"
-    ),
+    "agents": Command("risk_agents.tournament.cli", "show_agents", "list the agents that can play"),
+    "replay": Command("risk_agents.replay", "main", "replay recorded games: check, read or watch them"),
+    "train": Command("risk_training.cli", "main", "train an agent from a configuration"),
     "evaluate": Command(
-        "risk_training.evaluate", "main", "play one agent against each of a list, in all seats"
+        "risk_training.evaluate", "main", "play an agent against each of several opponents, in all seats"
     ),
     "dataset": Command(
         "risk_agents.dataset.cli", "main", "record decisions of agents' games as data to learn from"
@@ -84,7 +84,7 @@ COMMANDS: dict[str, Command] = {
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "mcp": Command(
-        "risk_agents.mcp.server", "main", "let language models play: a Model Context Protocol server"
+        "risk_agents.mcp.server", "main", "let language models play, by a Model Context Protocol server"
     ),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
@@ -143,15 +143,12 @@ def show_presets(argv: Sequence[str]) -> None:
     from risk_env.board.rules import BOOK, PROFILES, Rules, preset_players, presets
 
     parser = command_parser("presets")
-    parser.add_argument("preset", nargs="?", help=f"show every option of this one: {', '.join(presets())}")
-    parser.add_argument("--players", type=int, metavar="N", help="number of players (default: 3, or 2)")
-    parser.add_argument(
-        "--expert", action="store_true", help="with the variations for experts (RULES 10.1-10.5)"
-    )
+    add = parser.add_argument
+    add("preset", nargs="?", help=f"preset to show with all options: {', '.join(presets())}")
+    add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
+    add("--expert", action="store_true", help="include the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
-    parser.add_argument(
-        "--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})"
-    )
+    add("--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})")
     arguments = parser.parse_args(argv)
     if arguments.preset is None and (arguments.players is not None or arguments.expert or arguments.profile):
         parser.error("--players, --expert and --profile need the name of a preset")
@@ -177,16 +174,14 @@ def show_presets(argv: Sequence[str]) -> None:
         )
         table.add_row(name, players, *(str(getattr(rules, option)) for option in shown))
     console.print(table)
-    console.print(f"\n{PROGRAM} presets NAME lists every option of one.", highlight=False)
+    console.print(f"\n{PROGRAM} presets NAME lists all options of a preset.", highlight=False)
 
 
 def warm_up(argv: Sequence[str]) -> None:
     """Compile the kernels, or load them from the cache, and print the time that this took."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
-    parser.add_argument(
-        "--jobs", type=int, default=1, metavar="N", help="processes that share the work (default: 1)"
-    )
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
     arguments = parser.parse_args(argv)
     if arguments.jobs < 1:
         parser.error(f"--jobs={arguments.jobs} must be at least 1")
@@ -216,9 +211,11 @@ def _parser() -> argparse.ArgumentParser:
         "--debug", action="store_true", help="print the traceback of an error (before the command)"
     )
     parser.add_argument(
-        "command", nargs="?", choices=COMMANDS, metavar="command", help="one of the list below"
+        "command", nargs="?", choices=COMMANDS, metavar="command", help="a command of the list below"
     )
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, metavar="...", help="its arguments, or --help")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the command, or --help"
+    )
     return parser
 
 

@@ -532,7 +532,7 @@ class Game:
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
-            raise SaveError(f"the record has {len(data)} bytes, a game of this map {dtype.itemsize}")
+            raise SaveError(f"the record has {len(data)} bytes, but a game on this map has {dtype.itemsize}")
         game._games = _records_of(data, dtype)
         game._chance = uint64(0)
         game._begin_history()
@@ -713,7 +713,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SaveError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
-        raise SaveError("not a saved game: it does not begin as one")
+        raise SaveError("not a saved game: bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
         raise SaveError(f"saved in format {schema}; this version reads format {SCHEMA}")
@@ -725,7 +725,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     except ValueError as error:
         raise SaveError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
-        raise SaveError("not a saved game: its header is no table")
+        raise SaveError("not a saved game: its header is not a table")
     return facts, body[_HEADER.size + length :]
 
 

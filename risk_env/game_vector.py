@@ -45,7 +45,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
     numbers = np.asarray(numbers)
     if numbers.ndim != 1 or (numbers.dtype.kind not in "iu" and numbers.size):
         raise ValueError(
-            f"lanes and actions must be whole numbers in a row, not {numbers.dtype} {numbers.shape}"
+            f"lanes and actions must be 1-D arrays of whole numbers, not {numbers.dtype} {numbers.shape}"
         )
     return np.ascontiguousarray(numbers, np.int64)
 

@@ -133,14 +133,14 @@ class TextEnv:
     def match(self) -> TextMatch:
         """Match of the episode. Raises RuntimeError before `reset`."""
         if self._match is None:
-            raise RuntimeError("reset() comes before the first step")
+            raise RuntimeError("call reset() before the first step")
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the first report and its info.
 
         Without `seed`, begin the next game of the last seed. Games in which the learner has nothing to decide
-        are passed over. Raises RuntimeError for too many of them in a row (`check_empty`).
+        are skipped. Raises RuntimeError for too many of them in a row (`check_empty`).
         """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         empty = 0
@@ -178,7 +178,7 @@ class TextEnv:
         `reset` begins the next one.
         """
         if self._is_done():
-            raise RuntimeError("the episode is over: reset() begins the next one")
+            raise RuntimeError("the episode is over: call reset() to begin the next one")
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()

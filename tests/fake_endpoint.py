@@ -197,9 +197,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--habit", default="good", help="what it does (default: %(default)s)")
-    parser.add_argument("--delay", type=float, default=0.0, help="seconds that it takes for an answer")
-    parser.add_argument("--port", type=int, default=0, help="default: any free one")
+    parser.add_argument("--habit", default="good", help="habit of the endpoint (default: %(default)s)")
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds per answer (default: 0)")
+    parser.add_argument("--port", type=int, default=0, help="port (default: any free port)")
     arguments = parser.parse_args()
     endpoint = FakeEndpoint(arguments.habit, arguments.port)
     reply = endpoint.reply

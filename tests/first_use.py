@@ -160,18 +160,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.first_use", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("--few", action="store_true", help="few numbers of players")
+    parser.add_argument("--few", action="store_true", help="check only a few numbers of players")
     parser.add_argument("--empty", action="store_true", help="begin with an empty cache of compiled code")
-    parser.add_argument("--only", default="", metavar="NAME", help="agents whose names begin so")
     parser.add_argument(
-        "--jobs", type=int, default=os.cpu_count() or 1, metavar="N", help="processes at a time"
+        "--only", default="", metavar="NAME", help="check only agents whose names begin with NAME"
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        metavar="N",
+        help="number of processes (default: one per CPU)",
     )
     parser.add_argument("--tournaments", action="store_true", help="play a tournament of each preset instead")
     parser.add_argument(
         "--games", type=int, default=60, metavar="N", help="games of each tournament (default: 60)"
     )
     parser.add_argument(
-        "--time-limit", type=float, default=10.0, metavar="S", help="seconds a decision (default: 10)"
+        "--time-limit", type=float, default=10.0, metavar="S", help="seconds for one decision (default: 10)"
     )
     parser.add_argument("--play", nargs="*", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

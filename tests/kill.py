@@ -204,8 +204,10 @@ def main() -> int:
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", choices=[*TARGETS, []], help=", ".join(TARGETS)
     )
-    parser.add_argument("--runs", type=int, default=20, metavar="N", help="of each target (default: 20)")
-    parser.add_argument("--seed", type=int, default=0, metavar="K", help="decides the moments (default: 0)")
+    parser.add_argument("--runs", type=int, default=20, metavar="N", help="runs per target (default: 20)")
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="K", help="seed of the moments of the kills (default: 0)"
+    )
     arguments = parser.parse_args()
     import torch
     from rich.progress import Progress

@@ -141,14 +141,14 @@ def kill_runs(runs: int, games: int, jobs: int, seed: int, say: Callable[[str], 
 def main() -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(prog="python -m tests.kill_tournaments", description=__doc__)
-    parser.add_argument("--runs", type=int, default=20, metavar="N", help="kills (default: 20)")
+    parser.add_argument("--runs", type=int, default=20, metavar="N", help="number of kills (default: 20)")
     parser.add_argument(
-        "--games", type=int, default=5_000, metavar="N", help="of a tournament (default: 5,000)"
+        "--games", type=int, default=5_000, metavar="N", help="games per tournament (default: 5,000)"
     )
     parser.add_argument(
-        "--jobs", type=int, default=2, metavar="N", help="processes of a tournament (default: 2)"
+        "--jobs", type=int, default=2, metavar="N", help="processes per tournament (default: 2)"
     )
-    parser.add_argument("--seed", type=int, default=0, help="decides the moments (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the moments of the kills (default: 0)")
     given = parser.parse_args()
     played = kill_runs(given.runs, given.games, given.jobs, given.seed)
     print(f"{given.runs} kills, {played} games: none lost, none altered, results as without a kill")

@@ -80,7 +80,7 @@ class Watcher:
 
     @property
     def is_over(self) -> bool:
-        """True if the game has ended."""
+        """Return True if the game has ended."""
         return bool(self.frames) and any(event["kind"] == "over" for event in self.frames[-1][1])
 
     async def _read(self, link: Any) -> None:
@@ -159,22 +159,22 @@ def lateness(watchers: Sequence[Watcher]) -> tuple[float, float]:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="tests.load_web", description=__doc__.splitlines()[0])
     add = parser.add_argument
-    add("--games", type=int, default=100, metavar="N", help="games that are played at a time (default: 100)")
-    add("--watchers", type=int, default=100, metavar="N", help="connections (default: 100)")
-    add("--seconds", type=float, default=60.0, metavar="S", help="how long they watch (default: 60)")
+    add("--games", type=int, default=100, metavar="N", help="number of simultaneous games (default: 100)")
+    add("--watchers", type=int, default=100, metavar="N", help="connections that watch (default: 100)")
+    add("--seconds", type=float, default=60.0, metavar="S", help="seconds of watching (default: 60)")
     add(
         "--late",
         type=float,
         default=0.25,
         metavar="S",
-        help="seconds that a frame may be late (default: 0.25)",
+        help="largest delay of a frame in seconds (default: 0.25)",
     )
     add(
         "--memory",
         type=float,
         default=500.0,
         metavar="MB",
-        help="memory that the server may take (default: 500)",
+        help="most memory of the server in MB (default: 500)",
     )
     add("--unread", type=int, default=30, metavar="N", help="connections that do not read (default: 30)")
     add(
@@ -184,7 +184,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="connections that send nothing (default: 1000)",
     )
-    add("--blitzes", type=int, default=20, metavar="N", help="blitzes of the largest armies (default: 20)")
+    add(
+        "--blitzes",
+        type=int,
+        default=20,
+        metavar="N",
+        help="number of blitzes of the largest armies (default: 20)",
+    )
     return parser
 
 

@@ -229,7 +229,7 @@ def with_generator(game: Game, state: int) -> Game:
 
 
 def futures(game: Game, number: int) -> Iterable[Game]:
-    """Yield the same position with `number` different futures."""
+    """Return an iterator over the same position with `number` different futures."""
     return (with_generator(game, state) for state in range(1, number + 1))
 
 

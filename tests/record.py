@@ -126,7 +126,7 @@ def main() -> int:
         prog="python -m tests.record", description="Digests of play: compare or write."
     )
     parser.add_argument("--write", action="store_true", help="write tests/golden/record.json")
-    parser.add_argument("--only", default="", metavar="NAME", help="parts whose names begin so")
+    parser.add_argument("--only", default="", metavar="NAME", help="only parts whose names begin with NAME")
     arguments = parser.parse_args()
     known = load() if FILE.is_file() else {}
     different = []

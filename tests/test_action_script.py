@@ -1,4 +1,4 @@
-"""Plans: several actions in one answer are played as far as they are legal and make sense, and no further."""
+"""Plans: the actions of an answer are played as long as they are legal and make sense."""
 
 import random
 
@@ -18,7 +18,7 @@ CHOICE = "classic, defender_dice=max"
 
 
 def answer(game: Game, text: str) -> ActionScript:
-    """Give the seat that is asked an answer and play it as far as it goes."""
+    """Give an answer for the deciding seat, and play it as far as possible."""
     plan = ActionScript(game.seat)
     plan.give(text, game)
     go_on(game, plan)
@@ -266,7 +266,7 @@ AMOUNTS = ("1", "2", "7", "all", "half", "0", "-3", "9" * 30, "two", "")
 
 
 def random_step(game: Game, rng: random.Random) -> object:
-    """A legal action as text or number, or something that is more or less like an action."""
+    """Return an action as text or number, or something similar that may be invalid."""
     legal = int(rng.choice(game.legal_actions()))
     here, there = rng.choices([*game.board.territories, "wild", "Atlantis", "9", ""], k=2)
     word, amount = rng.choice(WORDS), rng.choice(AMOUNTS)

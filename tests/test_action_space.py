@@ -1,4 +1,4 @@
-"""Action numbers and their meanings, both ways, on every map and with every preset."""
+"""Action numbers and their meanings, in both directions, on every map and with every preset."""
 
 import json
 
@@ -111,7 +111,7 @@ def test_a_number_beyond_the_last_has_no_meaning(action):
 
 
 def test_texts_and_meanings_agree():
-    """The words of a text are those that `encode` takes, at every question of a game."""
+    """The text of an action has the words that `encode` takes, for every question of a game."""
     game = Game("command_room", seed=3)
     space = ActionSpace(game.rules, game.board)
     rng, seen = np.random.default_rng(3), set()

@@ -1,6 +1,6 @@
-"""Actors: the same run as that of one process, wherever they play.
+"""Actors: the run equals the run in one process, wherever the actors play.
 
-Staleness; resuming; where networks learn.
+Also staleness, resuming, and the devices of networks.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ TWO = dataclasses.replace(PPO, actors=2, staleness=1)
 
 
 class Threads(WorkExecutor):
-    """Three threads, which share nothing but what they are given."""
+    """Three threads that share only their inputs."""
 
     def __init__(self) -> None:
         self.pool = ThreadPoolExecutor(3)
@@ -44,14 +44,14 @@ class Threads(WorkExecutor):
 
 
 class Distant(ppo.Trainer):
-    """The trainer with its games at an actor."""
+    """The trainer with its games in an actor."""
 
     def _new_games(self) -> Actors:
         return Actors(self.config, self.executor)
 
 
 def learned(trainer: Any) -> Any:
-    """What a run has learned, and its log, without times."""
+    """Train, and return the log without times, the weights and the optimizer."""
     trainer.train()
     rows = [
         {name: value for name, value in row.items() if name != "actors/staleness"} for row in trainer.rows
@@ -94,7 +94,7 @@ def test_stale_rollouts_were_played_by_the_weights_before(tmp_path: Path) -> Non
 
 
 def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
-    """The values of the first decisions in the rollout, by these weights."""
+    """Return the values of the first decisions in a rollout with these weights."""
     network = Network(trainer.layout, trainer.config.width, trainer.config.local)
     network.load_arrays(weights)
     features = trainer.rollout.territory_features[0], trainer.rollout.board_features[0]

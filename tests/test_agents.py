@@ -34,7 +34,7 @@ def classic() -> Board:
 
 
 def plays_everything(bot: Any) -> bool:
-    """Whether it is compiled, and not trained for some games only."""
+    """Return True for a compiled bot that was not trained for certain games only."""
     try:
         return isinstance(bot, CompiledBot) and bot.check(Rules.preset("capital"), classic()) is None
     except ValueError:
@@ -91,7 +91,7 @@ def test_the_ladder_is_that_of_the_registry() -> None:
 
 @pytest.mark.parametrize("name", LADDER)
 def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> None:
-    """Also in attacks when the battles of the turn are used up and only DONE is left."""
+    """This includes attacks after the last battle of the turn, where only DONE is legal."""
     rules = Rules.preset("classic", 3, **{**FAST, "max_battles_per_turn": 6, "max_rounds": 10})
     forced = 0
     for seed in (0, 2):
@@ -108,7 +108,7 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam"])
 def test_no_memory_leads_a_bot_outside(name: str) -> None:
-    """A memory may come from a checkpoint that somebody else has written."""
+    """Memory may come from a stranger's checkpoint."""
     extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
     rules, chance = Rules.preset("classic", 3, **{**FAST, "setup": "random"}), np.random.default_rng(0)
     batch = GameBatch(rules, "tiny", 4, seed=0, observation=None, mask=None)
@@ -137,9 +137,9 @@ def positions(
 
 
 def answer(agent: Any, game: Game) -> int:
-    """The agent's action on the very record, without a view that hides anything.
+    """Return the agent's action on the given record, with all hidden facts.
 
-    The agent's state stays as it is.
+    The agent's state does not change.
     """
     randoms, memory, actions = agent.seated.randoms.copy(), agent.seated.memory.copy(), np.zeros(1, np.int64)
     T = game.tables
@@ -176,7 +176,10 @@ def test_one_game_at_a_time_is_the_same_game_as_in_a_batch(name: str) -> None:
 
 
 def win_rate(first: str, second: str, players: int, games: int) -> float:
-    """Share of all games won by one `first` against `second` in all other seats, over every seat."""
+    """Return the share of games won by one `first` against `second` in all other seats.
+
+    `first` plays from every seat.
+    """
     rules = Rules.preset("classic", players, **FAST)
     wins = 0
     for seat in range(players):

@@ -1,6 +1,6 @@
-"""The analysis board: what may be asked of the server, and the page.
+"""The analysis board: requests to the server, and the page.
 
-Every question there is, answered by hand.
+Every kind of question is answered by hand.
 """
 
 import random
@@ -124,14 +124,14 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def here(monkeypatch: Any) -> None:
-    """Estimates are made in this process, which has loaded all it needs."""
+    """Make estimates in this process, which has loaded all code."""
 
     monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question)["answer"])
 
 
 @pytest.fixture
 def no_estimates(monkeypatch: Any) -> None:
-    """Nothing is estimated."""
+    """Make no estimates."""
     monkeypatch.setattr(Analyst, "request", lambda _self, question: [0.0] * 3)
 
 
@@ -184,7 +184,7 @@ def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path)
 
 @cache
 def questions(preset: str) -> dict[Phase, str]:
-    """A position for each question that the games of a preset ask, found by random play on a small map."""
+    """Return a position for each kind of question of a preset, found by random play on a small map."""
     options = {"initial_troops": 9} | ({} if preset == "two_player" else {"num_players": 3})
     options |= {"card_reroll": True, "commander": True} if preset == "classic" else {}
     found, rng = dict[Phase, str](), random.Random(0)
@@ -228,7 +228,7 @@ def test_every_question_is_answered_by_mouse_and_by_keyboard(
 
 
 def by_mouse(page: Any) -> None:
-    """Click on the board where that answers; else draw a slider, or press a button."""
+    """Answer by a click on the board if possible, otherwise by a slider or a button."""
     kinds = page.evaluate("analysis.node.question.legal.map(({kind, places}) => [kind, ...places])")
     board = next((places for kind, *places in kinds if kind in ("territory", "attack")), None)
     if board is not None:
@@ -243,7 +243,7 @@ def by_mouse(page: Any) -> None:
 
 
 def by_keyboard(page: Any) -> None:
-    """A number and Enter, or the first answer."""
+    """Type a number and Enter, or choose the first answer."""
     page.evaluate("document.activeElement.blur()")
     if page.locator(".amount").count():
         page.keyboard.press("1")

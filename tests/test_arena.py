@@ -1,4 +1,4 @@
-"""Arena: the same games however players are asked; line-ups, stops, tallies, answers that are not legal."""
+"""Arena: equal games for every way of asking players; line-ups, stops, tallies, illegal answers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ GROWER = dataclasses.replace(grower.BOT, name="wrapped grower", choose=lambda *g
 
 @entry_point
 def choose_nothing(games, boards, rules, lanes, randoms, memory, actions):
-    """No answer at all."""
+    """Choose no action."""
 
 
 @entry_point
 def choose_wrong(games, boards, rules, lanes, randoms, memory, actions):
-    """An action that there is not."""
+    """Choose an action that does not exist."""
     for k in range(len(lanes)):
         actions[lanes[k]] = 10_000
 
 
 @entry_point
 def choose_error(games, boards, rules, lanes, randoms, memory, actions):
-    """An error in the middle of a game."""
+    """Raise an error in the middle of a game."""
     for k in range(len(lanes)):
         if games[lanes[k]].round_number > 2:
             raise ValueError("out of ideas")
@@ -56,7 +56,7 @@ class FirstLegal(Agent):
 
 
 class Coin(Policy):
-    """A policy: the first or the last legal action."""
+    """A policy that chooses the first or the last legal action."""
 
     def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
@@ -64,7 +64,7 @@ class Coin(Policy):
 
 
 def begun(players: list[Any], lanes: int = 12, **options: Any) -> Arena:
-    """An arena in which player s sits at seat s of every lane."""
+    """Return an arena in which player s sits at seat s of every lane."""
     batch = GameBatch(RULES, BOARD, lanes, seed=3, autoreset=False)
     table = Arena(batch, players, **options)
     table.numbers[:, : len(players)] = np.arange(len(players))

@@ -1,4 +1,4 @@
-"""Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or gets further than it should."""
+"""Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or leaves its limits."""
 
 import base64
 import json
@@ -59,7 +59,7 @@ def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:
 
 
 def python(code: str, **options: object) -> Program:
-    """A program that runs some code."""
+    """Return a program that runs some code."""
     command = [sys.executable, "-c", code]
     return Program(command, "it", shown=shown_to(command[:1]), **options)
 
@@ -140,7 +140,7 @@ class HangingThen(Learning):
 
 @pytest.fixture
 def preparing(tmp_path: Path) -> Path:
-    """A file of agents that note what is asked of them."""
+    """Write a file of agents that note all calls."""
     path = tmp_path / "preparing.py"
     path.write_text(PREPARING, encoding="utf-8")
     return path
@@ -203,7 +203,7 @@ needs_linux = pytest.mark.skipif(sys.platform != "linux", reason="finds processe
 
 
 def running(mark: str) -> list[int]:
-    """The processes whose command line has a mark in it."""
+    """Return the processes whose command line contains a mark."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -215,7 +215,7 @@ def running(mark: str) -> list[int]:
 
 
 def wait_until(true: Callable[[], bool], seconds: float = 20.0) -> bool:
-    """Whether something becomes true in time."""
+    """Return True if a condition becomes true in time."""
     until = time.monotonic() + seconds
     while not true() and time.monotonic() < until:
         time.sleep(0.02)
@@ -259,7 +259,7 @@ def test_programs_die_with_their_tournament_even_if_it_is_killed() -> None:
 
 
 def told_in(level: str | None, code: str) -> object:
-    """What some code prints as JSON in a sandbox."""
+    """Run code in a sandbox and return its output as JSON."""
     code = f"import json, os, resource, socket\nprint(json.dumps({code}), flush=True)"
     program = python(code, sandbox=sandbox(level))
     try:

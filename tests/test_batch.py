@@ -1,4 +1,4 @@
-"""GameBatch: the same games as `Game`, whatever the batch; ends, rewards, buffers, errors."""
+"""GameBatch: the same games as `Game` for every size of batch; ends, rewards, buffers, errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TINY = Rules.preset(
 
 @entry_point
 def choose_first(games, boards, rules, lanes, randoms, memory, actions):
-    """The first legal action; the last in an attack, so that something happens."""
+    """Choose the first legal action, or the last one in attacks, so that the game progresses."""
     for k in range(len(lanes)):
         legal = games[lanes[k]].legal
         for action in range(64 * len(legal)):
@@ -40,18 +40,18 @@ FIRST = CompiledBot("first", "1", choose_first)
 
 
 def state_of(batch: GameBatch) -> list[bytes]:
-    """The games and all that a step writes."""
+    """Return the games and all outputs of a step."""
     return [part.tobytes() for part in batch.__reduce__()[1][2]]
 
 
 def legal_choice(mask: np.ndarray, step: int) -> np.ndarray:
-    """A legal action in every lane, another one at every step."""
+    """Return a legal action in every lane, a different one at every step."""
     weights = mask * np.random.default_rng(step).random(mask.shape[1])
     return weights.argmax(axis=1)
 
 
 def run(batch: GameBatch, steps: int, lanes: int) -> list[bytes]:
-    """Play; the bytes of the first lanes' records after every step."""
+    """Play, and return the bytes of the first lanes' records after every step."""
     _, mask, _ = batch.reset()
     states = []
     for step in range(steps):
@@ -86,7 +86,7 @@ def test_threads_change_nothing_and_games_end_in_each() -> None:
 
 @pytest.mark.parametrize("preset", presets())
 def test_a_lane_is_a_game(preset: str) -> None:
-    """Same seed, lane and episode: the same record, mask, view and seat as `Game`'s, and the same results."""
+    """Equal seed, lane and episode give the same record, mask, view, seat and results as `Game`."""
     rules = Rules.preset(preset, max_rounds=2)
     batch = GameBatch(rules, "classic", 3, seed=11)
     observation, mask, seat = batch.reset()
@@ -111,7 +111,7 @@ def test_a_lane_is_a_game(preset: str) -> None:
 
 
 def play_out(batch: GameBatch, steps: int = 4000) -> list[tuple[np.ndarray, ...]]:
-    """Sum rewards, terminated and truncated of every seat by game, with each game's (winner, truncated)."""
+    """Return each seat's sums of rewards, terminated and truncated, and (winner, truncated), by game."""
     _, mask, _ = batch.reset()
     P = batch.num_players
     total = np.zeros((batch.num_games, P))
@@ -215,7 +215,7 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
         other.ask(of)
         assert state_of(plain) == state_of(other)
     for wrong in (plain.seat == 0, lanes / 2, lanes[:, None], np.array(3)):
-        with pytest.raises(ValueError, match="whole numbers in a row, not"):
+        with pytest.raises(ValueError, match="1-D arrays of whole numbers, not"):
             plain.ask(wrong)
 
 
@@ -316,15 +316,15 @@ ON_TINY = [(preset, "tiny") for preset in ("world_domination", "secret_mission",
 
 
 def assert_written_again(batch: GameBatch) -> None:
-    """Every lent view equals one that is written from nothing."""
+    """Check that every lent view equals a view written from scratch."""
     for lane in np.flatnonzero(batch.seat >= 0):
         assert (batch.observation[lane] == batch.game(lane).observe_codes(int(batch.seat[lane]))).all()
 
 
 def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> None:
-    """Other games in the lanes, all at once: earlier ones, those of other lanes.
+    """Replace the games of all lanes by earlier games and by games of other lanes.
 
-    And other seats that look.
+    The observing seats also change.
     """
     chance = np.random.default_rng(step)
     records[:] = np.concatenate([records, earlier])[chance.integers(2 * len(records), size=len(records))]
@@ -335,7 +335,7 @@ def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize(("preset", "board"), [*((preset, "classic") for preset in presets()), *ON_TINY])
 def test_a_lent_view_is_as_if_written_again(preset: str, board: str) -> None:
-    """Neither earlier observers nor the way the game changed matters: played, begun, loaded, another lane."""
+    """Earlier observers and the way the game changed have no effect: played, begun, loaded, other lane."""
     batch = GameBatch(Rules.preset(preset, max_rounds=6 if board == "classic" else 30), board, 6, seed=4)
     _, mask, _ = batch.reset()
     earlier = batch.records.copy()
@@ -420,7 +420,7 @@ def test_a_number_of_games_is_checked(games):
 
 
 def test_a_second_thread_is_refused(monkeypatch):
-    """While a thread is in a step, `step` and `reset` of another raise and do not disturb that step."""
+    """During a step, `step` and `reset` of another thread raise and do not disturb the step."""
     batch, reference = GameBatch(num_games=2, seed=3), GameBatch(num_games=2, seed=3)
     (_, mask, _), _ = batch.reset(seed=3), reference.reset(seed=3)
     actions = mask.argmax(1)

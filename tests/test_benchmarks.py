@@ -1,4 +1,4 @@
-"""The benchmarks run, count what they say they count, and keep what they print. No test judges a time."""
+"""The benchmarks run, count correctly, and store their output. No test judges a time."""
 
 import json
 import subprocess
@@ -38,13 +38,13 @@ CLOCK = measures.Clock(seconds=0.001, repeats=2)
 
 
 def begin(preset: str = "classic", games: int = GAMES, **options) -> speed.Play:
-    """A play of a preset, just begun."""
+    """Return a new play of a preset."""
     rules = Rules.preset(preset, **{**speed.OPTIONS, **options})
     return speed.begin_play(tables(rules, load_map("classic")), games, seed=3)
 
 
 def state(play: speed.Play) -> tuple[bytes, bytes]:
-    """All that a play consists of."""
+    """Return the complete state of a play."""
     return play.games.tobytes(), play.pickers.tobytes()
 
 
@@ -75,7 +75,7 @@ def test_every_slot_is_a_decision_or_a_new_game() -> None:
 
 
 def census_of(play: speed.Play, sweeps: int) -> speed.Census:
-    """A census that leaves the play alone."""
+    """Return a census that does not change the play."""
     return speed.take_census(play, sweeps)
 
 
@@ -121,7 +121,7 @@ def test_picks_are_legal_and_even() -> None:
 
 
 def is_legal(game, action: int) -> bool:
-    """Whether a bit of the legal actions is set."""
+    """Return True if a bit of the legal actions is set."""
     return bool(int(game["legal"][action // 64]) >> action % 64 & 1)
 
 
@@ -219,7 +219,7 @@ def test_the_batch_is_measured_at_every_size() -> None:
 
 
 class Hands:
-    """A clock whose hands are moved by what is measured."""
+    """A clock that the measured code moves."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -287,7 +287,7 @@ def test_aims_are_judged() -> None:
 
 
 def batch_row(games: int, rate: float) -> peers.Row:
-    """A row as the batch's measure gives it."""
+    """Return a row as `our_batch` yields it."""
     return {"games": games, "observation": "flat", "steps_per_second": rate}
 
 

@@ -1,4 +1,4 @@
-"""Types of arguments: the same as Numba finds, whatever the memory looks like."""
+"""Types of arguments: equal to the types that Numba finds, for every memory layout."""
 
 import numba
 import pytest

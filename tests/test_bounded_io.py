@@ -1,4 +1,4 @@
-"""Files, texts and values that others have written: bounded, and refused with the named error."""
+"""Files, texts and values from strangers: bounded, and refused with the named error."""
 
 import io
 import os
@@ -90,7 +90,7 @@ def test_a_missing_entry_is_a_value_error():
 
 
 def test_an_archive_that_lies_about_its_sizes_is_not_expanded():
-    """The entry says 4 bytes and holds 64 MiB: no more than 4 are ever asked for."""
+    """The entry states 4 bytes and contains 64 MiB: at most 4 bytes are requested."""
     whole = zlib.compress(bytes(1 << 26), 9)
     honest = zipped(a=bytes(1 << 26))
     assert len(honest) < len(whole) + 1000

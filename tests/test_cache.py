@@ -1,4 +1,4 @@
-"""The cache of compiled code: what lies there is run, so nobody else may be able to write there."""
+"""The cache of compiled code: its content is executed, so no other user may be able to write to it."""
 
 import errno
 import importlib.util
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "getuid"), reason="no owners and
 
 @pytest.fixture
 def places(tmp_path, monkeypatch):
-    """Home and temporary folder of a user, both empty."""
+    """Return home and temporary folder of a user, both empty."""
     for variable in ("RISK_ENV_CACHE_DIR", "NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
     home, temporary = tmp_path / "home", tmp_path / "tmp"
@@ -43,7 +43,7 @@ def directory():
 
 
 def block(folder):
-    """A file where a folder should be made: nobody, not even root, can make it."""
+    """Create a file where a folder is expected, so that nobody, not even root, can create the folder."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.write_text("")
 
@@ -143,9 +143,9 @@ def total(numbers):
 
 @pytest.fixture
 def kernels(tmp_path, monkeypatch, caplog):
-    """A folder for compiled code, and a function that imports kernels anew.
+    """Return a folder for compiled code, and a function that imports the kernels again.
 
-    The function calls one kernel and returns what was reported.
+    The function calls one kernel and returns the reports.
     """
     monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(notice, "_reported", set())

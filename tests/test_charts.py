@@ -13,7 +13,7 @@ CHARTS = [(name, chart.num_players) for name in map_names() for chart in load_ma
 
 @pytest.fixture(params=CHARTS, ids=str)
 def charted(request: pytest.FixtureRequest) -> tuple[Board, Chart]:
-    """A map and its chart for a number of players."""
+    """Return a map and its chart for a number of players."""
     name, players = request.param
     board = load_map(name)
     return board, board.chart(players)
@@ -38,7 +38,7 @@ def seats(chart: Chart) -> range:
 
 
 def held(board: Board, chart: Chart, seat: int, continent: int) -> tuple[int, int]:
-    """How many territories of a continent the seat holds, and how many there are."""
+    """Return how many territories of a continent the seat holds, and how many the continent has."""
     inside = [t for t, c in enumerate(board.continent_of) if c == continent]
     return sum(chart.owner[t] == seat for t in inside), len(inside)
 
@@ -96,7 +96,7 @@ def test_nobody_holds_more_than_half_of_a_continent(board, chart):
 
 
 def test_nobody_meets_an_objective_at_the_start(board, chart):
-    """RULES 9.6; what a turn takes over is nothing yet."""
+    """RULES 9.6; Objectives that need captures are not met yet."""
     cities = set(board.basic_training_cities)
     for seat in seats(chart):
         own = set(of_seat(chart, seat))
@@ -137,7 +137,7 @@ def test_capitals_are_as_far_apart_as_the_board_allows(board, chart):
 
 
 def can_pick(away: list[dict[int, int]], missing: int, apart: int, picked: list[int], first: int) -> bool:
-    """Whether `missing` further territories can be picked, all `apart` borders from each other at least."""
+    """Return True if `missing` more territories exist, at least `apart` borders from each other."""
     if missing == 0:
         return True
     return any(

@@ -1,4 +1,4 @@
-"""`check` finds every planted fault, accepts whatever play reaches, and never raises."""
+"""`check` finds every planted fault, accepts every position of real play, and never raises."""
 
 import re
 
@@ -56,7 +56,7 @@ def test_every_position_of_a_random_game_is_in_order(preset, players):
 
 
 def put(field, value, *place):
-    """A fault: another value in a field."""
+    """Return a fault: another value in a field."""
 
     def plant(game):
         game[field][place if place else ...] = value
@@ -65,7 +65,7 @@ def put(field, value, *place):
 
 
 def flip(field, element, *place):
-    """A fault: one element of a set more or less."""
+    """Return a fault: one element of a set added or removed."""
 
     def plant(game):
         words = game[field][place] if place else game[field]
@@ -75,7 +75,7 @@ def flip(field, element, *place):
 
 
 def give(card, seat):
-    """A card of the deck in a hand: no fault yet."""
+    """Move a card of the deck into a hand, which is not a fault."""
 
     def plant(game):
         for words in (game.deck, game.discard, *game.hand):
@@ -99,12 +99,12 @@ def empty_a_territory(game):
 
 
 def swap_owner(game):
-    """Another seat in `owner` than in `owned`."""
+    """Put another seat in `owner` than in `owned`."""
     game.owner[0] = (game.owner[0] + 1) % 3
 
 
 def kill(game):
-    """A seat that owns territories is said to be out."""
+    """Mark a seat that owns territories as eliminated."""
     game.death[next(seat for seat in range(3) if seat != game.turn and game.owned[seat].any())] = 1
 
 
@@ -113,7 +113,7 @@ def two_missions(game):
 
 
 def move_airfield(game):
-    """The airfield on a territory that its owner does not hold."""
+    """Move the airfield to a territory that its owner does not hold."""
     which = int(np.flatnonzero(game.airfield >= 0)[0])
     holder = int(game.owner[game.airfield[which]])
     game.airfield[which] = next(t for t in range(6) if game.owner[t] != holder)
@@ -129,7 +129,7 @@ def take_objective_out(game):
 
 
 def another_reward(game):
-    """A major Reward on a minor objective."""
+    """Put a major Reward on a minor objective."""
     game.objective_reward[np.flatnonzero(game.objective_reward >= 0)[0]] = 7
 
 
@@ -370,7 +370,7 @@ def test_a_few_wrong_bytes_never_raise(data, changes):
 
 @given(st.data())
 def test_wrong_small_numbers_never_raise(data):
-    """Fields set to numbers in their range reach the checks behind the ranges."""
+    """Fields with numbers in their ranges reach the checks after the range checks."""
     name, games = data.draw(st.sampled_from(corpus()))
     faulty = games.copy()
     fields = [field for field in games.dtype.names if field not in ("spare", "random", "legal")]

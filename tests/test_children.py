@@ -42,7 +42,7 @@ BOTS = (
 
 @pytest.fixture
 def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A working folder in which every file would break a process that imports it."""
+    """Create a working folder in which every file would break a process that imports it."""
     folder = tmp_path / "work"
     folder.mkdir()
     for name in NAMES:
@@ -55,7 +55,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def called(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command `risk-env` as its script does: from a file outside the working folder."""
+    """Run the command `risk-env` as its script does, from a file outside the working folder."""
     script.write_text(COMMAND)
     search = os.pathsep.join(path for path in sys.path if path)
     environment = {**os.environ, "PYTHONPATH": search}

@@ -16,18 +16,18 @@ ROOT = Path(__file__).parent.parent
 
 @pytest.fixture(autouse=True)
 def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as they like, whatever terminal the tests run in."""
+    """Give tables enough width in every terminal."""
     monkeypatch.setenv("COLUMNS", "100")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program in a process of its own, as a person starts it."""
+    """Run the program in a process of its own, as a person starts it."""
     command = [sys.executable, "-m", "risk_env", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 
 
 def raises(error: BaseException) -> cli.Command:
-    """A command that fails with `error`; it stands in this module under the error's name."""
+    """Return a command that fails with `error`, stored in this module under the name of the error."""
     name = f"fail_with_{type(error).__name__}"
 
     def fail(argv: Sequence[str]) -> None:
@@ -39,7 +39,7 @@ def raises(error: BaseException) -> cli.Command:
 
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch):
-    """Puts a command named `fail` into the table, which fails with the error given."""
+    """Add a command `fail` that fails with the given error."""
 
     def put(error: BaseException) -> None:
         monkeypatch.setitem(cli.COMMANDS, "fail", raises(error))
@@ -175,7 +175,7 @@ def test_an_interrupt_is_quiet_and_no_success(failing, capsys: pytest.CaptureFix
 
 
 def give_status(argv: Sequence[str]) -> int:
-    """A command whose status is its first argument."""
+    """Return the first argument as the status of the command."""
     return int(argv[0])
 
 

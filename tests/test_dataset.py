@@ -1,6 +1,6 @@
-"""Recorded decisions: whole games in order, legal, the same whatever the lanes.
+"""Recorded decisions: whole games in order, legal, independent of the number of lanes.
 
-Files that are read back or refused.
+Files are read back or refused.
 """
 
 import contextlib
@@ -68,7 +68,7 @@ def test_only_the_wanted_agents_decisions_are_recorded():
     theirs = everything.agents[everything.seats] == 0
     assert 0 < theirs.sum() < len(theirs)
     assert np.array_equal(some.actions, everything.actions[theirs])
-    with pytest.raises(ValueError, match="only='beam' does not play: grower, random, attacker do"):
+    with pytest.raises(ValueError, match="only='beam' is not among the agents: grower, random, attacker"):
         a_spec(only=("beam",))
     with pytest.raises(ValueError, match="name at least one"):
         RecordingSpec(RULES, TINY, ())
@@ -181,17 +181,17 @@ def test_impossible_facts_are_refused(recorded: Path, tmp_path: Path, change: di
 def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
     recorded: Path, tmp_path: Path, options: dict
 ):
-    """A bomb has an honest footer: equal rows shrink to a thousandth, or stand once in a dictionary."""
+    """A bomb can have an honest footer: equal rows compress to a thousandth, or are stored once."""
     table, path = pq.read_table(recorded).slice(0, 1), tmp_path / "bomb.parquet"
     rows = table.take(pa.array(np.zeros(100_000, np.int64)))
     pq.write_table(rows, path, **{"use_dictionary": False, **options})
     assert path.stat().st_size < 1 << 20 < rows.nbytes / 10
-    with pytest.raises(ValueError, match=r"bomb\.parquet.*(exceed 500 times|not encoded as by the command)"):
+    with pytest.raises(ValueError, match=r"bomb\.parquet.*(exceed 500 times|does not have the encoding)"):
         read_decisions(path)
 
 
 def test_a_page_that_claims_to_be_large_is_refused_before_it_is_expanded(recorded: Path, tmp_path: Path):
-    """The header of a page says how much memory is asked for, whatever the footer says: here 2 GiB."""
+    """The page header determines the allocated memory, whatever the footer states: here 2 GiB."""
     data, path = bytearray(recorded.read_bytes()), tmp_path / "bomb.parquet"
     with pq.ParquetFile(recorded) as file:
         column = file.metadata.row_group(0).column(8)

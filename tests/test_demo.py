@@ -1,4 +1,4 @@
-"""`risk-env demo`, in small: a game, a training, a tournament with a report."""
+"""A small `risk-env demo`: a game, a training, a tournament with a report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dice: exact counts of every pairing, and battles as likely as the Markov chain says (RULES 3.2.3)."""
+"""Dice: exact counts of every pairing, and battle odds equal to the Markov chain (RULES 3.2.3)."""
 
 import math
 from functools import cache
@@ -29,7 +29,7 @@ SIGMAS = 4.5
 
 @entry_point
 def losses(games, attack_dice, defence_dice, outcome):
-    """The defender's losses by one outcome of the dice."""
+    """Return the defender's losses for one outcome of the dice."""
     game = games[0]
     rest = write_dice(game.rolled[ATTACKER], attack_dice, outcome)
     write_dice(game.rolled[DEFENDER], defence_dice, rest)
@@ -53,7 +53,7 @@ def test_every_outcome_is_counted(pairing: tuple[int, int]) -> None:
 
 @cache
 def roll_chances(attack: int, defence: int) -> dict[int, float]:
-    """Chance of each number of losses of the defender, by enumeration."""
+    """Return the probability of each number of defender losses, by enumeration."""
     counts: dict[int, int] = {}
     for faces in product(range(1, 7), repeat=attack + defence):
         mine, theirs = sorted(faces[:attack])[::-1], sorted(faces[attack:])[::-1]
@@ -64,7 +64,7 @@ def roll_chances(attack: int, defence: int) -> dict[int, float]:
 
 @cache
 def conquest_chance(attackers: int, defenders: int) -> float:
-    """Chance that a blitz takes the territory: the exact Markov chain."""
+    """Return the probability that a blitz takes the territory, by the exact Markov chain."""
     if defenders <= 0:
         return 1.0
     if attackers <= 1:
@@ -77,7 +77,7 @@ def conquest_chance(attackers: int, defenders: int) -> float:
 
 
 def lanes_at_attack(attackers: int, defenders: int, lanes: int) -> tuple[GameBatch, int]:
-    """Many copies of one position with chance of their own, and an attack with given numbers of dice."""
+    """Return lanes with one position and their own random numbers, and an attack with given dice."""
     rules = Rules.preset("classic", 2, setup="random", attack="blitz", defender_dice="max")
     game = Game(rules, "tiny", seed=5)
     while game.phase != Phase.ATTACK:

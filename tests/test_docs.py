@@ -1,4 +1,4 @@
-"""Pages that tell what the code knows: none leaves out an option, an argument or a section that is cited."""
+"""Pages that repeat facts of the code: no option, argument or cited section is missing."""
 
 import importlib.util
 import inspect
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def program(name: str) -> ModuleType:
-    """A program of docs/."""
+    """Return a program of docs/ as a module."""
     spec = importlib.util.spec_from_file_location(f"docs_{name}", ROOT / "docs" / f"{name}.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -40,9 +40,9 @@ def page(name: str) -> str:
 
 
 def rows(name: str, section: str = "") -> dict[str, list[str]]:
-    """The cells of the rows of a page's tables, by the words in code of their first cell; earlier tables win.
+    """Return the cells of a page's table rows, by the code words of the first cell; earlier tables win.
 
-    `section`: only those between the heading of this name and the next one.
+    With `section`, only the tables under the heading of this name are read.
     """
     text = page(name).split(f"\n## {section}\n")[1].split("\n## ")[0] if section else page(name)
     cells = [line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `")]
@@ -112,7 +112,7 @@ def test_the_code_about_public_facts_runs(name: str) -> None:
 
 
 def cited_files(text: str) -> set[str]:
-    """The files of this repository that a text names, by the folder they begin with."""
+    """Return the files of this repository that a text names."""
     folders = "docs|tests|examples|benchmarks|research|risk_env|agents|training"
     return set(re.findall(rf"\b((?:{folders})/[a-z_0-9/-]+\.(?:md|py|toml|yml))\b", text))
 
@@ -153,12 +153,12 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 def without_code(path: Path) -> str:
-    """The text of a page, without its blocks of code."""
+    """Return the text of a page without its code blocks."""
     return re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors of a page's headings."""
+    """Return the anchors of a page's headings."""
     titles = re.findall(r"^#+ (.*)$", LINK.sub("", without_code(path)), re.MULTILINE)
     return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in titles}
 
@@ -194,7 +194,7 @@ class Site(HTMLParser):
 
 
 def pages_of(site: Path) -> dict[Path, Site]:
-    """The pages of a built site by file, but for the page of missing addresses, whose links are absolute."""
+    """Return the pages of a built site by file, except the 404 page, whose links are absolute."""
     found = {}
     for path in site.rglob("*.html"):
         if path.name != "404.html":
@@ -204,7 +204,7 @@ def pages_of(site: Path) -> dict[Path, Site]:
 
 
 def dead_links(pages: dict[Path, Site]) -> list[str]:
-    """The links that lead to no file of the site, or to no anchor of it."""
+    """Return the links to files or anchors that the site does not have."""
     dead = []
     for path, page in pages.items():
         for link in page.links:

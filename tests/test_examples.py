@@ -1,4 +1,4 @@
-"""The examples of training do what they say, for a moment."""
+"""The training examples run for a moment and do what they claim."""
 
 from pathlib import Path
 

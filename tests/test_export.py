@@ -49,7 +49,7 @@ def exported(source: str | Path, folder: Path) -> Any:
 
 
 def compare(policy: PolicyFile, model: Any, batch: GameBatch) -> None:
-    """The model's answers are those of the compiled network, ties within rounding apart."""
+    """Check that model and compiled network answer alike, except for ties within rounding."""
     observation, mask = (
         batch.observation.astype(np.float32) / np.float32(127),
         np.ascontiguousarray(batch.action_mask),

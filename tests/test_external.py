@@ -31,13 +31,13 @@ FIRST = f"{ROOT / 'tests' / 'players.py'}:FIRST"
 
 
 def example(name: str = "stdlib") -> str:
-    """The spec of an example bot."""
+    """Return the spec of an example bot."""
     return f"cmd:{shlex.quote(sys.executable)} {shlex.quote(str(EXAMPLES[name]))}"
 
 
 @pytest.fixture
 def start():
-    """Starts programs and ends them after the test."""
+    """Start programs, and end them after the test."""
     running = []
 
     def begin(spec: str, time_limit: float = 5.0) -> ExternalAgent:

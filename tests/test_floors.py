@@ -41,7 +41,7 @@ HEAVY = {
 
 
 def sources(place: str) -> list[Path]:
-    """The Python files of a folder, or the one file."""
+    """Return the Python files of a folder, or the one file."""
     path = ROOT / place
     return [path] if path.suffix == ".py" else sorted(path.rglob("*.py"))
 
@@ -57,19 +57,19 @@ def imports(source: str, package: str) -> Iterator[tuple[str, ...]]:
 
 
 def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The full name of the module of a `from ... import`, which may be relative to `package`."""
+    """Return the full module name of a `from ... import`, which may be relative to `package`."""
     parents = package.split(".")
     base = parents[: len(parents) - node.level + 1] if node.level else []
     return ".".join([*base, *([node.module] if node.module else [])])
 
 
 def is_in(name: str, packages: tuple[str, ...]) -> bool:
-    """Whether a module is one of `packages` or inside one."""
+    """Return True if a module is one of `packages`, or inside one of them."""
     return any(name == package or name.startswith(f"{package}.") for package in packages)
 
 
 def too_high(source: str, package: str, allowed: tuple[str, ...]) -> list[str]:
-    """The imports of a source that are neither the standard library's nor allowed."""
+    """Return the imports of a source that are neither allowed nor of the standard library."""
     allowed += tuple(sys.stdlib_module_names)
     return [
         names[-1] for names in imports(source, package) if not any(is_in(name, allowed) for name in names)
@@ -77,7 +77,7 @@ def too_high(source: str, package: str, allowed: tuple[str, ...]) -> list[str]:
 
 
 def package_of(path: Path) -> str:
-    """The package that a file is in, by its folder."""
+    """Return the package of a file, by its folder."""
     return ".".join(path.relative_to(ROOT).parent.parts)
 
 
@@ -91,7 +91,7 @@ def test_a_floor_imports_only_what_is_below_it(place: str) -> None:
 
 
 def modules() -> dict[str, Path]:
-    """The files of all modules by their full names; a package's is its `__init__.py`."""
+    """Return the files of all modules by full name. The file of a package is its `__init__.py`."""
     places = {**PACKED, "benchmarks": "benchmarks"}
     return {
         ".".join([package, *path.relative_to(ROOT / place).with_suffix("").parts]).removesuffix(
@@ -143,7 +143,7 @@ def test_no_function_has_many_parameters(folder: str) -> None:
 
 
 def functions(folder: str) -> Iterator[tuple[str, Function]]:
-    """All functions and methods of a folder, each with its place and name."""
+    """Yield all functions and methods of a folder, each with place and name."""
     for path in sources(folder):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, Function):
@@ -151,19 +151,19 @@ def functions(folder: str) -> Iterator[tuple[str, Function]]:
 
 
 def length(function: Function) -> int:
-    """Lines of a function, from its first decorator on."""
+    """Return the number of lines of a function, including decorators."""
     first = min(node.lineno for node in (function, *function.decorator_list))
     return (function.end_lineno or first) - first + 1
 
 
 def parameters(function: Function) -> int:
-    """How many parameters a function has; `*args` is one, `**options` is none."""
+    """Return the number of parameters of a function; `*args` counts as one, `**options` as none."""
     names = function.args
     return len(names.posonlyargs + names.args + names.kwonlyargs) + bool(names.vararg)
 
 
 def test_kernels_of_the_core_make_no_arrays() -> None:
-    """Kernels have no reference counts (`compiler.pipeline`): memory of an array made there would leak."""
+    """Kernels have no reference counts (`compiler.pipeline`), so memory of a new array would leak."""
     makers = {"zeros", "empty", "ones", "full", "array", "arange", "copy", "astype", "concatenate"}
     found = [
         f"{path.name}: {function.name} calls {ast.unparse(call.func)}"
@@ -177,7 +177,7 @@ def test_kernels_of_the_core_make_no_arrays() -> None:
 
 
 def is_kernel(function: Function) -> bool:
-    """Whether a function is compiled."""
+    """Return True if a function is compiled."""
     return any(
         ast.unparse(decorator).endswith(("kernel", "inlined", "entry_point"))
         for decorator in function.decorator_list
@@ -196,7 +196,7 @@ def test_the_wheel_holds_every_file_of_the_packages(tmp_path: Path) -> None:
 
 
 def copy_of_what_is_packed(folder: Path) -> Path:
-    """The packages and what packing reads, copied, so that packing leaves no traces in the tree."""
+    """Copy the packages and the inputs of packaging, so that packaging leaves no traces in the tree."""
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         copy_file(ROOT / name, folder / name)
     for place in PACKED.values():
@@ -207,13 +207,13 @@ def copy_of_what_is_packed(folder: Path) -> Path:
 
 
 def copy_file(source: Path, target: Path) -> None:
-    """Copy a file, making its folder."""
+    """Copy a file, and create its folder."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(source.read_bytes())
 
 
 def packed_files(folder: Path) -> set[str]:
-    """Every file of the packages in `folder`, as a wheel names it."""
+    """Return every file of the packages in `folder`, with its path in a wheel."""
     return {
         (Path(package) / path.relative_to(folder / place)).as_posix()
         for package, place in PACKED.items()

@@ -1,4 +1,4 @@
-"""A little fuzzing of every target, and all inputs that once broke something.
+"""Short fuzzing of every target, and all inputs that once broke a target.
 
 `python -m tests.fuzz` does more.
 """

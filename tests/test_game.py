@@ -1,4 +1,4 @@
-"""One game for people and scripts: errors that change nothing, copies, saves, the log, a seat's view."""
+"""One game for people and scripts: errors that change nothing, copies, saves, log, view of a seat."""
 
 import copy
 import hashlib
@@ -25,7 +25,7 @@ CHECKSUM = 16  # bytes at the end of a saved game
 
 
 def rules_of(preset, **options):
-    """Short games on a small board: they come to every phase soon."""
+    """Return rules of short games on a small board, which reach every phase soon."""
     small = {} if preset == "basic_training" else {"initial_troops": 8}
     return Rules.preset(preset, **{"max_rounds": 6, **small, **options})
 
@@ -45,7 +45,7 @@ GAMES = {preset: (preset, {}) for preset in presets()} | {
 
 @cache
 def corpus():
-    """Games in progress: of every kind, and of every phase that is asked."""
+    """Return games in progress, of every kind and in every phase with questions."""
     kept = []
     for name, (preset, options) in GAMES.items():
         seen = {}
@@ -59,14 +59,14 @@ def corpus():
 
 
 def at_a_bonus():
-    """A choice among territories for the bonus of a set, rare in play."""
+    """Return a choice of the territory for the bonus of a set, which is rare in play."""
     hand = "Alaska, Alberta, Argentina"  # all infantry, two of them the player's own
     game = position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand)
     return play(game, "card Alaska", "card Alberta")
 
 
 def some_of_each_phase():
-    """A game in progress of every phase, of different kinds."""
+    """Return games in progress in every phase, of different kinds."""
     return list({game.phase: game for game in corpus()}.values())
 
 
@@ -244,7 +244,7 @@ def test_replaying_the_asked_actions_gives_the_same_log(preset, ask_forced):
 
 @pytest.mark.parametrize("preset", presets())
 def test_ask_forced_asks_what_is_forced(preset):
-    """Asked in full, the same game has a single legal action where the other game plays a forced one."""
+    """With `ask_forced`, the same game asks for actions that the other game plays as forced."""
     short, full, rng = new_game(preset, 4), new_game(preset, 4, ask_forced=True), random.Random(preset)
     forced = 0
     for _ in range(150):
@@ -265,7 +265,7 @@ def test_ask_forced_asks_what_is_forced(preset):
 
 
 def test_the_log_may_be_read_at_any_time():
-    """Read after every action or once at the end, it says the same; reading changes nothing."""
+    """The log is the same if it is read after every action or once at the end. Reading changes nothing."""
     game, rng = new_game("command_room", 2), random.Random(0)
     other = game.copy()
     for before in play_at_random(game, rng, 80):
@@ -291,9 +291,9 @@ def test_last_battle_is_the_last_roll_of_the_log():
 
 
 def test_returns():
-    """1 for the winner, -1 / (P - 1) for the dead and for all others once somebody has won.
+    """1 for the winner; -1 / (P - 1) for the eliminated, and for all losers after a win.
 
-    0 for the rest.
+    0 for all others.
     """
     seen = set()
     for game in corpus():
@@ -371,7 +371,7 @@ def test_a_copy_of_a_loaded_game_keeps_its_history():
 
 
 def test_a_position_in_the_middle_of_a_roll_tells_its_story():
-    """A text may stand where chance is next: it speaks at once, and the log goes on from there."""
+    """A text may describe a position before a chance event: the event is logged at once."""
     lines = {"phase": "roll", "source": "Alaska", "target": "Kamchatka", "chosen_dice": "3, 2"}
     game = position("classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", **lines)
     play(game, "attack Alberta > Ontario", "dice 1", "defend 2")
@@ -403,12 +403,12 @@ def test_ask_forced_is_kept():
 
 
 def sealed(body):
-    """Bytes with a checksum that fits."""
+    """Return bytes with a matching checksum."""
     return body + hashlib.sha256(body).digest()[:CHECKSUM]
 
 
 def saved():
-    """A game in progress with much in it, saved."""
+    """Return a saved game in progress with many facts."""
     *_, game = play_at_random(new_game("command_room", 7), random.Random(1), 90)
     return game.to_bytes()
 
@@ -441,7 +441,7 @@ def test_any_bytes_are_refused(data):
 
 @given(st.data())
 def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
-    """With a matching checksum, a save gives a game that can be played, or a SaveError."""
+    """With a matching checksum, a save gives a playable game or a SaveError."""
     body = bytearray(saved()[:-CHECKSUM])
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(body) - 1))
@@ -490,7 +490,7 @@ def test_a_record_of_the_wrong_length_is_refused():
 
 
 def all_cards(game):
-    """How many cards there are of each name, wherever they are."""
+    """Return the number of cards of each name, wherever they are."""
     record, names = game.record, game.board.territories
     piles = [record.deck, record.discard, *record.hand]
     held = [names[t] for pile in piles for t in range(len(names)) if int(pile[t // 64]) >> (t % 64) & 1]
@@ -500,7 +500,7 @@ def all_cards(game):
 
 
 def guesses():
-    """(game, seat, the game with all that the seat does not know drawn again)."""
+    """Yield (game, seat, game with everything that the seat does not know drawn again)."""
     for number, game in enumerate(corpus()):
         for seat in range(game.num_players):
             yield game, seat, game.determinize(seat, number)

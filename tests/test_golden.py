@@ -1,4 +1,4 @@
-"""Golden games: one readable file a preset.
+"""Golden games: one readable file per preset.
 
 A change of play shows as a difference to review (`make golden`).
 """

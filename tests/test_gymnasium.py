@@ -43,13 +43,13 @@ def make_vec(num_envs: int, **arguments: Any) -> Any:
 
 
 def picks(observations: Any, masks: Any) -> Any:
-    """A legal action for each lane; 0 where there is none."""
+    """Return a legal action for each lane, or 0 if it has none."""
     rows = zip(observations, masks, strict=True)
     return np.array([pick(observation, mask) if mask.any() else 0 for observation, mask in rows])
 
 
 def play(env: Any, steps: int, seed: int | None = 0) -> list[Any]:
-    """What a vector environment returns to `pick`, step by step."""
+    """Return the outputs of a vector environment to `pick`, step by step."""
     observation, info = env.reset(seed=seed)
     told = []
     for _ in range(steps):
@@ -178,7 +178,7 @@ def test_what_a_caller_does_with_returned_vectors_changes_nothing(mode: Autorese
 
 
 def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
-    """Two games that look the same to the learner give the same samples, whatever is to come."""
+    """Two games that look alike to the learner give equal samples, whatever their hidden facts."""
     position = Game(
         Rules.preset("classic", 3, max_rounds=15, setup="random", profile="fast"), "tiny", seed=5
     ).to_text()
@@ -222,7 +222,7 @@ def test_episode_statistics() -> None:
 
 
 def reset_ended(env: Any, told: Any) -> Any:
-    """Return observation and info to go on from; with autoreset disabled, reset lanes that have ended."""
+    """Return observation and info to continue from. With autoreset disabled, reset ended lanes."""
     observation, _, terminated, truncated, info = told
     ended = terminated | truncated
     if env.metadata["autoreset_mode"] is AutoresetMode.DISABLED and ended.any():
@@ -231,7 +231,7 @@ def reset_ended(env: Any, told: Any) -> Any:
 
 
 def play_on(env: Any, steps: int) -> Any:
-    """What a vector environment returns, first to `reset`."""
+    """Yield the outputs of a vector environment, beginning with `reset`."""
     observation, info = env.reset(seed=0)
     yield observation, info
     for _ in range(steps):
@@ -587,7 +587,7 @@ def test_a_fixed_seat_is_kept() -> None:
 
 
 def seated(order: str, opponents: Any, players: int = 4, lanes: int = 200) -> Any:
-    """Numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
+    """Return the numbers of the players of the seats clockwise from the learner, (N, P - 1)."""
     table = SingleSeatVector(
         Rules.preset("classic", num_players=players, profile="fast"),
         "classic",
@@ -765,7 +765,7 @@ def test_ended_lanes_begin_again_whatever_is_asked(make_one: Any) -> None:
 
 
 class Wrong:
-    """A policy whose answers are not legal."""
+    """A policy with illegal answers."""
 
     def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         """No action at all."""
@@ -862,7 +862,7 @@ def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
 
 @pytest.mark.parametrize("bot", ["beam", "planner"])
 def test_bots_go_on_from_another_players_choice(bot: str) -> None:
-    """A position amid a fortify move: the target that a bot remembers is of no move at all."""
+    """A position during a fortify move: the target that a bot remembers belongs to no move."""
     game = Game(Rules.preset("classic", 3, setup="random", profile="fast"), seed=4)
     while game.phase != Phase.FORTIFY_TO:
         legal = game.legal_actions()

@@ -51,7 +51,7 @@ for line in sys.stdin:
 
 @pytest.fixture(params=["agent", "program"])
 def witness(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The spec of an agent that ends with an error where its history lacks a round."""
+    """Return the spec of an agent that raises if its history lacks a round."""
     path = tmp_path / "witness.py"
     path.write_text(AGENT if request.param == "agent" else PROGRAM, encoding="utf-8")
     return f"{path}:Witness" if request.param == "agent" else f"cmd:{shlex.join([sys.executable, str(path)])}"

@@ -88,7 +88,7 @@ def test_odd_origins_are_refused(origin: str) -> None:
 
 
 def status(names: list[str], address: str, headers: list[tuple[str, str]]) -> int:
-    """The status with which a request is answered: 200 if it is passed on."""
+    """Return the status of the response to a request, or 200 if the request is passed on."""
     found: list[Any] = []
 
     async def passed(scope: Any, receive: Any, send: Any) -> None:
@@ -151,7 +151,7 @@ def test_an_address_of_version_6_counts_with_its_subscriber() -> None:
 
 @contextmanager
 def connected(address: str, count: int, source: str = "127.0.0.2") -> Iterator[list[socket.socket]]:
-    """Connections that say nothing, from an address of their own."""
+    """Return silent connections from an address of their own."""
     port, found = int(address.rpartition(":")[2]), []
     try:
         for _ in range(count):
@@ -180,7 +180,7 @@ def test_half_open_connections_lock_nobody_out(tmp_path: Path) -> None:
 
 
 def ended(link: socket.socket) -> bool:
-    """Whether the server has closed a connection."""
+    """Return True if the server has closed a connection."""
     try:
         return link.recv(1) == b""
     except ConnectionError:
@@ -202,7 +202,7 @@ def test_unfinished_requests_and_unread_answers_are_given_up(monkeypatch: Any, t
 
 
 def received(link: socket.socket) -> bytes:
-    """Some bytes, none at the end."""
+    """Return received bytes; none at the end."""
     try:
         return link.recv(1 << 16)
     except ConnectionError:
@@ -372,7 +372,7 @@ def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkey
 
 
 def full(add: Any, times: int) -> Any:
-    """A method that fails some times, as on a full disk."""
+    """Return a method that fails some times, as on a full disk."""
     left = [None] * times
 
     def failing(*arguments: Any) -> None:
@@ -480,7 +480,7 @@ def test_missing_actions_are_damage(tmp_path: Path) -> None:
 
 
 class Process:
-    """Stand-in for the analysis process: it answers at once, or too late for a browser's question."""
+    """Stand-in for the analysis process, which answers at once, or too late for the browser."""
 
     def __init__(self, *_arguments: Any, **_options: Any) -> None:
         self.is_alive, self.limits = True, []

@@ -40,7 +40,7 @@ FAULTS = (
 
 @kernel
 def fault_of_territories(game, board, rules):
-    """Number of the first fault of owners and troops, 0 for none."""
+    """Return the number of the first fault of owners and troops, or 0."""
     in_play = game.round_number > 0
     for t in range(board.num_territories):
         owner, troops = int(game.owner[t]), int(game.troops[t])
@@ -62,7 +62,7 @@ def fault_of_territories(game, board, rules):
 
 @kernel
 def fault_of_cards(game, board, rules):
-    """Every card in exactly one place."""
+    """Return the number of the first fault of the cards: each card is in exactly one place."""
     wilds = int(game.deck_wilds) + int(game.discard_wilds)
     for w in range(len(game.deck)):
         seen = game.deck[w] ^ game.discard[w]
@@ -85,7 +85,10 @@ def fault_of_cards(game, board, rules):
 
 @kernel
 def fault_of_seats(game, board, rules):
-    """The dead own nothing, the living something; who is asked lives and can answer."""
+    """Return the number of the first fault of the seats.
+
+    The dead own nothing and the living own something; the deciding seat lives and has a legal action.
+    """
     in_play = game.round_number > 0
     for seat in range(rules.num_players):
         nothing = is_empty(game.owned[seat])
@@ -116,7 +119,7 @@ def troops_of_all(game, board):
 
 @kernel
 def explains(game, rules, phase, draft_left, change):
-    """Whether a change of the troops on the board is one that the phase just played makes."""
+    """Return True if the phase just played explains a change of the troops on the board."""
     if phase <= Phase.DEPLOY_NEUTRAL:
         return change == 1
     if phase == Phase.BONUS:
@@ -146,7 +149,7 @@ def fault_of(game, board, rules):
 def play_checked(games, boards, rule_records, seed, count, most):
     """Play `count` random games of at most `most` actions.
 
-    (fault, game, actions played, games that ended).
+    Return (fault, game, actions played, games that ended).
     """
     game, board, rules = games[0], boards[0], rule_records[0]
     player = games[1]  # its generator chooses the actions
@@ -198,7 +201,7 @@ def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
 
 
 def test_a_planted_fault_is_found() -> None:
-    """The checks above can fail: each of a few faults, planted by hand, is named."""
+    """The checks can fail: each of a few faults planted by hand is found."""
     board = load_map("tiny")
     records = tables(random_rules(random.Random(1), board, "classic", setup="random"), board)
     for field, index, value, fault in [

@@ -1,6 +1,6 @@
 """A few kills of a trainer at random moments; `python -m tests.kill` does more.
 
-Kills at every write: `test_run`.
+`test_run` covers kills at every write.
 """
 
 import subprocess

@@ -1,7 +1,8 @@
-"""Bots on the smallest and the largest possible maps with six players: every workspace is large enough.
+"""Bots on the smallest and the largest possible maps with six players: all workspaces are large enough.
 
-Each size class compiles all bots, which takes minutes: with RISK_ENV_LARGE_MAPS=1 the large maps are played
-too. With NUMBA_BOUNDSCHECK=1 as well, an index outside an array raises IndexError. Sizes are compared always.
+Each size class compiles all bots, which takes minutes. With RISK_ENV_LARGE_MAPS=1 the large maps are also
+played. With NUMBA_BOUNDSCHECK=1 as well, an index outside an array raises IndexError. Sizes are always
+compared.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ WITH_LARGE = bool(os.environ.get("RISK_ENV_LARGE_MAPS"))
 
 
 def played(small: list[tuple[int, int]], large: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The sizes that are played in this run."""
+    """Return the sizes that are played in this run."""
     return [*small, *large] if WITH_LARGE else small
 
 
@@ -43,9 +44,9 @@ FAST = {"setup": "random", "attack": "blitz", "defender_dice": "max"}
 
 @cache
 def ring(territories: int, continents: int) -> Board:
-    """A map in which each territory has borders with the next ones of a circle.
+    """Return a map in which each territory borders the next ones on a circle.
 
-    Every continent has some of it.
+    Every continent has some of the territories.
     """
     lines = ['name = "Ring"', "wilds = 2", "random_cities = 2"]
     for c in range(continents):
@@ -61,13 +62,13 @@ def ring(territories: int, continents: int) -> Board:
 
 
 def rules_for(players: int, board: Board, rounds: int = 3, **options: Any) -> Rules:
-    """Fast rules with enough troops for the map."""
+    """Return fast rules with enough troops for the map."""
     troops = -(-board.num_territories // players) + 3
     return Rules.preset("classic", players, **{**FAST, **options}, initial_troops=troops, max_rounds=rounds)
 
 
 def scripted() -> list[CompiledBot]:
-    """All registered compiled bots that were not trained for some games only."""
+    """Return all registered compiled bots that were not trained for certain games only."""
     found = [bots.find(name) for name in bots.names()]
     board = ring(12, 6)
     return [bot for bot in found if isinstance(bot, CompiledBot) and plays(bot, board)]
@@ -93,7 +94,7 @@ def test_every_bot_plays_on_maps_of_all_sizes(territories: int, continents: int)
 
 
 def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
-    """A trained file for a map, with weights from chance."""
+    """Write a trained file for a map, with random weights."""
     rng = np.random.default_rng(3)
     weights = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
     file = kind(weights, schema_of(rules, board), {"name": "drawn", "plans": list(NAMES)})
@@ -103,7 +104,7 @@ def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
 
 @pytest.mark.parametrize(("territories", "continents"), played([(6, 1)], [(192, 64), (256, 64)]))
 def test_learned_values_fit_every_map(territories: int, continents: int) -> None:
-    """Six players share each of 64 continents: 897 features and more fit into the work space."""
+    """Six players share each of 64 continents: 897 features fit into the workspace."""
     board = ring(territories, continents)
     rules = rules_for(6, board)
     columns, inputs = beam_value_features.num_columns(rules, board), len(input_columns(board))

@@ -1,4 +1,4 @@
-"""`risk_training.league`: players kept, how often each is drawn, and a saved league that goes on the same."""
+"""`risk_training.league`: kept players, draw probabilities, and a saved league that continues unchanged."""
 
 from __future__ import annotations
 

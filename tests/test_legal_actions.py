@@ -1,4 +1,4 @@
-"""The list of legal actions, and heads that use it: the same results as with a row of all actions."""
+"""The list of legal actions, and heads that use it: equal results to a row of all actions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ WIDTH, LOCAL = 16, 8
 
 
 def masks(rows: int = 40, actions: int = 30) -> torch.Tensor:
-    """Masks bool (k, n) with a legal action at least in each row."""
+    """Return masks bool (k, n) with at least one legal action per row."""
     found = torch.rand(rows, actions, generator=torch.Generator().manual_seed(1)) < 0.2
     found[:, 3] = True
     return found
 
 
 def values(*shape: int) -> torch.Tensor:
-    """Normal numbers."""
+    """Return normally distributed numbers."""
     return torch.randn(*shape, generator=torch.Generator().manual_seed(2))
 
 

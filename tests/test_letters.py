@@ -36,7 +36,7 @@ def decomposed(text: str) -> str:
 
 
 def marked_map(folder: Path) -> Path:
-    """The map tiny with such names, decomposed, behind a byte-order mark."""
+    """Write the map tiny with such names, decomposed, after a byte-order mark."""
     text = TINY
     for plain, name in NAMES.items():
         text = text.replace(f'"{plain}"', f'"{name}"')

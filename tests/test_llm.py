@@ -95,7 +95,7 @@ def written(folder: Path) -> str:
 
 
 def check_secret(words: str) -> None:
-    """No part of the key of eight letters can be read, however it is written."""
+    """Check that no part of the key of eight characters is readable, however it is written."""
     lowered = words.lower()
     for form in ENCODINGS:
         known = form(KEY).lower().strip('"')

@@ -1,4 +1,4 @@
-"""docs/maps.md: its example is a whole map that works, and it names every key and the real errors."""
+"""docs/maps.md: its example is a complete map that works, and it names every key and the real errors."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Maps: the facts of the shipped ones, and a clear error for whatever is wrong with a file."""
+"""Maps: the facts of the shipped maps, and a clear error for every fault in a file."""
 
 import pickle
 import re
@@ -428,12 +428,12 @@ WRONG = {
     "unknown continent": (('continent = "South"', 'continent = "Sauth"'), "no continent 'Sauth'.*'South'"),
     "name twice": (
         ('name = "Brazil"', 'name = "PERU"'),
-        "territory 'PERU', name: .* already that of territory 'Peru'",
+        "territory 'PERU', name: .* already used by territory 'Peru'",
     ),
-    "alias twice": (("Inca Land", "BRAZIL"), "'Peru', aliases 1: .* already that of territory 'Brazil'"),
-    "continent twice": (('name = "South"', 'name = "north"'), "already that of continent 'North'"),
-    "objective twice": (('name = "2 cities"', 'name = "north"'), "already that of objective 'North'"),
-    "a name that actions need": (("Inca Land", "wild"), "aliases 1: 'wild' has a meaning of its own"),
+    "alias twice": (("Inca Land", "BRAZIL"), "'Peru', aliases 1: .* already used by territory 'Brazil'"),
+    "continent twice": (('name = "South"', 'name = "north"'), "already used by continent 'North'"),
+    "objective twice": (('name = "2 cities"', 'name = "north"'), "already used by objective 'North'"),
+    "a name that actions need": (("Inca Land", "wild"), "aliases 1: 'wild' is a reserved word"),
     "a name with a sign": (("Inca Land", "A > B"), "aliases 1: 'A > B' cannot be a name"),
     "an empty name": (("Inca Land", ""), "'' cannot be a name"),
     "unknown symbol": (('"cavalry"', '"camel"'), "'Chile', symbol: 'camel' is not one of infantry, cavalry"),
@@ -456,7 +456,7 @@ WRONG = {
     "mission without continents": (('continents = ["North"]', "continents = []"), "mission 1, continents"),
     "no third continent": (
         ('continents = ["North"]', 'continents = ["North", "South"]'),
-        "any_third: .* no further",
+        "any_third: .* no continents besides",
     ),
     "unknown mission": (('kind = "destroy"', 'kind = "destory"'), "mission 2, kind: 'destory' is not one of"),
     "too many colours": (("colours = 3", "colours = 7"), "mission 2, colours: 7 is not between 1 and 6"),
@@ -488,10 +488,10 @@ WRONG = {
         r"4 of \[\[chart.3\]\]; at most 3",
     ),
     "unknown key of a seat": (("[[chart.3]]", "[[chart.3]]\ncards = 1"), "chart.3 1: unknown key 'cards'"),
-    "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: nobody has 'Peru'"),
+    "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: 'Peru' has no owner"),
     "territory of two": (
         ("{ Peru = 3 }", "{ Brazil = 3 }"),
-        "chart.3 2.troops, Brazil: seat 0 has it already",
+        "chart.3 2.troops, Brazil: already owned by seat 0",
     ),
     "unknown territory": (("{ Peru = 3 }", "{ Piru = 3 }"), "chart.3 2.troops: no territory 'Piru'.*'Peru'"),
     "no troops": (("{ Peru = 3 }", "{ Peru = 0 }"), "chart.3 2.troops, Peru: 0 is not between 1 and 1000"),
@@ -547,7 +547,7 @@ def test_refused(case):
 
 
 def line_of(territories: int, continents: int = 1) -> str:
-    """A map whose territories form a line."""
+    """Return a map whose territories form a line."""
     text = 'name = "Line"\n' + "".join(
         f'[[continent]]\nname = "C{c}"\nbonus = 1\n' for c in range(continents)
     )
@@ -561,7 +561,7 @@ def line_of(territories: int, continents: int = 1) -> str:
 
 
 def crowd(size: int) -> str:
-    """A map on which everything borders everything."""
+    """Return a map on which all territories border each other."""
     text = 'name = "Crowd"\n[[continent]]\nname = "C"\nbonus = 1\n'
     for t in range(size):
         near = ", ".join(f'"T{u}"' for u in range(size) if u != t)
@@ -668,7 +668,7 @@ PIECES = [
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_fuzz_text(data):
-    """Any mutilated file is a board or a MapError."""
+    """Every mutilated file is a board or a MapError."""
     text = MINI
     for _ in range(data.draw(st.integers(1, 4))):
         start = data.draw(st.integers(0, len(text)))
@@ -692,7 +692,7 @@ VALUES = st.one_of(
 
 
 def places_in(value, here=()):
-    """Every place inside a nested value."""
+    """Yield every place inside a nested value."""
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, child in inside:
         yield (*here, key)
@@ -702,7 +702,7 @@ def places_in(value, here=()):
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_fuzz_values(data):
-    """Any value in any place is a board or a MapError."""
+    """Every value in every place is a board or a MapError."""
     values = tomllib.loads(MINI)
     *way, last = data.draw(st.sampled_from(list(places_in(values))))
     inner = values

@@ -17,7 +17,7 @@ BOARD = load_map("classic")
 
 
 class Witness(Agent):
-    """Plays the first legal action, and keeps the events that it has seen."""
+    """An agent that plays the first legal action, and keeps the events that it has seen."""
 
     name = "witness"
 
@@ -30,14 +30,14 @@ class Witness(Agent):
 
 
 class FirstLegal:
-    """A policy: the first legal action of each lane."""
+    """A policy that plays the first legal action of each lane."""
 
     def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
         return masks.argmax(axis=1)
 
 
 class Answers(Agent):
-    """Answers every question with the same value, or raises it."""
+    """An agent that answers every question with the same value, or raises it."""
 
     name = "answers"
 
@@ -77,7 +77,7 @@ def test_the_caller_plays_seats_without_a_player() -> None:
 
 
 def _begun_by(seat: int) -> int:
-    """A seed with which this seat decides first."""
+    """Return a seed with which this seat decides first."""
     return next(seed for seed in range(100) if Game(RULES, BOARD, seed).seat == seat)
 
 

@@ -29,7 +29,7 @@ Use = Callable[[Client], Awaitable[Any]]
 
 
 def using(server: Any, use: Use) -> Any:
-    """What a function makes of a client of the server."""
+    """Return the result of a function of a client of the server."""
 
     async def run() -> Any:
         async with Client(server) as client:
@@ -39,7 +39,7 @@ def using(server: Any, use: Use) -> Any:
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> str:
-    """The text that a tool gives; ValueError with its text if it is an error."""
+    """Return the text of a tool's result; raise ValueError with the text of an error."""
     result = await client.call_tool(tool, arguments)
     text = "\n".join(part.text for part in result.content)
     if result.is_error:
@@ -55,7 +55,7 @@ async def begin(client: Client, **arguments: Any) -> tuple[dict[str, Any], str]:
 async def play_on(client: Client, token: str, report: str) -> str:
     """Play to the end as the scripted reader does.
 
-    `end` or any legal action where it has no better answer.
+    Play `end` or any legal action if the reader has no better answer.
     """
     for _ in range(2000):
         if "OVER" in report:
@@ -70,7 +70,7 @@ async def play_on(client: Client, token: str, report: str) -> str:
 
 @pytest.fixture(scope="module")
 def http() -> Iterator[str]:
-    """The address of a server over HTTP."""
+    """Return the address of a server over HTTP."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -154,7 +154,7 @@ def test_odds_rules_history_and_resources_are_there() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
-        ("new_game", {"options": {"num_players": 3}}, "the number of opponents and you"),
+        ("new_game", {"options": {"num_players": 3}}, "it follows from the number of opponents"),
         ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001 must be at most 1000 here"),
         ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
         ("new_game", {"opponents": ["cmd:rm -rf /"]}, "must be one of open"),

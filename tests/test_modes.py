@@ -1,4 +1,4 @@
-"""Canaries of the modes (`make test`, `make long`): each really does what its name says."""
+"""Canaries of the modes (`make test`, `make long`): each mode does what its name says."""
 
 import os
 import re
@@ -19,12 +19,12 @@ pytestmark = pytest.mark.modes
 
 @entry_point
 def element(numbers: np.ndarray, i: int) -> int:
-    """The i-th of an array, whether it is there or not."""
+    """Return the i-th element of an array, whether it exists or not."""
     return numbers[i]
 
 
 def core_element(numbers: np.ndarray, i: int) -> int:
-    """The same in the core, which counts no index from the end."""
+    """Return the same in the core, which allows no negative index."""
     return numbers[i]
 
 
@@ -34,7 +34,7 @@ core_element = kernel(core_element)
 
 @entry_point
 def element_in_core(numbers: np.ndarray, i: int) -> int:
-    """What the core reads."""
+    """Return the element that the core reads."""
     return core_element(numbers, i)
 
 

@@ -91,7 +91,7 @@ BOARD = SimpleNamespace(
 
 
 def charted(troops):
-    """The board with a start chart for three players."""
+    """Return the board with a start chart for three players."""
     chart = SimpleNamespace(owner=(0, 1, 2, 0, 1, 2), troops=troops, capitals=(0, 1, 2))
     return SimpleNamespace(**vars(BOARD), chart={3: chart}.get)
 
@@ -101,7 +101,7 @@ def rules(**options):
 
 
 class Position(Naive):
-    """A game that stands where the test puts it: it skips the set-up."""
+    """A game at a position of the test, without set-up."""
 
     def set_up(self):
         self.starter, self.round, self.neutral_to_place = 0, 1, 0
@@ -109,9 +109,9 @@ class Position(Naive):
 
 
 def position(owner, troops, hands=(), turn=0, **options):
-    """Seat `turn` begins its turn here.
+    """Return a game in which seat `turn` begins its turn.
 
-    `options` are rules, or fields of the game where it has such a field.
+    `options` are rules, or fields of the game if it has such a field.
     """
     chosen = {name: value for name, value in options.items() if name in DEFAULTS and name != "missions"}
     game = Position(rules(**chosen), BOARD, deque())
@@ -128,14 +128,14 @@ def position(owner, troops, hands=(), turn=0, **options):
 
 
 def attacking(*place, **options):
-    """The same with the draft behind."""
+    """Return the same position after the draft."""
     game = position(*place, **options)
     game.draft_left, game.phase = 0, "ATTACK"
     return game
 
 
 def star_position(owner, troops, capitals=(0, 1, 2), face_up=range(12), **options):
-    """A 2008 game: objective o lies face up, and has reward o where there is such a reward."""
+    """Return a 2008 game in which each objective o lies face up with reward o, if there is such a reward."""
     game = position(owner, troops, **({**STAR, "capitals": list(capitals)} | options))
     game.objective_holder = [naive.FACE_UP if o in face_up else naive.NOT_IN_PLAY for o in range(12)]
     game.objective_reward = [o if o < 8 else naive.NOBODY for o in range(12)]
@@ -144,7 +144,7 @@ def star_position(owner, troops, capitals=(0, 1, 2), face_up=range(12), **option
 
 
 def play(game, *answers, chance=()):
-    """Play answers, the chance lines put before the first; all of them must be used up."""
+    """Play answers, with the chance lines queued before the first; all lines must be used up."""
     game.chance.extend(chance)
     for answer in answers:
         game.step(game.number[answer])
@@ -266,7 +266,7 @@ def test_a_player_with_none_left_to_place_is_skipped():
 
 
 def test_two_player_game_with_an_odd_number_of_troops():
-    """Two in a row, a last odd one alone, then the neutral troops in turn (RULES 6.1)."""
+    """Players place two troops at a time and the odd one alone, then alternate neutral troops (RULES 6.1)."""
     options = {"num_players": 2, "neutral": True, "setup": "deal", "initial_troops": 5}
     game = Naive(rules(**options), BOARD, deque(["starter 1", "deal 0 1 2 0 1 2"]))
     seats = []
@@ -324,7 +324,7 @@ def test_random_set_up_asks_nothing():
 
 
 def test_fixed_objectives_with_rewards_are_drawn_too():
-    """Which Reward lies on which Objective is chance (RULES 9.3)."""
+    """The Reward on each Objective is drawn (RULES 9.3)."""
     line = "objectives 0=2 1=3 2=0 3=1 6=4 7=6 8=5 9=7"
     game = Naive(rules(**{**STAR, "objectives": "fixed"}), BOARD, deque(["starter 0", line, "card 2 Ash"]))
     assert game.objective_reward[:4] == [2, 3, 0, 1]
@@ -488,7 +488,7 @@ def test_two_troops_allow_one_die_and_no_blitz():
 
 
 def test_capture_moves_the_dice_chosen_and_asks_for_the_rest():
-    """Three move in after a roll with three dice, five more may follow (RULES 3.2.5)."""
+    """Three troops move in after a roll with three dice, and five more may follow (RULES 3.2.5)."""
     game = attacking([0, 1, 1, 1, 1, 2], [9, 1, 1, 1, 1, 1])
     play(game, border(0, 1), ("dice", 3), chance=["roll 6 5 1 | 5"])
     assert (game.owner[1], game.troops[:2], game.captured) == (0, [6, 3], True)
@@ -891,7 +891,7 @@ def test_illegal_actions_are_refused():
 
 
 class Dealer(Naive):
-    """The game with chance of its own, for whole random games."""
+    """A game with random numbers of its own, for whole random games."""
 
     dice_box = random.Random(0)
 
@@ -920,7 +920,7 @@ class Dealer(Naive):
 
 
 def check(game, all_cards):
-    """What must hold in every state."""
+    """Check the invariants of every state."""
     state = game.state()
     cards = Counter(state["deck"] + state["discard"] + [c for hand in state["hands"] for c in hand])
     assert cards == all_cards

@@ -1,4 +1,4 @@
-"""Texts of actions and positions: both ways, at every phase of random games, and against wrong texts."""
+"""Texts of actions and positions: both directions, in every phase of random games, and invalid texts."""
 
 import re
 import zlib
@@ -60,7 +60,7 @@ STEPS = 500
 
 @cache
 def game_of(name):
-    """Rules, map and tables of one of GAMES."""
+    """Return rules, map and tables of one of GAMES."""
     map_name, preset, options = GAMES[name]
     board = load_map(map_name)
     rules = Rules.preset(preset, **{"max_rounds": 12, **options})
@@ -68,7 +68,7 @@ def game_of(name):
 
 
 def positions(name, seed):
-    """Records of a random game, a few of each phase; rarely does a player stop."""
+    """Return records of a random game, a few of each phase. Players rarely stop."""
     _, _, table = game_of(name)
     games, rng, kept = table.new_games(1), np.random.default_rng(seed), {}
     entry.set_up_game(games, 0, table.board, table.rules, np.uint64(seed + 1))
@@ -93,7 +93,7 @@ def choose(legal, table, rng):
 
 @cache
 def corpus():
-    """(game, records (1,)) of random games of every kind."""
+    """Return (game, records (1,)) of random games of every kind."""
     runs = [(name, seed) for name in GAMES for seed in range(2 if name.startswith("tiny") else 1)]
     return [(name, games) for name, seed in runs for games in positions(name, seed)]
 
@@ -139,7 +139,7 @@ def test_the_words_are_those_of_the_design():
 
 
 def standing(name, phase):
-    """The first position of the corpus of a game in a phase, with what its texts need."""
+    """Return the first position of a game's corpus in a phase, with the inputs of its texts."""
     _, board, table = game_of(name)
     games = next(games for found, games in corpus() if found == name and games[0].phase == phase)
     return games[0], table, board
@@ -272,7 +272,7 @@ def test_a_short_text_by_hand_is_a_position():
 
 
 def hand_written(**lines):
-    """BY_HAND with other lines of the game."""
+    """Return BY_HAND with other lines of the game."""
     text = BY_HAND
     for key, value in lines.items():
         key = key.replace("_", " ")
@@ -344,11 +344,11 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(source="Atlantis"), "line .*, source: .*Atlantis"),
         (hand_written(winner="0"), "impossible position: winner 0"),
         (hand_written(phase="draft amount"), "impossible position: target -1"),
-        (BY_HAND + "Ash: 1", "line 15: Ash a second time, after line 9"),
+        (BY_HAND + "Ash: 1", "line 15: Ash is given twice, first in line 9"),
         (BY_HAND + "Atlantis: 1", "line 15: .*'Atlantis'"),
         (BY_HAND + "nonsense", "line 15: 'nonsense' is not of the form"),
         (BY_HAND + "phase: attack\nphase: attack", "'phase'"),
-        (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' a second time, after line 5"),
+        (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' is given twice, first in line 5"),
         (
             BY_HAND.replace("[territories]", "[Woods]"),
             r"Dune stands in section \[Woods\]; allowed: \[Waste\]",
@@ -443,7 +443,7 @@ def test_a_mutated_position_is_right_or_refused(data):
 
 
 def play_on(games, table):
-    """Whatever was read can be played."""
+    """Check that a position that was read can be played."""
     rng = np.random.default_rng(0)
     for _ in range(20):
         if games[0].phase == Phase.OVER:

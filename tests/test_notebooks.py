@@ -1,4 +1,4 @@
-"""The notebooks of examples/ run from top to bottom and show their games, also when they are saved."""
+"""The notebooks of examples/ run from top to bottom and show their games, also after saving."""
 
 from pathlib import Path
 

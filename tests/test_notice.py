@@ -1,4 +1,4 @@
-"""What is reported before anything is compiled."""
+"""The notices before anything is compiled."""
 
 import os
 import subprocess
@@ -30,14 +30,14 @@ print(first(np.arange(2)), second(np.arange(2)))
 
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
-    """A program with two kernels of its own, in a folder of its own."""
+    """Return a program with two kernels, in a folder of its own."""
     path = tmp_path / "kernels.py"
     path.write_text(PROGRAM, encoding="utf-8")
     return path
 
 
 def errors_of(program: Path, code: str = "import kernels", **environment: str) -> list[str]:
-    """The lines on stderr of a process that runs the program with an own cache."""
+    """Return the lines on stderr of a process that runs the program with its own cache."""
     settings = {"RISK_ENV_CACHE_DIR": str(program.parent / "cache"), "PYTHONPATH": f"{program.parent}:{ROOT}"}
     usual = {
         name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "RISK_ENV_"))

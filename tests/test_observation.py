@@ -1,4 +1,4 @@
-"""Observations: codes of counts, and what a view says."""
+"""Observations: codes of counts, and the content of a view."""
 
 from bisect import bisect_left
 
@@ -14,7 +14,7 @@ from tests.positions import CLASSIC, play, position
 
 @entry_point
 def code_of_count(count: int) -> int:
-    """`encode_count`, callable from Python."""
+    """Call `encode_count` from Python."""
     return encode_count(count)
 
 
@@ -34,7 +34,7 @@ def test_every_code_has_a_least_count() -> None:
 
 
 def block(view: np.ndarray, name: str) -> np.ndarray:
-    """A block of the globals of a structured observation, as codes."""
+    """Return a block of the globals of a structured observation, as codes."""
     first = 0
     for block_name, width, _ in GLOBAL_BLOCKS:
         if block_name == name:
@@ -89,7 +89,7 @@ def test_all_see_who_holds_a_card_that_was_shown() -> None:
 
 
 def marks(game: Game, seat: int, name: str) -> list[int]:
-    """A column of the territories, as codes."""
+    """Return a column of the territories, as codes."""
     column = [column for column, _ in TERRITORY_COLUMNS].index(name)
     return np.rint(game.observe(seat, "structured")["territories"][:, column] * 127).astype(int).tolist()
 

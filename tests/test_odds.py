@@ -32,7 +32,7 @@ COUNTS = {  # by defender losses
 
 
 def enumerated(attack_dice: int, defence_dice: int) -> list[int]:
-    """Counts of one roll by defender losses, every roll looked at."""
+    """Return the counts of one roll by defender losses, by enumeration of all rolls."""
     counts = [0] * (min(attack_dice, defence_dice) + 1)
     for dice in product(range(1, 7), repeat=attack_dice + defence_dice):
         attack, defence = (sorted(side)[::-1] for side in (dice[:attack_dice], dice[attack_dice:]))
@@ -42,7 +42,7 @@ def enumerated(attack_dice: int, defence_dice: int) -> list[int]:
 
 @cache
 def ends(attackers: int, defenders: int) -> dict[tuple[int, int], Fraction]:
-    """Exact chance of every (attackers, defenders) left after a blitz, by recursion (RULES 3.2.4)."""
+    """Return the exact probability of every (attackers, defenders) after a blitz (RULES 3.2.4)."""
     if attackers == 1 or defenders == 0:
         return {(attackers, defenders): Fraction(1)}
     counts = COUNTS[min(3, attackers - 1), min(2, defenders)]
@@ -54,7 +54,7 @@ def ends(attackers: int, defenders: int) -> dict[tuple[int, int], Fraction]:
 
 
 def exact_odds(attackers: int, defenders: int) -> list[Fraction]:
-    """Win chance, attackers left, defenders left, in fractions."""
+    """Return win probability, attackers left and defenders left, as fractions."""
     chances = ends(attackers, defenders).items()
     return [sum((chance * worth(*end) for end, chance in chances), Fraction(0)) for worth in WORTH]
 
@@ -185,7 +185,7 @@ def test_a_battle_too_large_for_the_table_is_still_exact() -> None:
 
 @entry_point
 def best_target(table, troops, attackers):
-    """The defenders that a blitz beats most surely, and what is left of both sides."""
+    """Return the defenders that a blitz most probably beats, and the expected remains of both sides."""
     best = 0
     for t in range(len(troops)):
         if win_chance(table, attackers, troops[t]) > win_chance(table, attackers, troops[best]):

@@ -1,4 +1,4 @@
-"""The PettingZoo environment: its own tests on every preset and player count, and every kind of ending."""
+"""The PettingZoo environment: PettingZoo's tests on every preset and number of players, and all endings."""
 
 import copy
 import importlib
@@ -63,7 +63,7 @@ Flint: player 2, 1 troop
 
 
 def last_stand(ash: int = 1, rules: str = "", facts: str = "") -> str:
-    """Seat 2's last territory is Flint; Ash is the last of `ash`."""
+    """Return a position: seat 2's last territory is Flint, and Ash is the last territory of `ash`."""
     return LAST_STAND.format(ash=ash, rules=f"attack=blitz{rules}", facts=facts)
 
 
@@ -72,12 +72,12 @@ def blitz_env(**options: Any) -> risk_v0.OrderedEnv:
 
 
 def quick(preset: str) -> str:
-    """A set-up of the preset that asks little or nothing."""
+    """Return options of the preset with few or no questions in the set-up."""
     return "chart" if preset == "basic_training" else "random"
 
 
 def number(env: Any, words: str) -> int:
-    """The number of the action of these words."""
+    """Return the number of the action with this text."""
     return env.unwrapped.game.parse_action(words)
 
 
@@ -91,7 +91,7 @@ def no_warning_of_ours() -> Iterator[None]:
 
 
 class Fighter:
-    """Plays an environment to its end: mostly attacks, and answers None for the dead."""
+    """Plays an environment to its end: mostly attacks, and None for eliminated agents."""
 
     def __init__(self, seed: int, temper: float = 0.9) -> None:
         self.player = Player(random.Random(seed), temper)
@@ -106,7 +106,7 @@ class Fighter:
 
 
 def history(env: Any, choose: Callable[[Any], int | None], most: int = 100_000) -> list[Any]:
-    """What every agent was told, and did, to the end."""
+    """Return everything that every agent received and did, to the end."""
     told = []
     for agent in env.agent_iter(most):
         observation, reward, terminated, truncated, info = env.last()
@@ -117,7 +117,7 @@ def history(env: Any, choose: Callable[[Any], int | None], most: int = 100_000) 
 
 
 def flat(value: Any) -> Any:
-    """A comparable copy of an observation or an info."""
+    """Return a comparable copy of an observation or an info."""
     if isinstance(value, dict):
         return {key: flat(part) for key, part in value.items()}
     return value.tobytes() if isinstance(value, np.ndarray) else value
@@ -213,7 +213,7 @@ def test_the_ends_of_a_game_add_up(preset: str, players: int) -> None:
 
 @every_game
 def test_the_same_games_in_every_environment(preset: str, players: int) -> None:
-    """Two episodes of a seed, as the environment, a Game and lane 0 of a GameBatch play them."""
+    """The environment, a Game and lane 0 of a GameBatch play two episodes of a seed alike."""
     options = {"profile": "book", "attack": "blitz", "max_rounds": 2}
     env = risk_v0.raw_env(preset, players, **options)
     rules = Rules.preset(preset, players, **options)
@@ -341,7 +341,7 @@ def test_a_mission_fulfilled_by_anothers_act_wins() -> None:
 
 
 def destroy_missions() -> list[int]:
-    """Numbers of the missions to destroy seat 0, 1, ..."""
+    """Return the numbers of the missions to destroy seat 0, 1, ..."""
     return [number for number, mission in enumerate(load_map("tiny").missions) if mission.kind == "destroy"]
 
 
@@ -382,7 +382,7 @@ def test_the_mask_is_what_step_accepts(preset: str, players: int) -> None:
 
 
 def try_every_action(env: Any) -> None:
-    """Every action number and those beside them: what is refused leaves all as it was."""
+    """Try every action number and the numbers beside them: a refused action changes nothing."""
     mask, before = env.last()[0]["action_mask"], pickle.dumps(env.unwrapped.game)
     legal = np.flatnonzero(mask)
     for action in {-1, len(mask), 2**70, *range(len(mask))} - set(legal.tolist()):
@@ -721,7 +721,7 @@ def test_importing_risk_env_compiles_nothing() -> None:
 
 @pytest.mark.parametrize("observation", ["flat", "structured"])
 def test_what_a_caller_does_with_returned_values_changes_nothing(observation: str) -> None:
-    """The agents of one environment see everything twice; all that the other one returns is overwritten."""
+    """All outputs of one environment are overwritten; both environments must still agree."""
     options: dict[str, Any] = {
         "board": "tiny",
         "setup": "random",

@@ -1,4 +1,4 @@
-"""`risk-env play`: people finish games, see what they may see and nothing else, and go on where they left."""
+"""`risk-env play`: people finish games, see only their own facts, and continue saved games."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Answer = Callable[[View], str]
 
 
 class Typist(io.StringIO):
-    """Somebody who types for all people at a table: presses Enter where the keyboard is handed over."""
+    """Types for all people at a table, and presses Enter when the keyboard is handed over."""
 
     def __init__(self, screen: io.StringIO, answer: Answer, lines: int = 100_000) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class Typist(io.StringIO):
 
 
 def as_attacker() -> Answer:
-    """Types what `attacker` would do."""
+    """Type the action of `attacker`."""
     bots: dict[int, Agent] = {}
 
     def answer(view: View) -> str:
@@ -70,7 +70,7 @@ def as_attacker() -> Answer:
 def table_of(
     rules: Rules, players: list[str], answer: Answer, lines: int = 100_000, path: str = "", seed: int = SEED
 ) -> tuple[Table, io.StringIO, Typist]:
-    """A table at which a typist sits, and what is on the screen."""
+    """Return a table with a typist, and the text on the screen."""
     screen = io.StringIO()
     typist = Typist(screen, answer, lines)
     table = Table(Game(rules, seed=seed), players, Terminal(typist, screen), path)
@@ -105,7 +105,7 @@ def test_a_game_without_limit_is_won_by_somebody() -> None:
 
 
 def view_at(*actions: str, rules: Rules | None = None, seed: int = SEED) -> View:
-    """The view after some actions of a quick start."""
+    """Return the view after some actions of a quick start."""
     game = Game(rules or Rules.preset("classic", 3, setup="random"), "classic", seed)
     for action in actions:
         game.step(action)
@@ -113,7 +113,7 @@ def view_at(*actions: str, rules: Rules | None = None, seed: int = SEED) -> View
 
 
 def meant(answer: str, view: View, listed: list[str] | None = None) -> str:
-    """The words of the action that an answer is understood as."""
+    """Return the text of the action that an answer stands for."""
     action = understand(answer, view, view.texts if listed is None else listed).action
     return view.texts[view.legal_actions.tolist().index(action)]
 
@@ -139,7 +139,7 @@ def test_answers_are_understood_in_many_forms() -> None:
 
 
 def attack_view() -> View:
-    """A view of the attacks in a quick start."""
+    """Return a view during the attacks of a quick start."""
     view = view_at()
     return view_at(view.texts[0], "troops all")
 
@@ -178,7 +178,7 @@ def test_amounts_are_numbers_and_any_number_can_be_said() -> None:
 
 
 class Scripted(Typist):
-    """Types given lines, then what `attacker` would do."""
+    """Types the given lines, then the actions of `attacker`."""
 
     def __init__(self, screen: io.StringIO, lines: list[str]) -> None:
         super().__init__(screen, as_attacker())
@@ -189,7 +189,7 @@ class Scripted(Typist):
 
 
 def screen_after(lines: list[str], rules: Rules | None = None, path: str = "") -> tuple[str, Game]:
-    """What is shown while a person types these lines and leaves, and the game then."""
+    """Return the text shown while a person types these lines and leaves, and the game afterwards."""
     screen = io.StringIO()
     rules = rules or Rules.preset("classic", 2, setup="random")
     terminal = Terminal(Scripted(screen, lines), screen)
@@ -264,7 +264,7 @@ def test_only_the_own_mission_is_shown_until_the_end() -> None:
 
 
 def test_the_screen_shows_the_same_whatever_is_hidden() -> None:
-    """At every question, copies that differ only in what the seat cannot know look the same."""
+    """At every question, copies with other hidden facts look alike."""
     rules, attacker = Rules.preset("capital", 3, max_rounds=3), as_attacker()
 
     def answer(view: View) -> str:
@@ -339,7 +339,7 @@ def test_each_headquarters_is_picked_with_nobody_looking() -> None:
 
 @pytest.mark.parametrize("hand", ["Alaska, Alberta, Argentina", "Alaska, Alberta, Ontario"])
 def test_the_screen_is_cleared_after_a_turn_whatever_cards_were_held(hand: str) -> None:
-    """Otherwise the next person would learn whether a trade was asked."""
+    """Otherwise the next person could learn whether the game asked about a trade."""
     board = load_map("classic")
     symbols = {board.symbols[board.territory(card)] for card in hand.split(", ")}
     can_trade = len(symbols) in (1, 3)
@@ -389,7 +389,7 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
 
 
 def kept(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
-    """A kept game, and what is in its file."""
+    """Return a saved game, and the content of its file."""
     path = tmp_path / "kept.json"
     table, _, _ = table_of(
         Rules.preset("classic", 3), ["human", "attacker", "random"], as_attacker(), 5, str(path)
@@ -467,7 +467,7 @@ def test_a_bot_that_fails_is_named_and_the_game_kept(bot: str, said: str, tmp_pa
         cli.play(table)
     assert bot.lower() in str(fault.value) and "seat 1" in str(fault.value)
     assert load_game(path).actions == table.game.actions
-    assert "The game is kept" in screen.getvalue()
+    assert "The game is saved" in screen.getvalue()
 
 
 def test_bots_play_as_in_any_other_arena() -> None:

@@ -1,4 +1,4 @@
-"""Three kinds of players: every place that names players takes each kind, or refuses it by name."""
+"""Three kinds of players: every function that takes players takes each kind, or refuses it by name."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ OBJECT = First()
 
 
 class First(Agent):
-    """Plays the first legal action, and keeps the events that it has seen."""
+    """An agent that plays the first legal action, and keeps the events that it has seen."""
 
     name = "first"
 
@@ -95,7 +95,7 @@ class FirstOfMany(Policy):
 class Alternating(Policy):
     """A policy that counts its decisions of a game in its state.
 
-    It plays the first legal action, then the last one, in turns.
+    It alternates between the first and the last legal action.
     """
 
     name = "alternating"
@@ -109,14 +109,14 @@ class Alternating(Policy):
 
 
 class PlainAgent:
-    """A class with `act` alone."""
+    """A class with only the method `act`."""
 
     def act(self, view: View) -> int:
         return int(view.legal_actions[0])
 
 
 class PlainPolicy:
-    """A class with `act_batch` alone."""
+    """A class with only the method `act_batch`."""
 
     def act_batch(self, observations: Any, masks: Any, seats: Any) -> Any:
         return masks.argmax(axis=1)
@@ -138,7 +138,7 @@ class Hijacked(Agent):
 
 
 class Both:
-    """A class with both methods and no base."""
+    """A class with both methods and no base class."""
 
     def act(self, view: View) -> int:
         return 0
@@ -354,7 +354,7 @@ def test_a_factory_makes_agents() -> None:
 
 @pytest.fixture
 def file(tmp_path: Path) -> str:
-    """A file with a class of each kind."""
+    """Write a file with a class of each kind."""
     path = tmp_path / "mine.py"
     path.write_text(SOURCE, encoding="utf-8")
     return str(path)

@@ -1,4 +1,4 @@
-"""Policy files: compiled and torch networks agree, play legally, and are refused where they do not belong."""
+"""Policy files: compiled and torch networks agree, play legally, and are refused for other games."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GAMES = [
 
 
 def network(rules: Rules, seed: int = 0) -> Network:
-    """A network of random weights that matter."""
+    """Return a network with random weights that affect its output."""
     torch.manual_seed(seed)
     found = Network(Layout(rules, BOARD, Game(rules, BOARD, seed=0).num_actions), width=16, local=8)
     for weights in found.parameters():
@@ -45,7 +45,7 @@ def network(rules: Rules, seed: int = 0) -> Network:
 
 
 def saved(rules: Rules, path: Path, seed: int = 0) -> str:
-    """A policy file of random weights."""
+    """Write a policy file with random weights."""
     PolicyFile(
         network(rules, seed).arrays(), schema_of(rules, BOARD), {"name": "novice", "version": "7"}
     ).save(path)
@@ -53,7 +53,7 @@ def saved(rules: Rules, path: Path, seed: int = 0) -> str:
 
 
 def batch_of_observations(rules: Rules) -> tuple[Any, Any]:
-    """Observations and masks of many phases."""
+    """Return observations and masks of many phases."""
     batch = GameBatch(rules, BOARD, 64, seed=1)
     batch.reset()
     chance = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""The own trainer: returns of each seat, the league's games, resuming to the bit, and that it learns."""
+"""The project's own PPO: returns per seat, league games, exact resuming, and learning."""
 
 from __future__ import annotations
 
@@ -63,7 +63,10 @@ def made_up_rollout(chance: np.random.Generator, steps: int, lanes: int, seats: 
 
 
 def slow_advantage(rollout: Rollout, step: int, lane: int, gamma: float, lam: float) -> float | None:
-    """By the definition: along the seat's own decisions, None where what follows is not known."""
+    """Return the advantage by its definition, along the seat's own decisions.
+
+    The result is None if the following values are unknown.
+    """
     seat, end = rollout.seats[step, lane], rollout.ends[step, lane]
     later = [t for t in range(step + 1, len(rollout.seats)) if rollout.seats[t, lane] == seat]
     reward, beyond = rollout.rewards[step, lane] - rollout.potentials[step, lane], 0.0

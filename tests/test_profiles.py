@@ -29,7 +29,7 @@ CHANGED = ("setup", "attack", "defender_dice", "max_rounds")
 
 
 class Stop(Exception):
-    """Raised in place of what a command does with its rules, which it carries."""
+    """Raised instead of running a command; carries the command's rules."""
 
 
 def stop_with(rules: Rules) -> Any:
@@ -37,7 +37,7 @@ def stop_with(rules: Rules) -> Any:
 
 
 def words(options: dict[str, Any]) -> list[str]:
-    """Options as arguments of a command."""
+    """Return options as arguments of a command."""
     own = {"num_players": "players"}
     return [word for name, value in options.items() for word in (f"--{own.get(name, name)}", str(value))]
 

@@ -1,4 +1,4 @@
-"""Public facts: PublicState and Event tell each seat all that it may know, and nothing hidden."""
+"""Public facts: PublicState and Event give each seat all facts that it may know, and nothing hidden."""
 
 import dataclasses
 import itertools
@@ -41,7 +41,7 @@ def new_game(name, seed, ask_forced=True):
 
 
 def play(game, seed, steps=STEPS):
-    """Random play; the game and the action about to be played, before every action."""
+    """Play at random, and yield the game and the next action before every action."""
     player = Player(random.Random(seed), 0.9)
     for _ in range(steps):
         if game.is_over:
@@ -53,7 +53,7 @@ def play(game, seed, steps=STEPS):
 
 @cache
 def played(name, seed):
-    """A game that was played, asked in full, and what the seat to decide saw before every action."""
+    """Return a game with forced questions asked, and each deciding seat's view before every action."""
     game = new_game(name, seed)
     states = [game.public(game.seat) for _ in play(game, seed)]
     return game, [*states, game.public(None if game.is_over else game.seat)]
@@ -67,7 +67,7 @@ def all_played():
 
 
 def with_other_secrets(game, seat, seed):
-    """The game as it could be for all that a seat knows, with the same dice to come."""
+    """Return a game with other facts that the seat does not know, and the same dice to come."""
     games = game.determinize(seat, seed).records.copy()
     games["random"] = game.records["random"]
     return Game.from_record(game.rules, game.board, games, ask_forced=True)
@@ -76,16 +76,16 @@ def with_other_secrets(game, seat, seed):
 def told(events):
     """Return the events that may not depend on secrets.
 
-    Cards drawn or taken are left out, and so is everything that a secret decides or reveals.
+    Drawn and taken cards are left out, as is everything that a secret decides or reveals.
     """
     is_open = any(event.kind in ("over", "reveal") for event in events)
     return None if is_open else [event for event in events if event.kind not in ("card", "handed_over")]
 
 
 def check_secrets(game, action, seat, seed):
-    """Compare a game with one that differs in what `seat` cannot know, before and after an action.
+    """Compare a game with another that differs only in unknown facts of `seat`, before and after an action.
 
-    Returns the new events. test_hidden covers differences in the questions that hidden facts raise.
+    Return the new events. test_hidden covers differences in the questions that hidden facts raise.
     """
     if game.phase in VEILED_PHASES:
         game.step(action)

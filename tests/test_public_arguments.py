@@ -69,7 +69,7 @@ CHECKED = {
 
 
 def batch_of(kind: type[Any] = GameBatch, **options: Any) -> Any:
-    """Lanes with games under way."""
+    """Return lanes with games in progress."""
     found = kind(RULES, BOARD, N, 3, **options)
     found.begin(np.arange(N))
     found.ask(np.arange(N))
@@ -77,7 +77,7 @@ def batch_of(kind: type[Any] = GameBatch, **options: Any) -> Any:
 
 
 def arena_of(**options: Any) -> Arena:
-    """Players at all seats; at seat 0 the caller."""
+    """Return an arena with players at all seats; the caller plays seat 0."""
     found = Arena(batch_of(autoreset=False), ["grower", "random"], counts=True, keeps_actions=True, **options)
     found.numbers[:, :3] = [CALLER, 0, 1]
     found.seat_players(np.arange(N))
@@ -85,14 +85,14 @@ def arena_of(**options: Any) -> Arena:
 
 
 def single_seat_vector() -> SingleSeatVector:
-    """Learners with games under way."""
+    """Return learners with games in progress."""
     found = SingleSeatVector(RULES, BOARD, N)
     found.reset(3)
     return found
 
 
 def rollouts() -> Rollouts:
-    """Rollouts of two plans."""
+    """Return rollouts of two plans."""
     return Rollouts(RULES, BOARD, (grower.BOT, beam.BOT), (breaker.BOT,), judge_heuristically, 8)
 
 
@@ -100,7 +100,7 @@ WORK = {"_marks", "_kinds", "_actions"}  # arrays that hold nothing of a game be
 
 
 def states_of(owner: Any) -> list[bytes]:
-    """All arrays of an object and of the objects in it."""
+    """Return all arrays of an object and of its inner objects."""
     facts = {name: value for name, value in vars(owner).items() if name not in WORK}
     inner = [part for part in facts.values() if isinstance(part, GameVector | Arena | TallyBook)]
     arrays = [value.tobytes() for value in facts.values() if isinstance(value, np.ndarray)]
@@ -108,7 +108,7 @@ def states_of(owner: Any) -> list[bytes]:
 
 
 def samples() -> Any:
-    """The records of games in a turn."""
+    """Return records of games during a turn."""
     game = Game(RULES, BOARD, 1)
     return np.repeat(game.records, 2)
 
@@ -118,7 +118,7 @@ Call = tuple[Callable[..., Any], list[tuple[Any, ...]]]
 
 
 def with_lanes(call: Callable[..., Any], *rest: Any) -> Call:
-    """Calls with wrong lanes."""
+    """Return a call, and its arguments with wrong lanes."""
     return call, [(lanes, *rest) for lanes in WRONG_LANES]
 
 

@@ -1,4 +1,4 @@
-"""A few parts of the record of play (`tests/record.py`): all of them take minutes."""
+"""A few parts of the record of play (`tests/record.py`). The whole record takes minutes."""
 
 import pytest
 

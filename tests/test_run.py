@@ -1,4 +1,4 @@
-"""Runs of the own trainers: killed at every write they resume to the bit, and checkpoints hold data only."""
+"""Runs of the own trainers: they resume exactly after a kill at any write; checkpoints contain only data."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", 
 
 
 class Killed(BaseException):
-    """Raised where a run would be killed."""
+    """Raised at the moment of a simulated kill."""
 
 
 class Moments:
-    """Copies of a run's folder before and after all that changes names of files (moves and removals).
+    """Copies of a run's folder before and after every change of file names (moves and removals).
 
-    They are what a kill there leaves behind.
+    A kill at such a moment leaves the folder in this state.
     """
 
     def __init__(self, folder: Path, copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def one_thread() -> Any:
 
 
 def untimed(tree: Any) -> Any:
-    """A tree without its times, and with arrays that `==` compares."""
+    """Return a tree without times, and with arrays that `==` compares."""
     if isinstance(tree, dict):
         return {name: untimed(inner) for name, inner in tree.items() if not str(name).startswith(TIMES)}
     if isinstance(tree, torch.Tensor | np.ndarray):
@@ -119,7 +119,7 @@ def weights_in(path: Path) -> dict[str, Any]:
 
 
 def assert_agreement(folder: Path, policy: str) -> None:
-    """Policy and log are those of the checkpoint."""
+    """Check that policy and log agree with the checkpoint."""
     state = load_checkpoint(folder)
     assert read_log(folder) == state["rows"]
     weights = {
@@ -191,7 +191,7 @@ def test_data_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_nothing_unpickles() -> None:
-    """Files that somebody else may have made are read as data only."""
+    """Files from strangers are read only as data."""
     root = Path(__file__).parents[1]
     own = {
         root / "agents/risk_agents/workers/messages.py",  # to and from own processes
@@ -238,7 +238,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("change", ["owner", "numbers", "shape", "type", "opponent", "twice", "large"])
 def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
-    """Its games and players reach compiled code: they are checked like those of any other file."""
+    """Its games and players reach compiled code, so they are checked like those of other files."""
     ppo.Trainer(PPO, tmp_path).train()
     state = load_checkpoint(tmp_path)
     arrays = state["trainer"]["games"]["arrays"]
@@ -257,7 +257,7 @@ def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
 
 
 def refuse(folder: Path, kind: Any, state: dict[str, Any], change: str = "") -> None:
-    """A run whose checkpoint is this state is not resumed."""
+    """Check that a run with this state as checkpoint does not resume."""
     data = to_data(state)
     if change == "twice":
         data["trainer"]["games"]["won"] = data["rows"]
@@ -309,7 +309,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", CRAFTED)
 def test_a_crafted_checkpoint_is_refused(name: str, checkpoint: Path, tmp_path: Path) -> None:
-    """Every value is compared with its declaration, and with the configuration beside it."""
+    """Every value is compared with its declaration and with the configuration beside it."""
     (*path, last), value = CRAFTED[name]
     state = load_checkpoint(checkpoint)
     holder = reduce(getitem, path, state)
@@ -329,7 +329,7 @@ def test_a_crafted_checkpoint_of_values_is_refused(place: tuple[str], tmp_path: 
 def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
     wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing that is not finite is written: not into the checkpoint, nor into the policy or the log."""
+    """No value that is not finite is written to the checkpoint, the policy or the log."""
     learn, run = ppo.Trainer.learn, ppo.Trainer(PPO, tmp_path)
 
     def diverge(self: ppo.Trainer) -> dict[str, Any]:

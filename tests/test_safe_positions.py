@@ -63,7 +63,7 @@ def start_of(preset, options):
 
 
 def positions(table, seed):
-    """Positions of a random game, none without a question or chance; a few of each phase."""
+    """Return positions of a random game with a question or chance; a few of each phase."""
     games, rng, kept = table.new_games(1), np.random.default_rng(seed), {}
     entry.set_up_game(games, 0, table.board, table.rules, np.uint64(seed))
     entry.write_legal_actions(games, 0, table.board, table.rules)
@@ -78,7 +78,7 @@ def positions(table, seed):
 
 
 def play_one(games, table, rng):
-    """A random action (rarely DONE), or chance."""
+    """Play a random action (rarely DONE), or chance."""
     if entry.play_chance_once(games, 0, table.board, table.rules):
         return
     legal = np.flatnonzero(np.unpackbits(games["legal"][0].view(np.uint8), bitorder="little"))
@@ -91,7 +91,7 @@ def play_one(games, table, rng):
 
 
 def mutant(rules, board, table, corpus, rng):
-    """A position with one to four fields changed, its derived fields written again more often than not."""
+    """Return a position with one to four changed fields. Derived fields are usually written again."""
     games = corpus[rng.integers(len(corpus))].copy()
     fields = [name for name in games.dtype.names if name not in ("spare", "random")]
     for field in rng.choice(fields, rng.integers(1, 5), replace=False):
@@ -139,7 +139,7 @@ def test_what_is_accepted_can_be_played(preset):
 
 
 def play_mutant(preset, rng):
-    """Make a mutant and, if it is accepted, play it on; whether it was accepted."""
+    """Make a mutant and play it if it is accepted; return True if it was accepted."""
     variants = games_of(preset)
     rules, board, table, corpus = variants[rng.integers(len(variants))]
     games = mutant(rules, board, table, corpus, rng)
@@ -162,7 +162,7 @@ def play_mutant(preset, rng):
 
 
 def beyond_a_ceiling(games, rules, board):
-    """Whether play has counted or brought together more than a position may begin with."""
+    """Return True if play has exceeded a limit for the start of a position."""
     counted = ("troops", "draft_left", "sets_traded", "round_number", "battles", "decisions")
     return any(games[field].max() > ranges(rules, board)[field][1] for field in counted)
 
@@ -182,7 +182,7 @@ def try_everything_at(games, rules, board, table, rng):
 
 
 def test_a_trade_without_a_set_is_refused():
-    """Nothing could be guessed about such a hand: `determinize` would search for ever."""
+    """`determinize` would search for ever for such a hand."""
     for rules, board, table, corpus in games_of("classic"):
         for games in corpus:
             if games["phase"][0] == Phase.TRADE and games["trade"][0] == Trade.FREE:
@@ -247,7 +247,7 @@ Flint: player 1
 
 
 def test_the_longest_blitz_is_short():
-    """RULES 3.2.4: two armies at the ceiling; an ordinary machine takes 20 ms, a busy one more."""
+    """RULES 3.2.4: two armies of the largest size; an ordinary machine takes 20 ms, a busy one more."""
     times = []
     for _ in range(3):
         game = Game.from_text(DUEL.format(map="tiny", phase="attack", troops=MOST_TROOPS))

@@ -29,9 +29,9 @@ INIT = "/proc/1/root"  # the root folder as the first process sees it
 
 @pytest.fixture(params=USERS)
 def strict(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[sandboxes.Sandbox]:
-    """The strict sandbox: as root begins it, and as a user does.
+    """Return the strict sandbox, as started by root and by a user.
 
-    Where it cannot be had the test is skipped.
+    Without such a sandbox the test is skipped.
     """
     if request.param == "root" and os.getuid():
         pytest.skip("not root")
@@ -46,12 +46,12 @@ def strict(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
 
 
 def no_sandbox(reason: str) -> Any:
-    """Skip the test or, in CI, fail: there it must have run."""
+    """Skip the test, or fail in CI, where the test must run."""
     return pytest.fail(reason) if os.environ.get("CI") == "true" else pytest.skip(reason)
 
 
 def told(program: Program) -> dict[str, Any]:
-    """What a program says without being asked, before it is ended."""
+    """Return the output of a program without questions, before it is ended."""
     try:
         return program.request({}, 60)
     finally:
@@ -59,7 +59,7 @@ def told(program: Program) -> dict[str, Any]:
 
 
 def program_of(code: str, strict: sandboxes.Sandbox) -> Program:
-    """A program in Python in a sandbox."""
+    """Return a program in Python in a sandbox."""
     command = [sys.executable, "-c", f"import json, os, signal, sys\n{code}"]
     return Program(command, "it", strict, shown_to(command[:1]))
 
@@ -200,7 +200,7 @@ def test_the_filter_forbids_what_it_names_and_nothing_else(machine: str) -> None
 
 
 def run_filter(steps: list[tuple[int, int, int, int]], machine: str, number: int, argument: int = 0) -> int:
-    """What the kernel would return for a system call: the few instructions of BPF that the filter uses."""
+    """Return the kernel's result for a system call, by the few instructions of BPF that the filter uses."""
     data = {0: number, 4: confine._COLUMNS[machine][0], 16: argument}
     place, held = 0, 0
     while True:

@@ -1,4 +1,4 @@
-"""Saved games: one form with one set of checks, whichever file, database or message keeps it."""
+"""Saved games: one form with one set of checks, for every file, database and message."""
 
 import json
 from collections.abc import Callable

@@ -52,7 +52,7 @@ def test_the_single_environment_passes_sb3s_check() -> None:
 
 @pytest.mark.filterwarnings("error")
 def test_it_answers_as_sb3s_own_vector_environment_does() -> None:
-    """Environment 0 plays the games of `RiskEnv`: `DummyVecEnv` around one must tell the same story."""
+    """Environment 0 plays the games of `RiskEnv`, so `DummyVecEnv` around one must return the same."""
     native, dummy = make(1, seed=None), DummyVecEnv([lambda: RiskEnv(**QUICK)])
     native.seed(6)
     dummy.seed(6)

@@ -1,4 +1,4 @@
-"""The 2008 games on hand-made positions: RULES 9 and 3.3.3, each test named by its statement's number."""
+"""The 2008 games on hand-made positions: RULES 9 and 3.3.3. Each test has the number of its statement."""
 
 import random
 import re
@@ -45,12 +45,12 @@ LOTS = 200  # troops that always win
 
 
 def command_room(*armies, **lines):
-    """A game of Command Room with the capitals Alaska, Kamchatka and Brazil."""
+    """Return a game of Command Room with the capitals Alaska, Kamchatka and Brazil."""
     return star_position(ROOM, *armies, **{"capitals": CAPITALS, **lines})
 
 
 def city_army(number, troops=2):
-    """The first cities of Basic Training."""
+    """Return an army on the first cities of Basic Training."""
     return ", ".join(f"{city} {troops}" for city in CITIES[:number])
 
 
@@ -58,7 +58,7 @@ def city_army(number, troops=2):
 
 
 def some(number, without=""):
-    """An army of that number of territories, two troops each, without some others."""
+    """Return an army with two troops on each of this many territories, except some."""
     kept_out = places(without).split(", ")
     return ", ".join(f"{name} 2" for name in [t for t in CLASSIC.territories if t not in kept_out][:number])
 
@@ -97,7 +97,7 @@ OBJECTIVES = [
 
 
 def at_the_end_of_attacks(objective, army, held_at_start):
-    """Seat 0 has said that it attacks no more; `-` after a territory gives it to seat 1."""
+    """Return a game in which seat 0 has ended its attacks. `-` after a territory gives it to seat 1."""
     lost = re.findall(r"([A-Z][\w ]*) -", army)
     army = re.sub(r", [A-Z][\w ]* -", "", army)
     lines = {} if held_at_start is None else {"held_at_start": held_at_start, "captured": "yes"}
@@ -149,7 +149,7 @@ def test_9_6_the_capital_of_an_eliminated_player_counts():
 
 
 def test_9_6_a_continent_taken_in_play_counts_as_entire():
-    """Australia falls, attack by attack, to a seat that held none of it."""
+    """A seat without territories there captures Australia, attack by attack."""
     goals = {"an entire continent in one turn": "face up"}
     game = command_room(f"Alaska 2, Siam {LOTS}", "Kamchatka, Australia", "rest", goals=goals)
     for way in ("Siam > Indonesia", "Indonesia > New Guinea", "New Guinea > Western Australia"):
@@ -163,7 +163,7 @@ def test_9_6_a_continent_taken_in_play_counts_as_entire():
 
 
 def two_met(**lines):
-    """Seat 0 meets Europe and an enemy capital, and has captured a territory."""
+    """Return a game in which seat 0 meets Europe and an enemy capital, and has captured a territory."""
     army = "Alaska 2, Kamchatka 5, Europe 2"
     lines = {"goals": {"Europe": "face up", "an enemy capital": "face up"}, **lines}
     held = places("Alaska, Europe")
@@ -188,7 +188,7 @@ def test_9_5_a_taken_objective_is_not_replaced():
 
 
 def test_9_5_after_the_attacks_and_before_any_fortify():
-    """Kamchatka's five troops move only after the Objective was asked for."""
+    """Kamchatka's five troops move only after the question about the Objective."""
     game = play(two_met(), "done")
     refused(game, "from Kamchatka", "from Alaska", "attack Kamchatka > Japan")
     play(game, "done")
@@ -220,7 +220,7 @@ def test_9_5_no_capture_no_card():
 
 
 def with_reward(reward, *armies, seat=0, **lines):
-    """A position in which a seat owns a Reward, and holds the objective that it came with."""
+    """Return a position in which a seat owns a Reward and holds its objective."""
     objective = "Asia" if reward in MINOR else "18 territories"
     return command_room(
         *(armies or ("Alaska 9, Alberta 9, Ontario 9", "Kamchatka 9", "rest")),
@@ -230,7 +230,7 @@ def with_reward(reward, *armies, seat=0, **lines):
 
 
 def met_with(reward, **lines):
-    """Seat 0 meets Europe (a minor Reward) or two continents (a major one), and may take it now."""
+    """Return a game in which seat 0 may take Europe (minor Reward) or two continents (major Reward)."""
     minor, major = (reward, None) if reward in MINOR else (None, reward)
     goals = {"Europe": ("face up", minor)} if minor else {"2 complete continents": ("face up", major)}
     return play(
@@ -274,7 +274,7 @@ def test_9_8_nobody_else_draws_by_a_guaranteed_card():
 
 
 def moves(game):
-    """How many fortify moves a seat is asked for, moving one troop back and forth."""
+    """Return the number of fortify moves of a seat that moves one troop back and forth."""
     made = 0
     while in_phase(game, Phase.FORTIFY_FROM):
         there = made % 2 == 0
@@ -368,13 +368,13 @@ def test_9_8_two_troops_from_the_next_draft_on():
 
 
 def expected(dice, kept, airfield):
-    """The dice of one side after the lowest ones are dropped and an airfield has added one to the highest."""
+    """Return the dice of one side without the lowest ones, and with the bonus of an airfield."""
     best = sorted(dice, reverse=True)[:kept]
     return (best[0] + airfield, *best[1:])
 
 
 def check_rolls(game, way, dice, defence, extra=(0, 0), airfields=(0, 0), number=25):
-    """Many rolls along a border: dice rolled, dropped and bettered, and what they cost."""
+    """Check many rolls along a border: rolled, dropped and improved dice, and losses."""
     tops = []
     for future in futures(game, number):
         roll = battle(play(future, f"attack {way}", f"dice {dice}", f"defend {defence}"))
@@ -553,7 +553,7 @@ def test_9_8_an_airfield_lost_with_its_territory_leaves_the_objective():
 
 
 def eliminating(**lines):
-    """Seat 0 is about to take the last territory of seat 1, which owns cards, objectives and Rewards."""
+    """Return a game before seat 1 loses its last territory to seat 0; seat 1 owns cards and Rewards."""
     goals = {"Asia": (1, "airfield"), "18 territories": (1, "attack die"), "Europe": (0, "guaranteed card")}
     hands = {"hand_1": "Alaska, Brazil, China, Japan, Peru", "hand_0": "Congo"}
     told = hands | (lines or {"goals": goals, "airfield": "Kamchatka"})
@@ -782,13 +782,13 @@ def test_2_4_an_empty_star_deck_is_made_of_the_discard_pile():
 
 
 def draft_of(army, cities, capitals=("Greenland", "Kamchatka", "Brazil"), **lines):
-    """What the 2008 games give seat 1 at the start of its turn."""
+    """Return the draft of seat 1 at the start of its turn in the 2008 games."""
     game = command_room("Greenland 9", army, "rest", capitals=capitals, cities=cities, **lines)
     return to_draft(to_next_turn(game))
 
 
 def cities_of(*own):
-    """Fifteen cities: some, and others that seat 1 never holds in these tests."""
+    """Return fifteen cities: the given ones, and others that seat 1 never holds in these tests."""
     others = [name for name in places("South America, Africa, Europe").split(", ") if name not in own]
     return ", ".join([*own, *others][:15])
 
@@ -851,7 +851,7 @@ def test_9_1_basic_training_has_fixed_cities_and_objectives_and_no_rewards():
 
 
 def city_flags(game):
-    """Whether each territory has a city."""
+    """Return flags of the territories with a city."""
     words = [int(word) for word in game.record.city]
     return [bool(words[t // 64] >> (t % 64) & 1) for t in range(CLASSIC.num_territories)]
 
@@ -956,7 +956,7 @@ SETUPS = {
 
 
 def letter(line):
-    """The letter of a line of a log."""
+    """Return the letter of a line of a log."""
     who, word = line.split()[:2]
     return CHANCE.get(word, "") if who == "chance:" else LETTERS[word]
 
@@ -980,9 +980,9 @@ def turns_of(log):
 
 
 def eager(game, rng):
-    """A legal action: mostly attacks where it outnumbers, with all dice.
+    """Return a legal action: mostly attacks with more troops than the defender and all dice.
 
-    Takes objectives and cards; else anything.
+    Objectives and cards are taken; otherwise any action.
     """
     texts = {game.action_text(action): action for action in game.legal_actions().tolist()}
     asked = [text for text in texts if text != "done"] or ["done"]
@@ -994,7 +994,7 @@ def eager(game, rng):
 
 
 def outnumbers(game, text):
-    """Whether an attack starts from more troops than it meets."""
+    """Return True if an attack starts from more troops than it meets."""
     source, _, target = text.removeprefix("attack ").partition(" > ")
     return target and troops_on(game, source) > troops_on(game, target)
 

@@ -1,4 +1,4 @@
-"""`strategist`: rollouts of whole turns, the value for every table that judges them, and what it chooses."""
+"""`strategist`: rollouts of whole turns, their judge (a value for all numbers of players), and choices."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def table(players: int, preset: str = "classic", **options: Any) -> Rules:
 
 
 def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
-    """A value with drawn weights."""
+    """Write a value with random weights."""
     rng = np.random.default_rng(seed)
     shapes = state_value_shapes(len(input_columns(BOARD)), 8, 4)
     weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
@@ -70,7 +70,7 @@ def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
 
 
 def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
-    """A game between growers where the given number of turns have been played."""
+    """Return a game between growers after this many turns."""
     batch = GameVector(rules, BOARD, 1, seed, observation=None, mask=None, autoreset=False)
     arena = Arena(batch, [grower.BOT])
     arena.numbers[:] = 0
@@ -192,7 +192,7 @@ def test_a_value_knows_its_tables(tmp_path: Path) -> None:
     assert not file.knows(table(3, "secret_mission"), BOARD)
     assert not file.knows(table(3, "command_room"), BOARD)
     assert not file.knows(table(3), load_map("tiny"))
-    with pytest.raises(ValueError, match="plays by, and no agent"):
+    with pytest.raises(ValueError, match="cannot play on its own"):
         file.bot("value.npz")
     file.save(tmp_path / "value.npz")
     agent = make(str(tmp_path / "value.npz"))
@@ -288,7 +288,7 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
     run.begin()
     expected = StateValueFile.load(source).weights
     assert all(np.array_equal(values, expected[name]) for name, values in run.policy().weights.items())
-    with pytest.raises(ValueError, match=r"has hidden layers of \(8, 4\), not hidden_sizes=\(192, 32\)"):
+    with pytest.raises(ValueError, match=r"needs hidden_sizes=\[8, 4\], not hidden_sizes=\(192, 32\)"):
         Config(begin_with=source).first_weights(source)
 
 
@@ -309,7 +309,7 @@ def test_values_that_do_not_fit_the_games_are_refused(
 
 
 def troops_on(territory: int) -> Judge:
-    """A judge by whom the seat that holds most there wins."""
+    """Return a judge that favours the seat with the most troops on a territory."""
 
     def judge(batch: GameVector, lanes: Any) -> Any:
         chances = np.zeros((len(lanes), 6))
@@ -374,7 +374,7 @@ def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
 
 
 def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
-    """Advisers with the same memory."""
+    """Return advisers with the same memory."""
     found = []
     for adviser in advisers:
         copy = CompiledAgent(adviser.bot)
@@ -413,14 +413,14 @@ def test_it_says_what_it_considered() -> None:
     assert sum(told.chances) == pytest.approx(1)
     assert told.to_dict()["plans"][0]["plan"] == told.chosen
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
-    with pytest.raises(ValueError, match="in its own turn only"):
+    with pytest.raises(ValueError, match="in its own turn"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
     with pytest.raises(ValueError, match="games=4 must be at least 13"):
         Strategist(Budget(games=4))
 
 
 def duel_chances(game: Game) -> Any:
-    """What the value of `marshal` says of a game where a turn begins."""
+    """Return the chances by `marshal`'s value at the start of a turn."""
     batch = GameVector(game.rules, BOARD, 1, observation=None, mask=None, autoreset=False)
     batch.records[:] = game.records
     return judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))[0]

@@ -16,7 +16,7 @@ PRESETS = "-m risk_env presets classic"
 
 
 def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """What a shell makes of the arguments of Python."""
+    """Run Python with these arguments in a shell, and return the finished process."""
     line = f"exec {shlex.quote(sys.executable)} {command}"
     variables = {**os.environ, **environment}
     return subprocess.run(

@@ -1,4 +1,4 @@
-"""`tactician`: of the turns that its policy likes best, that whose ends are worth most by a learned value."""
+"""`tactician`: it tries the turns that its policy prefers, and plays the one with the best value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text environment: episodes end, rewards are as documented, the report says enough to play well."""
+"""The text environment: episodes end, rewards are as documented, and the report allows good play."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ def small(**arguments: object) -> TextEnv:
 
 
 def episode(env: TextEnv, answers: list[str], seed: int = 0) -> tuple[float, dict[str, object]]:
-    """The sum of the rewards and the last info of an episode in which these answers are given in turn."""
+    """Return the sum of rewards and the last info of an episode with these answers."""
     env.reset(seed)
     total, number = 0.0, 0
     while True:
@@ -121,7 +121,7 @@ def test_positions_without_a_decision_are_passed_over_up_to_a_limit(
     seat, fresh = int(game.alive.argmin()), Game(game.rules, "tiny", seed=3)
     monkeypatch.setattr(single_seat_vector, "MOST_EMPTY", 5)
     env = small(positions=[game.to_text()], seat=seat, num_players=players)
-    with pytest.raises(RuntimeError, match="in 5 games in a row the learner had nothing to decide"):
+    with pytest.raises(RuntimeError, match="the learner had no decision in 5 games in a row"):
         env.reset(1)
     positions = [game.to_text()] * 3 + [fresh.to_text()]
     env = small(positions=positions, seat=seat, num_players=players)

@@ -1,4 +1,4 @@
-"""The thread pool: all parts are done, errors come back, and the threads end with the pool."""
+"""The thread pool: all parts are done, errors are passed on, and the threads end with the pool."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def test_an_interrupt_while_it_waits_leaves_the_pool_in_order() -> None:
 
 @entry_point
 def note(counts, by, fails, refused, share):
-    """Do a work to be repeated: unless one is refused, count each element and note who did it.
+    """Count each element and note its thread, unless an element is refused.
 
-    Helpers raise if told to. Returns whether none was refused, as far as this thread knows.
+    Helpers raise if told to. Return True if, as far as this thread knows, none was refused.
     """
     if share.thread == ALONE:
         if not refused.any():
@@ -135,7 +135,7 @@ def note(counts, by, fails, refused, share):
 
 
 class Noted(NamedTuple):
-    """What `note` works on."""
+    """The counts and notes of `note`."""
 
     counts: np.ndarray
     by: np.ndarray

@@ -1,4 +1,4 @@
-"""The tournament: fair schedules, the same games however they are run, ratings, and bad agents survived."""
+"""The tournament: fair schedules, equal games for every way of running, ratings, survived bad agents."""
 
 import csv
 import json
@@ -72,14 +72,14 @@ def config_of(*agents: str, players: int = 3, rounds: int = 6, **options: object
 
 
 def untried(config: TournamentConfig, name: str) -> TournamentConfig:
-    """The same with a class of `players.py` in the place of the last agent, which is not tried first."""
+    """Return the configuration with a class of `players.py` as the last agent, which is not tried out."""
     last = config.entrants[-1]
     other = Entrant(last.label, f"{PLAYERS}:{name}", last.version, compiled=False)
     return replace(config, entrants=(*config.entrants[:-1], other))
 
 
 def timeless(results: list[GameResult]) -> list[GameResult]:
-    """Results in the schedule's order without what depends on the clock."""
+    """Return results in the order of the schedule, without times."""
     return sorted((replace(result, seconds=()) for result in results), key=lambda result: result.game)
 
 
@@ -501,7 +501,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no right 'seed'"),
+    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no valid 'seed'"),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "agents must have",
@@ -524,7 +524,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """The bytes of a file of two games."""
+    """Return the bytes of a file of two games."""
     path = tmp_path_factory.mktemp("finished") / "games.sqlite"
     config = config_of(FIRST, BOLD, players=2)
     store = Store.create(path, config, {"games": 2})
@@ -635,7 +635,7 @@ def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
 
 
 def made_up(strengths: list[float], games: int, players: int, seed: int) -> np.ndarray:
-    """Rankings drawn from a Plackett-Luce model: int (games, players)."""
+    """Draw rankings from a Plackett-Luce model: int (games, players)."""
     rng = np.random.default_rng(seed)
     found = []
     for _ in range(games):
@@ -699,7 +699,7 @@ def test_a_rate_that_never_varies_is_still_in_doubt() -> None:
 
 
 def repeated(games: int, times: int) -> tuple[np.ndarray, np.ndarray]:
-    """Deals and openings (games * times,) of games that have one each, and are repeated in new deals."""
+    """Return deals and openings (games * times,), with the given games repeated in new deals."""
     return np.arange(games * times), np.tile(np.arange(games), times)
 
 
@@ -754,7 +754,7 @@ def test_who_never_wins_few_openings_is_still_in_doubt() -> None:
 
 
 def blocks(rng: np.random.Generator, gain: float, number: int) -> np.ndarray:
-    """Scores of blocks of three players: the lone A's wins in 3 games less the lone B's, over 3."""
+    """Return scores of blocks of three players: wins of the lone A minus wins of the lone B, over 3."""
     return (rng.binomial(3, (1 + 1.5 * gain) / 3, number) - rng.binomial(3, (1 - 1.5 * gain) / 3, number)) / 3
 
 
@@ -832,7 +832,7 @@ def test_a_summary_of_games_worked_out_by_hand() -> None:
 
 
 def run(tmp_path: Path, *arguments: str) -> Path:
-    """The command in this process; the file of the games."""
+    """Run the command in this process and return the file of the games."""
     out = tmp_path / "games.sqlite"
     tournament(["--out", str(out), "--quiet", "--max-rounds", "6", *arguments])
     return out
@@ -963,7 +963,7 @@ def test_what_cannot_be_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=re.escape(told)):
         tournament(["--agents", f"{FIRST},{BOLD}", *arguments])
-    with pytest.raises(ValueError, match="--out b: --resume goes on in its own file, a"):
+    with pytest.raises(ValueError, match="--out b: --resume continues its own file, a"):
         tournament(["--resume", "a", "--out", "b"])
     assert list(tmp_path.iterdir()) == []
 
@@ -992,7 +992,7 @@ def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture
 
 
 def begun(tmp_path: Path, jobs: int, other: str) -> tuple[subprocess.Popen, Path]:
-    """A tournament in a process of its own that has played some games."""
+    """Start a tournament in a process of its own, and wait until it has played some games."""
     out = tmp_path / "games.sqlite"
     arguments = ["--agents", f"{FIRST},{other}", "--games", "100000", "--max-rounds", "6", "--players", "2"]
     command = [
@@ -1023,7 +1023,7 @@ def games_in(out: Path) -> int:
 
 
 def living_children(process: int) -> set[int]:
-    """Ids of the living processes that descend from one (Linux)."""
+    """Return the ids of the living descendants of a process (Linux)."""
     parents = {}
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -1039,10 +1039,9 @@ def living_children(process: int) -> set[int]:
 
 
 class Interrupt:
-    """A trace function that interrupts at the call of a given number of a Python function.
+    """A trace function that interrupts at the n-th call of a Python function.
 
-    Generator expressions do not count: Python itself drops what is raised while it ends one that was not
-    exhausted.
+    Generator expressions do not count, because Python drops errors raised while it closes one.
     """
 
     def __init__(self, moment: int) -> None:
@@ -1057,7 +1056,10 @@ class Interrupt:
 
 
 def interrupted(config: TournamentConfig, out: Path, moment: int) -> tuple[bool, int]:
-    """Play two games with an interrupt at a moment: whether it was heard, and how many moments there were."""
+    """Play two games with an interrupt at a moment.
+
+    Return whether the interrupt was noticed, and the number of moments.
+    """
     store, before, interrupt = Store.create(out, config), sys.gettrace(), Interrupt(moment)
     sys.settrace(interrupt)
     try:
@@ -1071,7 +1073,7 @@ def interrupted(config: TournamentConfig, out: Path, moment: int) -> tuple[bool,
 
 
 def test_an_interrupt_is_heard_whenever_it_comes(tmp_path: Path) -> None:
-    """NumPy drops errors raised in the Python code that looks up an operand's class, as an IntEnum's."""
+    """NumPy drops errors in Python code that looks up the class of an operand, such as an IntEnum."""
     config = config_of(FIRST, BOLD, players=2, rounds=1)
     interrupted(config, tmp_path / "compiled", 0)
     heard, moments = interrupted(config, tmp_path / "never", 0)

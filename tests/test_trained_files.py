@@ -1,4 +1,4 @@
-"""Files of trained weights are data of strangers: the worst that any content causes is a ValueError."""
+"""Files of trained weights are strangers' data: the worst result of any content is a ValueError."""
 
 import io
 import json
@@ -32,13 +32,13 @@ DUEL = Rules.preset("classic", 2, profile="fast")
 
 
 def content(path: Path) -> dict[str, Any]:
-    """The arrays of a file."""
+    """Return the arrays of a file."""
     with np.load(path) as found:
         return {name: found[name] for name in found.files}
 
 
 def play(path: Path) -> None:
-    """What naming a file in a tournament comes to: load it, and play some games with it."""
+    """Load a file as a tournament does, and play some games with it."""
     from risk_env.arena import play
 
     rules, board = Rules.preset("classic", 2, max_rounds=1), load_map("classic")
@@ -131,7 +131,7 @@ def test_what_is_no_regular_file_is_refused() -> None:
 
 
 def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
-    """A quarter of a MB that holds 256 MB. (Sizes that lie: `test_bounded_io`.)"""
+    """A quarter of a MB contains 256 MB. (`test_bounded_io` covers false sizes.)"""
     path = tmp_path / "bomb.npz"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -167,7 +167,7 @@ def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
 def test_the_map_of_a_file_is_the_one_with_its_digest(
     kind: str, named: str, digest_of: str, tmp_path: Path
 ) -> None:
-    """Weights of one map's shape with another map's digest would let kernels leave their arrays."""
+    """Weights shaped for one map with the digest of another would let kernels leave their arrays."""
     for shaped_for in ("tiny", "classic"):
         path = crafted(tmp_path / "crafted.npz", kind, named, digest_of, shaped_for)
         if named == digest_of == shaped_for:
@@ -187,7 +187,7 @@ def test_the_map_of_a_file_is_the_one_with_its_digest(
 def test_crafted_files_do_not_reach_a_tournament_or_a_trainer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The named map is `tiny`, so that the weights are those of `tiny`; the digest is that of the games."""
+    """The named map is `tiny`, as for the weights; the digest is that of the map of the games."""
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         path = crafted(tmp_path / "crafted.npz", kind, "tiny", "classic", "tiny")
@@ -221,9 +221,9 @@ def test_an_sb3_policy_is_read_by_the_same_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [1e300, -1e300, 65536.0, 1e39, np.inf, np.nan])
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_weights_are_finite_as_kernels_read_them(kind: str, number: float, tmp_path: Path) -> None:
-    """A float64 of 1e300 is finite, and infinite as float32.
+    """A float64 of 1e300 is finite, but infinite as float32.
 
-    Larger numbers than float16 has overflow in sums.
+    Numbers beyond float16 overflow in sums.
     """
     whole = content(SHIPPED[kind])
     name = max(whole, key=lambda n: whole[n].size)

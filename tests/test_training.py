@@ -325,7 +325,7 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
 
 @pytest.mark.parametrize("max_rounds", [3, 100])
 def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -> None:
-    """With gamma 1: minus the start's potential, and where rounds ran out plus the last one seen."""
+    """With gamma 1 the sum is minus the first potential, plus the last one if rounds ran out."""
     plain = environments(max_rounds=max_rounds)
     shaped = environments(max_rounds=max_rounds, shaping=0.5)
     plain.reset()
@@ -382,7 +382,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 @pytest.mark.long
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed by the system at the line of step 512, before its checkpoint, a run resumes from step 384."""
+    """Killed at the line of step 512, before its checkpoint, a run resumes from step 384."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))
@@ -473,7 +473,7 @@ def test_the_best_policy_is_an_agent(finished: Trainer) -> None:
 
 
 def test_the_best_policy_plays_as_weights_alone(finished: Trainer) -> None:
-    """float16 in `best.npz`, float32 in `best.zip`: hardly any action differs."""
+    """`best.npz` has float16, `best.zip` float32: nearly all actions agree."""
     bots = [risk_agents.load(str(finished.folder / name)) for name in ("best.npz", "best.zip")]
     found = [
         arena.play(finished.rules, finished.board, [bot, "grower"], 40, seed=2)["decisions"] for bot in bots
@@ -497,7 +497,7 @@ def test_a_policy_with_sb3s_own_network_is_read_as_data(tmp_path: Path) -> None:
 
 
 def answers_of(policy: Any, seen: list[View]) -> list[int]:
-    """The likeliest actions of a policy of SB3 itself."""
+    """Return the likeliest actions of an SB3 policy."""
     observations, masks = (
         np.stack([getattr(view, name) for view in seen]) for name in ("observation", "action_mask")
     )
@@ -505,7 +505,7 @@ def answers_of(policy: Any, seen: list[View]) -> list[int]:
 
 
 def test_the_best_policy_is_exported(finished: Trainer, tmp_path: Path) -> None:
-    """`--npz` writes the weights that the trainer has written beside the .zip."""
+    """`--npz` writes the same weights as the trainer writes beside the .zip."""
     source, weights, model = str(finished.folder / "best.zip"), tmp_path / "best.npz", tmp_path / "best.onnx"
     assert cli.main(["export", source, "--npz", str(weights), "--onnx", str(model)]) == 0
     policies = [PolicyFile.load(path) for path in (finished.folder / "best.npz", weights)]
@@ -527,7 +527,7 @@ def test_other_zips_are_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.zip"
     wrong.write_bytes(b"PK")
     for path in (wrong, tmp_path / "none.zip"):
-        with pytest.raises(ValueError, match="is no policy"):
+        with pytest.raises(ValueError, match="is not a policy"):
             risk_agents.make(str(path))
 
 

@@ -1,4 +1,4 @@
-"""Policies over plans: one output a plan, the bot that tries the best by them, and their trainer."""
+"""Policies over plans: one output per plan, a bot that tries the best plans, and the trainer."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def policy(players: int, plans: Any = NAMES, outputs: int = len(NAMES)) -> TurnP
 
 
 def beginnings(players: int, count: int) -> Any:
-    """Records of games in which a turn has just begun."""
+    """Return records of games in which a turn has just begun."""
     arena = Arena(
         GameVector(Config().rules_for(players), BOARD, count, 5, observation=None, mask=None), ["breaker"]
     )
@@ -121,7 +121,7 @@ def test_trials_say_what_all_plans_are_worth() -> None:
 
 
 def test_it_learns_what_the_trials_say(tmp_path: Path) -> None:
-    """Repeated learning from the same trials gives the plan with the best mean the highest output."""
+    """Repeated training on the same trials gives the best plan by mean the highest output."""
     config = Config(tables=(3, 4), round_games=8, games=8, n_epochs=60, hidden_sizes=(32, 16), bot_share=1.0)
     run = Trainer(config, tmp_path)
     metrics = run.update()

@@ -1,4 +1,4 @@
-"""Tutorials run as by their reader: files are written, code and commands run in order, in one folder."""
+"""Tutorials run as for a reader: in one folder, files are written, then code and commands run in order."""
 
 import re
 import shlex
@@ -45,7 +45,7 @@ SHORTER = {  # what takes long is run with these numbers instead
 
 
 def shortened(name: str) -> str:
-    """The page, with small numbers for large ones."""
+    """Return the page with small numbers in place of large ones."""
     text = (FOLDER / f"{name}.md").read_text(encoding="utf-8")
     for long, short in SHORTER[name].items():
         assert long in text, long

@@ -1,4 +1,4 @@
-"""Learned values: features, that compiled and torch agree, the targets of TD(λ), and that it learns."""
+"""Learned values: features, agreement of compiled code and PyTorch, TD(λ) targets, and learning."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ TINY = Config(
 
 @entry_point
 def evaluate_all(games, boards, rules, lanes, seats, weights, values):
-    """The learned values of positions, into float64 (k,)."""
+    """Write the learned values of positions into float64 (k,)."""
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):
         values[k] = evaluate(games[lanes[k]], Evaluator(boards[0], rules[0], seats[k], weights, work))
 
 
 def in_mid_game(rules: Rules, board: Board, lanes: int = 96) -> GameBatch:
-    """Games between random players, each some way on, in attacks or about to move."""
+    """Return games between random players at different stages, in attacks or before a move."""
     batch = GameBatch(rules, board, lanes, seed=3, autoreset=False)
     batch.reset()
     chance = np.random.default_rng(0)
@@ -90,9 +90,9 @@ def open_games(batch: GameBatch) -> Any:
 
 
 def slow_features(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[float]:
-    """The features but for the heuristic value, by the public facts of the game.
+    """Return all features except the heuristic value, from the public facts of the game.
 
-    NaN where these do not say.
+    Features that do not follow from these facts are NaN.
     """
     game, rules, board = batch.game(lane), batch.rules, batch.board
     P, T = rules.num_players, board.num_territories
@@ -118,7 +118,7 @@ def slow_features(batch: GameBatch, lane: int, seat: int, moved: bool) -> list[f
 
 
 def dues(batch: GameBatch, lane: int, seat: int) -> int:
-    """Troops that a seat would get now, by the core's own count, which its own tests check."""
+    """Return the troops that a seat would get now, by the core's own count, which has tests of its own."""
     found, T = np.zeros(1, np.int64), batch.tables
     count_dues(batch.records, T.board, T.rules, lane, seat, found)
     return int(found[0])
@@ -126,13 +126,13 @@ def dues(batch: GameBatch, lane: int, seat: int) -> int:
 
 @entry_point
 def count_dues(games, boards, rules, lane, seat, found):
-    """Troops due before any cards, 0 for who has fallen."""
+    """Write the troops due without cards into `found`; nothing for an eliminated seat."""
     if not holds_nothing(games[lane], seat):
         found[0] = troops_due(games[lane], boards[0], rules[0], seat)
 
 
 def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, players: int, extra: int) -> Any:
-    """The sums of the front, and of each continent the chance that none of its own territories falls."""
+    """Return the sums over the front, and each continent's probability to lose no own territory."""
     front, safe = np.zeros(8), np.ones(len(board.continents))
     for territory in range(board.num_territories):
         near, here = board.neighbours(territory), troops[territory]
@@ -201,7 +201,7 @@ def test_compiled_and_torch_agree(preset: str, players: int, options: dict[str, 
 
 
 def some_value(rules: Rules, board: Board) -> BeamValueFile:
-    """A value of weights by chance that matter."""
+    """Return a value with random weights that affect its output."""
     torch.manual_seed(1)
     network = Network(num_columns(rules, board), 6, 4)
     for weights in network.parameters():
@@ -250,7 +250,7 @@ def test_the_beam_by_a_value_looks_at_nothing_hidden() -> None:
 
 
 def answer(bot: Any, game: Game) -> int:
-    """The bot's action on the very record, without a view that hides anything."""
+    """Return the bot's action on the given record, with all hidden facts."""
     randoms, memory = np.full((1, 6), 9, np.uint64), np.zeros((1, 6, bot.memory), np.int32)
     actions, T = np.zeros(1, np.int64), game.tables
     bot.choose(game.records, T.board, T.rules, np.zeros(1, np.int64), randoms, memory, actions)
@@ -314,14 +314,14 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"features": np.zeros((2, 3), np.float16)}, "other arrays"),
-        ({"features": np.full((2, 5), np.nan, np.float16)}, "no finite numbers"),
-        ({"games": np.zeros(2, np.int64)}, "other arrays"),
-        ({"won": np.zeros(3, np.bool_)}, "other arrays"),
+        ({"features": np.zeros((2, 3), np.float16)}, "does not have the arrays"),
+        ({"features": np.full((2, 5), np.nan, np.float16)}, "are not finite"),
+        ({"games": np.zeros(2, np.int64)}, "does not have the arrays"),
+        ({"won": np.zeros(3, np.bool_)}, "does not have the arrays"),
         ({"games": np.array([0, -1], np.int32)}, "positions of unknown games or seats"),
         ({"seats": np.array([0, 6], np.int8)}, "positions of unknown games or seats"),
         ({"seats": np.array([{}, {}])}, "cannot be read"),
-        ({"more": np.zeros(2, np.float16)}, "other arrays"),
+        ({"more": np.zeros(2, np.float16)}, "does not have the arrays"),
     ],
 )
 def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], problem: str) -> None:
@@ -337,7 +337,7 @@ def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], 
 
 @pytest.mark.long
 def test_it_learns(tmp_path: Path) -> None:
-    """What a few hundred games of others taught it predicts its own games better than the heuristic does."""
+    """After a few hundred games of others, it predicts its own games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())
     config = Config(
         players=2, games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1

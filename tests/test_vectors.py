@@ -1,4 +1,4 @@
-"""Vectors: they do what the plain functions say, whatever is around the elements that they touch."""
+"""Vectors: equal to plain functions, whatever surrounds the elements."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def rotate_every_other(words, first, field, down, up):
 
 
 def a_rotation(chance: np.random.Generator) -> tuple[int, int, tuple[np.uint64, np.uint64, np.uint64]]:
-    """Players, by how many places they rotate, and the arguments of that."""
+    """Return players, and arguments that rotate them by a number of places."""
     players = int(chance.integers(2, 7))
     places = int(chance.integers(1, players))
     bits = ((1 << 8 * players) - 1, 8 * places, 8 * (players - places))

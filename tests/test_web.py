@@ -1,4 +1,4 @@
-"""The page: a server that decides everything, browsers that see what their seats may see, kept games."""
+"""The page: a server that decides everything, browsers that see only their seats' facts, saved games."""
 
 import json
 import random
@@ -234,7 +234,7 @@ def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path
 
 
 def finished() -> SavedGame:
-    """A game with missions that was played elsewhere."""
+    """Return a finished game with missions, played elsewhere."""
     rules = Rules.preset("secret_mission", 3, max_rounds=4, defender_dice="max")
     game, rng = Game(rules, "classic", seed=9, lane=3), random.Random(0)
     while not game.is_over:
@@ -328,7 +328,7 @@ def test_a_moment_does_not_tell_whether_another_seat_is_asked_in_secret(tmp_path
 
 
 def final_message(found: TestClient, game: str) -> str:
-    """Why a socket for this game is closed at once."""
+    """Return the message with which a socket for this game is closed at once."""
     with seated(found, game, "") as socket:
         return socket.receive_json()["refused"]
 
@@ -348,9 +348,9 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         found.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
         assert "--allow-programs" in final_message(found, "theirs")
         assert "/dev/zero" in final_message(found, "map")
-        assert "a saved game of the page has" in final_message(found, "odd")
+        assert "a saved game of the page must have" in final_message(found, "odd")
         assert "name that cannot be shown" in final_message(found, "names")
-        assert "one name and one token a seat" in final_message(found, "seats")
+        assert "one name and one token per seat" in final_message(found, "seats")
         listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
         assert (
             listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
@@ -432,7 +432,7 @@ def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "t
 
 
 def play_by_clicks(page: Any, most: int) -> None:
-    """Answer every question by a click, on the board where that is possible, until the game is over."""
+    """Answer every question by a click, on the board if possible, until the game is over."""
     page.on("dialog", lambda dialog: dialog.accept())
     for _ in range(most):
         page.wait_for_selector('#question[data-asked="true"], #asked:has-text("The game is over.")')

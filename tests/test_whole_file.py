@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_the_file_of_before(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 1000, 4096, 5000, 8192, 12288, 16384, 24576, 32768, 40000, 65536])
 def test_a_tournament_on_a_full_disk_is_begun_whole_or_not_at_all(size: int, tmp_path: Path) -> None:
-    """A log of SQLite was left beside the file when it was moved: the file could be resumed by nobody."""
+    """SQLite's log once stayed beside a file that was moved, and nobody could resume the file."""
     config, path = make_config(["random", "attacker"], RULES, "tiny"), tmp_path / "games.sqlite"
     try:
         with full_disk(size):

@@ -1,4 +1,4 @@
-"""Where work runs: the same games on a Ray cluster, also when a machine is lost; clear errors."""
+"""Places of work: equal games on a Ray cluster, even if a machine is lost; clear errors."""
 
 import dataclasses
 import math
@@ -125,7 +125,7 @@ def test_results_come_in_order_and_little_is_out_at_once():
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Rounds, actors and evaluations in two processes, one of which is killed: as here, to the bit."""
+    """Rounds, actors and evaluations in two processes, one of them killed, equal those in one process."""
     beam_value.Trainer(VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
     turn_policy.Trainer(PLANS, tmp_path / "plans here").train()
@@ -150,14 +150,14 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
 
 
 def kill_one_at_work(executor: ProcessExecutor, log: Path) -> None:
-    """Kill a process of the executor once the run has made an update."""
+    """Kill a process of the executor after the first update of the run."""
     while not (log.exists() and log.read_text()):
         time.sleep(0.005)
     multiprocessing.active_children()[0].kill()
 
 
 def trained(folder: Path) -> Any:
-    """What a run has learned, without times."""
+    """Return the checkpoint of a run, without times."""
     return untimed(load_checkpoint(folder))
 
 
@@ -185,9 +185,9 @@ STATE = np.zeros(1 << 17, np.int64)  # a megabyte, so that it is in Ray's object
 
 
 def chained(executor: WorkExecutor, *options: Any) -> list[int]:
-    """The results of two chains of four links, all out at once.
+    """Return the results of two parallel chains of four links.
 
-    Options are those of the second link of the first.
+    The options apply to the second link of the first chain.
     """
     first: Any = STATE
     second: Any = STATE
@@ -306,9 +306,9 @@ def is_running(pid: int) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says who has a file open")
 @pytest.mark.parametrize("how", ["kill", "close"])
 def test_nothing_of_an_own_ray_is_left_when_its_driver_ends(how: str):
-    """Whatever has a log open in the folder of that Ray, in a session of its own or not.
+    """All processes with an open log in the folder of this Ray end, in any session.
 
-    The folder goes too.
+    The folder is removed too.
     """
     driver = subprocess.Popen([sys.executable, "-c", DRIVER, how], stdout=subprocess.PIPE, text=True)
     assert driver.stdout
@@ -358,7 +358,7 @@ def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
 
 
 def all_have_work() -> bool:
-    """Whether no machine of the cluster has a processor without work."""
+    """Return True if no machine of the cluster has an idle CPU."""
     import ray
 
     return not ray.available_resources().get("CPU")
@@ -366,7 +366,7 @@ def all_have_work() -> bool:
 
 @contextmanager
 def losing_a_machine(cluster, at: Callable[[], bool] = all_have_work):
-    """An executor on two machines, one of which is killed as soon as `at` is true."""
+    """Return an executor on two machines, one of which is killed once `at` is true."""
     lost = cluster.add_node(num_cpus=1)
     cluster.wait_for_nodes()
     with RayExecutor() as executor:
@@ -382,7 +382,7 @@ def losing_a_machine(cluster, at: Callable[[], bool] = all_have_work):
 
 
 def lose(cluster, node, at: Callable[[], bool]) -> None:
-    """Kill a machine of the cluster as soon as `at` is true, or a minute later."""
+    """Kill a machine of the cluster once `at` is true, or after a minute."""
     until = time.monotonic() + 60
     while not at() and time.monotonic() < until:
         time.sleep(0.02)
@@ -506,5 +506,5 @@ def test_a_machine_that_joins_is_used(cluster):
 
 
 def rows(store: Store) -> list:
-    """The games in the file without times."""
+    """Return the games in the file, without times."""
     return list(store.rows(name for name in COLUMNS if name not in TIMES))

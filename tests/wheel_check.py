@@ -44,7 +44,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--tests", action="store_true", help="run a part of the sdist's own tests too")
+    parser.add_argument("--tests", action="store_true", help="also run a part of the sdist's own tests")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)

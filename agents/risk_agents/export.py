@@ -21,9 +21,7 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `export`: write an ONNX model, or the weights as a file of the project."""
     parser = command_parser("export")
     parser.add_argument("policy", help=FILES)
-    parser.add_argument(
-        "--onnx", metavar="FILE", help="write an ONNX model, with the encoding of observations"
-    )
+    parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model that also encodes observations")
     parser.add_argument(
         "--npz", metavar="FILE", help="write the weights of a .zip as .npz, which plays without torch"
     )

@@ -115,5 +115,5 @@ def _command(spec: str) -> list[str]:
     except ValueError as error:
         raise ProgramFault("died", f"{spec}: {error}") from error
     if not words:
-        raise ProgramFault("died", f"{PREFIX!r} needs a command line behind it")
+        raise ProgramFault("died", f"{PREFIX!r} must be followed by a command line")
     return words

@@ -55,7 +55,7 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
     """
     if spec == HUMAN:
-        raise ValueError(f"agent={spec!r} sits at a terminal and plays by `risk-env play` only")
+        raise ValueError(f"agent={spec!r} is a person at a terminal, who can play only in `risk-env play`")
     if spec.startswith(PROGRAM):
         from risk_agents.external import ExternalAgent
 

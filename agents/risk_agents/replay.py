@@ -49,24 +49,29 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("replay")
     add = parser.add_argument
     add("file", help="JSON Lines of `tournament --record`, or a game that `play` saved")
-    add("--game", type=int, metavar="N", help="only this game of the tournament")
+    add("--game", type=int, metavar="N", help="replay only this game of the tournament")
     add("--log", action="store_true", help="print every action and roll")
-    add("--board", action="store_true", help="print the last position")
+    add("--board", action="store_true", help="print the final position")
     add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
-    add("--gif", metavar="FILE", help="write the game as a moving picture")
-    add("--mp4", metavar="FILE", help="the same as a film")
+    add("--gif", metavar="FILE", help="write the game as an animated GIF")
+    add("--mp4", metavar="FILE", help="write the game as an MP4 video")
     add(
         "--every",
         choices=MOMENTS,
         default="decision",
-        help="a frame of --gif and --mp4 for each (default: decision)",
+        help="unit of play per frame of --gif and --mp4 (default: decision)",
     )
     add(
         "--chances",
         metavar="BOT",
-        help="show every seat's chance to win, from games that this compiled bot plays on",
+        help="show every seat's win probability, estimated from games of this compiled bot",
     )
-    add("--seat", type=int, metavar="N", help="show what this seat knew (default: what everybody saw)")
+    add(
+        "--seat",
+        type=int,
+        metavar="N",
+        help="show the game as this seat saw it (default: as everybody saw it)",
+    )
     return parser
 
 

@@ -16,7 +16,10 @@ _OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profi
 
 
 def add_rules_arguments(
-    parser: argparse._ActionsContainer, profile: str, players: str = "3, or 2", otherwise: str = ""
+    parser: argparse._ActionsContainer,
+    profile: str,
+    players: str = "3, or 2 for two_player",
+    otherwise: str = "",
 ) -> None:
     """Add the arguments for rules and map. The value of an argument that is not given is None.
 
@@ -52,7 +55,7 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
     """Add the arguments for options of the rules."""
     add = parser.add_argument
     for option, meaning in (
-        ("setup", "where players start, RULES 4.3"),
+        ("setup", "initial placement, RULES 4.3"),
         ("attack", "dice of the attacker, RULES 3.2.4"),
         ("defender_dice", "dice of the defender, RULES 3.2.2"),
     ):
@@ -68,7 +71,7 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
         "--option",
         action="append",
         metavar="NAME=VALUE",
-        help="any option of the rules (RULES 13); may be repeated",
+        help="set any option of the rules (RULES 13); may be repeated",
     )
 
 

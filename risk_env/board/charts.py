@@ -47,7 +47,7 @@ def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
         _write_seat(start.table("troops"), seat, names, owner, troops)
     if -1 in owner:
         raise table.error(
-            f"nobody has {names[owner.index(-1)]!r}; a chart lists every territory", str(num_players)
+            f"{names[owner.index(-1)]!r} has no owner; a chart lists every territory", str(num_players)
         )
     capitals = tuple(_capital(start, seat, names, owner) for seat, start in enumerate(seats))
     return Chart(tuple(owner), tuple(troops), capitals)
@@ -57,7 +57,7 @@ def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], tro
     for name in table.values:
         territory = table.number_of("territory", name, names)
         if owner[territory] >= 0:
-            raise table.error(f"seat {owner[territory]} has it already; a territory has one owner", name)
+            raise table.error(f"already owned by seat {owner[territory]}; a territory has one owner", name)
         owner[territory], troops[territory] = seat, table.whole(name, 1, MAX_TROOPS)
 
 

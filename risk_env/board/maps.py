@@ -372,7 +372,9 @@ def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ..
                 raise table.error(problem, f"border {i}")
     borders = tuple(sorted((s, t) for s, targets in enumerate(targets_of) for t in targets))
     if len(borders) > MAX_BORDERS:
-        raise file.error(f"{len(borders)} borders, each way counted; at most {MAX_BORDERS} are allowed")
+        raise file.error(
+            f"{len(borders)} borders, counted in both directions; at most {MAX_BORDERS} are allowed"
+        )
     _check_connected(territories, targets_of)
     return borders
 
@@ -411,7 +413,7 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
         raise file.error(
-            f"{len(missions)} missions, one a colour to destroy; at most {types.MAX_MISSIONS} are allowed"
+            f"{len(missions)} missions, destroy missions included; at most {types.MAX_MISSIONS} are allowed"
         )
     return missions
 
@@ -441,9 +443,11 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{shortened(list(names))}: one continent or more, each once", "continents")
+        raise table.error(
+            f"{shortened(list(names))} must name at least one continent, each once", "continents"
+        )
     if table.flag("any_third") and len(numbers) == len(continents):
-        raise table.error("the map has no further continent than those named", "any_third")
+        raise table.error("the map has no continents besides those named", "any_third")
     return numbers
 
 

@@ -90,7 +90,7 @@ class Table:
             allowed = f"up to {MAX_NAME} letters, their marks, digits, single blanks and '.&()/-, {first}"
             raise self.error(f"{shortened(name)} cannot be a name: {allowed}", at)
         if key_of(name) in RESERVED_NAMES:
-            raise self.error(f"{name!r} has a meaning of its own in actions", at)
+            raise self.error(f"{name!r} is a reserved word of actions", at)
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
@@ -99,7 +99,7 @@ class Table:
         `seen` maps names to their places.
         """
         if key_of(name) in seen:
-            raise self.error(f"the name {name!r} is already that of {seen[key_of(name)]}", at)
+            raise self.error(f"the name {name!r} is already used by {seen[key_of(name)]}", at)
         seen[key_of(name)] = self.place
 
     def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:

@@ -47,7 +47,7 @@ def _cache_root() -> Path | None:
         if _is_writable(root) and (chosen or _is_private(root)):
             return root
     warnings.warn(
-        "no folder for compiled code that you alone may write: kernels are compiled again in every process "
+        "no folder for compiled code that only you can write to: kernels are compiled again in every process "
         "(set RISK_ENV_CACHE_DIR to a folder that you trust)",
         RuntimeWarning,
         stacklevel=2,

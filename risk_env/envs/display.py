@@ -41,7 +41,7 @@ class Display:
             return self._show(game)
         if self.mode is not None:
             return draw(game, self.mode)
-        gymnasium.logger.warn("render() without a render_mode: give one when the environment is made")
+        gymnasium.logger.warn("render() needs a render_mode: pass one when you make the environment")
         return None
 
     def _show(self, game: Game) -> None:

@@ -125,7 +125,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         if position is not None:
             self.lanes.place(0, position)
             if self.lanes.ended[0]:
-                raise ValueError("position: the learner has nothing to decide in it")
+                raise ValueError("position: the learner has no decision in this game")
         self._is_running = True
         if self.render_mode == "human":
             self.render()
@@ -237,7 +237,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = _lanes_of(options, self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
             raise ValueError(
-                "reset: a seed is for all lanes; give none if options['reset_mask'] leaves some out"
+                "reset: a seed applies to all lanes; give none if options['reset_mask'] leaves out some"
             )
         super().reset(seed=seed)
         self.lanes.reset(self.np_random_seed if seed is None and not self._is_seeded else seed, chosen)

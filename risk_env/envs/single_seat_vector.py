@@ -138,7 +138,7 @@ class SingleSeatVector:
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("step: an error ended the last one before its end, call reset() first")
+            raise RuntimeError("step: an error interrupted the previous step; call reset() first")
         actions = self.batch.as_actions(actions)
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         if self.illegal_action == "random":
@@ -186,7 +186,7 @@ class SingleSeatVector:
                 f"and {len(self._bounds)} opponents to draw from"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and one of them more")
+            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and at least one above 0")
         self._bounds = np.cumsum(weights / weights.sum())
         self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
         self._is_even = False
@@ -198,7 +198,7 @@ class SingleSeatVector:
         these. Raise RuntimeError if an error has interrupted a step or a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("state_dict: an error interrupted the last step or reset, call reset() first")
+            raise RuntimeError("state_dict: an error interrupted the previous step or reset; call reset() first")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
@@ -233,7 +233,7 @@ class SingleSeatVector:
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
 
-        The chance events follow from seed, lane and episode. The opponents begin anew at this position.
+        The chance events follow from seed, lane and episode. The opponents start again at this position.
         """
         batch, lane = self.batch, self.batch.as_lane(lane)
         seed, episode = int(batch.seed_word), int(batch.episodes[lane])
@@ -393,9 +393,9 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
 
 
 def check_empty(games: int) -> None:
-    """Raise RuntimeError if the learner had nothing to decide in more than MOST_EMPTY games in a row."""
+    """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
     if games > MOST_EMPTY:
-        raise RuntimeError(f"in {MOST_EMPTY} games in a row the learner had nothing to decide")
+        raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
 
 
 def check_seat(seat: Any, num_players: int) -> None:

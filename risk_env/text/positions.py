@@ -70,7 +70,7 @@ def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
         if option != "max_rounds" and getattr(given, option) != getattr(rules, option)
     ]
     if other:
-        raise ValueError(f"position: of a game with {', '.join(other)}")
+        raise ValueError(f"position: belongs to a game with {', '.join(other)}")
     return games
 
 
@@ -144,7 +144,9 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
         if section:
             territories.append(line)
         elif lines.setdefault(key.casefold(), line) is not line:
-            raise PositionError(f"line {number}: {key!r} a second time, after {lines[key.casefold()].place}")
+            raise PositionError(
+                f"line {number}: {key!r} is given twice, first in {lines[key.casefold()].place}"
+            )
     return lines, territories
 
 
@@ -238,7 +240,7 @@ def _read_territories(game: Any, lines: list[Line], rules: Rules, board: Board) 
         territory = line._replace(value=line.key).read(board.territory)
         name, continent = board.territories[territory], board.continents[board.continent_of[territory]]
         if territory in seen:
-            raise PositionError(f"{line.place}: {name} a second time, after {seen[territory]}")
+            raise PositionError(f"{line.place}: {name} is given twice, first in {seen[territory]}")
         if line.section.casefold() not in (continent.casefold(), "territories"):
             allowed = f"allowed: [{continent}] or [territories]"
             raise PositionError(f"{line.place}: {name} stands in section [{line.section}]; {allowed}")

@@ -20,9 +20,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.bad_bots", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *BAD_BOTS], metavar="name", help=", ".join(BAD_BOTS))
     parser.add_argument(
-        "--time-limit", type=float, default=1.0, metavar="S", help="seconds a decision (default: 1)"
+        "--time-limit", type=float, default=1.0, metavar="S", help="seconds for one decision (default: 1)"
     )
-    parser.add_argument("--sandbox", choices=LEVELS, help="as of `risk-env tournament`")
+    parser.add_argument(
+        "--sandbox", choices=LEVELS, help="level of the sandbox, as for `risk-env tournament` (default: none)"
+    )
     arguments = parser.parse_args()
     contest = Contest(arguments.names or list(BAD_BOTS), arguments.time_limit, arguments.sandbox)
     expected, problems = contest.expected(), 0

@@ -21,7 +21,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.clients", description=(__doc__ or "").partition("\n")[0]
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"some of {', '.join(APART)} (default: all)")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"libraries to run: {', '.join(APART)} (default: all)"
+    )
     names = parser.parse_args().names or list(APART)
     if unknown := set(names) - set(APART):
         parser.error(f"NAME={min(unknown)} must be one of {', '.join(APART)}")

@@ -11,7 +11,7 @@ GAME = {"num_players": 2, "opponents": "random", "setup": "random", "max_rounds"
 
 
 def play_vector(steps: int = 300) -> RecordEpisodeStatistics:
-    """Random legal actions in eight lanes; returns the wrapper with the statistics of their episodes."""
+    """Play random legal actions in eight lanes; return the wrapper with the statistics of the episodes."""
     envs = gymnasium.make_vec("risk_env/Risk-v0", num_envs=8, autoreset_mode="NextStep", **GAME)
     statistics = RecordEpisodeStatistics(envs)
     envs = NormalizeObservation(NormalizeReward(statistics))

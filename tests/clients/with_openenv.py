@@ -17,7 +17,7 @@ import openenv_risk as risk
 
 @contextmanager
 def served() -> Iterator[str]:
-    """The address of a server in a thread of this process."""
+    """Run the server in a thread of this process, and return its address."""
     server = uvicorn.Server(uvicorn.Config(risk.make_app(), host="127.0.0.1", port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -29,7 +29,7 @@ def served() -> Iterator[str]:
 
 
 def play_in_two_sessions(address: str) -> int:
-    """An episode in one session while another has its own; returns the number of steps."""
+    """Play an episode in one session beside another session; return the number of steps."""
     with risk.RiskClient(base_url=address).sync() as one, risk.RiskClient(base_url=address).sync() as other:
         first = [client.reset(seed=5).observation.text for client in (one, other)]
         assert first[0] == first[1] and first[0].startswith("Risk report 1")

@@ -10,7 +10,7 @@ GAME = {"preset": "classic", "num_players": 3, "attack": "blitz", "setup": "rand
 
 
 def play_in_turns() -> int:
-    """A game in which every agent acts in turn; returns the number of decisions."""
+    """Play a game in which the agents act one after another; return the number of decisions."""
     env = risk_v0.env(**GAME)
     env.reset(seed=1)
     decisions = 0
@@ -23,7 +23,7 @@ def play_in_turns() -> int:
 
 
 def play_in_parallel() -> int:
-    """A game in which all agents are given and only the action of the one that decides is used."""
+    """Play a game in which all agents give actions and only the deciding agent's is used."""
     env = turn_based_aec_to_parallel(risk_v0.env(**GAME))
     _observations, infos = env.reset(seed=1)
     decisions = 0

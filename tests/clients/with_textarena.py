@@ -15,7 +15,10 @@ GAME = {"board": "tiny", "setup": "random", "initial_troops": 8, "max_rounds": 2
 
 
 def play(env: ta.Env, num_players: int, seed: int, garbage: bool = False) -> tuple[dict, int]:
-    """A game between readers of reports, one of which may answer garbage: rewards and number of answers."""
+    """Play a game between readers of reports, one of which may answer garbage.
+
+    Return rewards and number of answers.
+    """
     env.reset(num_players=num_players, seed=seed)
     done, answers = False, 0
     while not done:

@@ -14,7 +14,7 @@ GROUP = "agents"  # both seats: one network plays them
 
 
 def main() -> None:
-    """A rollout of a network that plays both seats, and one step of policy gradient."""
+    """Play a rollout of a network in both seats, and make one step of policy gradient."""
     torch.manual_seed(0)
     aec = risk_v0.env(**GAME)
     env = PettingZooWrapper(aec, use_mask=True, group_map={GROUP: aec.possible_agents}, seed=0)

@@ -14,7 +14,7 @@ from tests.fake_endpoint import FakeEndpoint  # noqa: E402
 
 
 def play(habit: str, games: int) -> list:
-    """The traces of some games of a model with a habit."""
+    """Return the traces of some games of a model with a habit."""
     with FakeEndpoint(habit).running() as endpoint:
         episodes = asyncio.run(verifiers_risk.evaluate("fake", endpoint.url, games))
     assert all(episode.ok and not episode.errors for episode in episodes)

@@ -39,9 +39,15 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("targets", nargs="*", metavar="TARGET", choices=[*named(), []], help=", ".join(named()))
-    add("--inputs", type=int, default=10_000, metavar="N", help="the most of each target (default: 10000)")
-    add("--seconds", type=float, default=float("inf"), metavar="S", help="the most for each target")
-    add("--seed", type=int, default=0, metavar="K", help="decides all inputs (default: 0)")
+    add("--inputs", type=int, default=10_000, metavar="N", help="most inputs per target (default: 10000)")
+    add(
+        "--seconds",
+        type=float,
+        default=float("inf"),
+        metavar="S",
+        help="most seconds per target (default: no limit)",
+    )
+    add("--seed", type=int, default=0, metavar="K", help="seed of all inputs (default: 0)")
     return parser
 
 

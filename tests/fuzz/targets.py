@@ -619,7 +619,7 @@ def read_replays(data: bytes) -> None:
 
 
 def kept_games() -> list[dict[str, Any]]:
-    """The games that `play` saves, with and without the position that they began with."""
+    """Return games saved by `play`, with and without an initial position."""
     from risk_env.saved_game import SavedGame
 
     begun = [played("classic", seed, 30, num_players=2, initial_troops=9) for seed in range(4)]
@@ -1071,7 +1071,7 @@ def read_a_kernel_file(data: bytes) -> None:
 
 
 def specs() -> list[str]:
-    """What may stand behind `--agents`."""
+    """Return values of `--agents`."""
     return ["random,grower", "policy.npz", "best.zip,a=value.npz", 'x=beam,"cmd:./bot a,b"', "label=random"]
 
 

@@ -28,14 +28,15 @@ FURTHER_WORDS = ("troops", "dice", "blitz", "defend", "roll", "reroll", "command
 
 
 def path_of(preset: str) -> Path:
-    """The file of a preset's golden game."""
+    """Return the file of a preset's golden game."""
     return FOLDER / f"{preset}.txt"
 
 
 def play_golden(preset: str) -> tuple[list[str], int]:
-    """A whole game of a preset, a line for every action and chance result, and for how it stood at the end.
+    """Play a whole game of a preset, and return its lines and the number of lines of the first rounds.
 
-    The number is that of the lines of set-up and of the first rounds.
+    Every action and chance result has a line, and the final state has lines. The first rounds include the
+    set-up.
     """
     rules = Rules.preset(preset, max_rounds=MAX_ROUNDS)
     game = Game(rules, seed=SEED)
@@ -76,7 +77,7 @@ def golden_text(preset: str) -> str:
 
 
 def load_digests() -> dict[str, Any]:
-    """Digests of the random games of `tests/test_reference.py`, by preset."""
+    """Return the digests of the random games of `tests/test_reference.py`, by preset."""
     return json.loads(DIGESTS.read_text(encoding="utf-8"))
 
 

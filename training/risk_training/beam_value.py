@@ -161,13 +161,13 @@ class Positions:
         wanted = {name: (np.dtype(dtype), (count,)) for name, dtype in POSITION_TYPES.items()}
         wanted["features"] = np.dtype(np.float16), (count, columns)
         if {name: (values.dtype, values.shape) for name, values in arrays.items()} != wanted:
-            raise ValueError(f"{path.name} has other arrays than the positions of {columns} columns")
+            raise ValueError(f"{path.name} does not have the arrays of positions with {columns} columns")
         if count and (
             arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
         ):
             raise ValueError(f"{path.name} has positions of unknown games or seats")
         if not np.isfinite(arrays["features"]).all():
-            raise ValueError(f"{path.name} has features that are no finite numbers")
+            raise ValueError(f"{path.name} has features that are not finite")
         return cls(**arrays)
 
 

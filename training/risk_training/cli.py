@@ -62,7 +62,7 @@ def _train(run: Any) -> None:
         f"{run.precision} on {run.device}"
     )
     if run.steps >= run.config.length:
-        print(f"the run has made all its {run.steps:,} {unit}; --steps N makes it longer")
+        print(f"the run is complete after {run.steps:,} {unit}; --steps N makes it longer")
     try:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--config",
         metavar="FILE",
-        help="what to train and how (.yml); a name finds one that comes with the project",
+        help="configuration: a file (.yml), or the name of a shipped configuration",
     )
     add_rules_arguments(parser, FAST, otherwise="value of the configuration")
     add("--set", action="append", metavar="KEY=VALUE", help=f"{SET}; may be repeated")
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
         "--steps",
         type=float,
         metavar="N",
-        help="length of the run in decisions, or games; overrides the configuration",
+        help="length of the run in decisions or games; overrides the configuration",
     )
     add("--seed", type=int, help="seed of the run; overrides the configuration")
     add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")

@@ -33,20 +33,13 @@ WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the command `demo`."""
     parser = command_parser("demo")
-    parser.add_argument(
-        "--games", type=int, default=280, help="duels of the tournament (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--six-games", type=int, default=36, metavar="N", help="games of six (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--decisions", type=int, metavar="N", help="to train on (default: about two minutes' worth)"
-    )
-    parser.add_argument("--no-training", action="store_true", help="leave the training out")
-    parser.add_argument("--seed", type=int, default=1, help="of the games (default: %(default)s)")
-    parser.add_argument(
-        "--out", metavar="FOLDER", help="where the files go (default: a new runs/demo-<time>)"
-    )
+    add = parser.add_argument
+    add("--games", type=int, default=280, help="two-player games (default: %(default)s)")
+    add("--six-games", type=int, default=36, metavar="N", help="six-player games (default: %(default)s)")
+    add("--decisions", type=int, metavar="N", help="training decisions (default: about two minutes)")
+    add("--no-training", action="store_true", help="skip the training")
+    add("--seed", type=int, default=1, help="seed of the games (default: %(default)s)")
+    add("--out", metavar="FOLDER", help="folder for all files (default: a new runs/demo-<time>)")
     arguments = parser.parse_args(argv)
     _check(arguments)
     if arguments.out:
@@ -112,7 +105,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     with training_bar(trainer.config.length, 0, "decisions") as show:
         trainer.train(show)
     rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
-    console.print(f"Games won, of its likeliest moves: {', '.join(rates)}")
+    console.print(f"Games won with its likeliest actions: {', '.join(rates)}")
     return folder / POLICY
 
 

@@ -33,7 +33,7 @@ def find_device(name: str) -> torch.device:
     if int(number or 0) >= found:
         raise ValueError(
             f"device={name!r}: torch {torch.__version__} finds {found} such GPUs here; "
-            "auto takes what there is"
+            "auto takes an available device"
         )
     return torch.device(name)
 

@@ -33,9 +33,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = (
-    12  # with players that act one view at a time: they are made anew for every piece, which may take seconds
-)
+SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: new ones for every piece take seconds
 BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
@@ -126,15 +124,25 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
-    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent names it")
+    add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
     opponents = "opponents; each plays all other seats of its games"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
     add_rules_arguments(parser, FAST, otherwise="rules of a trained policy")
-    add("--games", type=int, default=400, metavar="N", help="the least number against each (default: 400)")
-    add("--seed", type=int, default=0, help="decides every deal (default: 0)")
+    add(
+        "--games",
+        type=int,
+        default=400,
+        metavar="N",
+        help="least number of games per opponent (default: 400)",
+    )
+    add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores")
-    add("--run", metavar="FOLDER", help="a training run: its best policy where no agent is named")
+    add("--json", metavar="FILE", help="write the scores as JSON")
+    add(
+        "--run",
+        metavar="FOLDER",
+        help="folder of a training run, whose best policy plays if no agent is named",
+    )
     add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
     return parser
 

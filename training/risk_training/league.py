@@ -119,7 +119,7 @@ class League:
         if standing is None:
             if name.startswith(SNAPSHOT):
                 return
-            raise ValueError(f"name={name!r} is not in the league: there are {', '.join(self.names)}")
+            raise ValueError(f"name={name!r} is not in the league: allowed are {', '.join(self.names)}")
         kept = 1 - 1 / self.settings.horizon
         standing.games = standing.games * kept + 1
         standing.points = standing.points * kept + points

@@ -122,8 +122,8 @@ class Trainer(TorchRun):
             return Actors(config, self.executor)
         if not isinstance(self.executor, InProcess):
             raise ValueError(
-                "--workers must be 1 for one actor without staleness, "
-                "which plays in this process: --set actors=N"
+                "--workers must be 1 for one actor without staleness, because it plays in this process: "
+                "set more with --set actors=N"
             )
         return SelfPlay(config, self.board)
 

@@ -110,7 +110,7 @@ class RiskVecEnv(VecEnv):
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Raise ValueError for any option, because the environments have none."""
         if any(options if isinstance(options, list) else [options]):
-            raise ValueError(f"options={options!r}: the environments have none")
+            raise ValueError(f"options={options!r} must be empty: the environments have no options")
         super().set_options(options)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:

@@ -151,7 +151,7 @@ class Config(TableSettings):
                 f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0"
             )
         if self.judge is not None and not self.has_tactician:
-            raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: no seat is played by it")
+            raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: bots play every seat")
 
     @property
     def has_tactician(self) -> bool:
@@ -163,8 +163,8 @@ class Config(TableSettings):
         value = self.read_value(source)
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):
-            known = f"begin_with={source!r} has hidden layers of {sizes}"
-            raise ValueError(f"{known}, not hidden_sizes={self.hidden_sizes!r}")
+            needed = f"begin_with={source!r} needs hidden_sizes={list(sizes)!r}"
+            raise ValueError(f"{needed}, not hidden_sizes={self.hidden_sizes!r}")
         return {f"weights.{name}": torch.as_tensor(weights) for name, weights in value.weights.items()}
 
 

@@ -38,21 +38,25 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("dataset")
     add = parser.add_argument
-    agents = f"agents, one of which is drawn for each seat of a game: names, {SPECS}; label=agent names one"
+    agents = f"agents to draw from for each seat of a game: names, {SPECS}; label=agent sets a label"
     add("--agents", required=True, metavar="A,B,...", help=agents)
     add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
-    add("--decisions", type=int, default=100_000, metavar="N", help="at least this many (default: 100,000)")
     add(
-        "--only", default="", metavar="A,B,...", help="record the decisions of these agents (default: of all)"
+        "--decisions",
+        type=int,
+        default=100_000,
+        metavar="N",
+        help="least number of decisions (default: 100,000)",
     )
+    add("--only", default="", metavar="A,B,...", help="agents whose decisions are recorded (default: all)")
     add(
         "--reward",
         choices=("win", "placement"),
         default="win",
-        help="what a game pays its seats (default: win)",
+        help="reward of a seat at the end of the game (default: win)",
     )
-    add("--seed", type=int, default=0, help="decides every game (default: 0)")
-    add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
+    add("--seed", type=int, default=0, help="seed of all games (default: 0)")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     return parser
 
 

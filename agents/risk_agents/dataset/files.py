@@ -121,7 +121,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
             _check_sizes(source, file.metadata, row)
             return facts, _checked_columns(file.read(), facts)
     except (pa.ArrowException, *UNREADABLE) as error:
-        raise ValueError(f"{path}: no decisions recorded by `risk-env dataset`: {error}") from error
+        raise ValueError(f"{path}: not a file of `risk-env dataset`: {error}") from error
 
 
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
@@ -141,7 +141,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     for group in groups:
         for column in map(group.column, range(group.num_columns)):
             if column.has_dictionary_page or column.num_values != group.num_rows:
-                raise ValueError(f"column {column.path_in_schema} is not encoded as by the command")
+                raise ValueError(
+                    f"column {column.path_in_schema} does not have the encoding of `risk-env dataset`"
+                )
             first = column.data_page_offset
             last = first + column.total_compressed_size
             if not 0 < first <= last <= size:

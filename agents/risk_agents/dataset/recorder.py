@@ -51,7 +51,7 @@ class RecordingSpec:
         for name in self.only:
             if name not in self.names:
                 raise ValueError(
-                    f"only={name!r} does not play{near(name, self.names)}: {', '.join(self.names)} do"
+                    f"only={name!r} is not among the agents{near(name, self.names)}: {', '.join(self.names)}"
                 )
 
     @property

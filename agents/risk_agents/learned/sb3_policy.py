@@ -178,7 +178,7 @@ def load_tensors(content: bytes) -> Any:
             raise ValueError("a tensor larger than its file")
         if isinstance(value, dict | list | tuple) and value:
             if id(value) in seen:
-                raise ValueError("a table or list in two places")
+                raise ValueError("a table or list that occurs twice")
             seen.add(id(value))
             todo += value.values() if isinstance(value, dict) else value
     return found
@@ -191,7 +191,7 @@ def read_facts(path: Path) -> dict[str, Any]:
         _check_facts(found)
     except UNREADABLE as error:
         raise ValueError(
-            f"agent={str(path)!r} is no policy of `risk-env train`: {error}; "
+            f"agent={str(path)!r} is not a policy of `risk-env train`: {error}; "
             "one saved by other code plays as a class of yours, path.py:Class"
         ) from error
     return found

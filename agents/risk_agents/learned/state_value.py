@@ -141,7 +141,7 @@ class StateValueFile(TableFile):
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
         """Raise ValueError: a value cannot play on its own."""
         raise ValueError(
-            f"agent={source!r} is a value for every table, which `strategist` plays by, and no agent"
+            f"agent={source!r} is a state value, which cannot play on its own: name it as `judge` in training"
         )
 
 

@@ -78,7 +78,7 @@ class TrainedFile(ABC):
             told = ", ".join(
                 f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3]
             )
-            raise ValueError(f"a {self.KIND} with other weights than its schema says: {told}")
+            raise ValueError(f"the weights of the {self.KIND} do not match its schema: {told}")
         check_numbers(self.weights)
         return {name: np.ascontiguousarray(values, np.float32) for name, values in self.weights.items()}
 

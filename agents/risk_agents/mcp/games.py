@@ -178,7 +178,7 @@ class OpenGames:
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
     if "num_players" in options:
-        raise ValueError("options has num_players: it is the number of opponents and you")
+        raise ValueError("options must not have num_players: it follows from the number of opponents")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
     if rules.max_rounds is None:
         return rules.replace(max_rounds=MOST_ROUNDS)

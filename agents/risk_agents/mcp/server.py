@@ -186,12 +186,14 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `mcp`: serve until the client leaves or until Ctrl-C."""
     parser = command_parser("mcp")
     parser.add_argument(
-        "--http", action="store_true", help="streamable HTTP in place of standard input and output"
+        "--http", action="store_true", help="use streamable HTTP instead of standard input and output"
     )
     parser.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at (default: this machine only)"
+        "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
-    parser.add_argument("--port", type=int, default=PORT, help=f"default: {PORT}; the path is /mcp")
+    parser.add_argument(
+        "--port", type=int, default=PORT, help=f"port of the HTTP server (default: {PORT}); the path is /mcp"
+    )
     parser.add_argument(
         "--allowed-host",
         action="append",

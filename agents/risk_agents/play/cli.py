@@ -87,8 +87,8 @@ def _keep(table: Table) -> None:
     except (OSError, ValueError) as error:
         told.append(f"{error}.")
         table.keep(str(Path(tempfile.gettempdir()) / _new_name()))
-    told.append(f"The game is kept in {table.path}.")
-    told.append(f"To go on: {PROGRAM} play --resume {shlex.quote(table.path)}")
+    told.append(f"The game is saved in {table.path}.")
+    told.append(f"To continue: {PROGRAM} play --resume {shlex.quote(table.path)}")
     with suppress(OSError):  # the terminal may be gone
         table.terminal.say(*told)
 
@@ -101,18 +101,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("play")
     add = parser.add_argument
     opponents = (
-        f"agents in the other seats, clockwise from yours: names, {SPECS}, or {HUMAN}; label=agent names one"
+        f"agents in the other seats, clockwise from yours: names, {SPECS}, {HUMAN}; label=agent sets a label"
     )
     add("--opponents", metavar="A,B,...", help=f"{opponents} (default: {','.join(OPPONENTS)})")
-    add_rules_arguments(parser, BOOK, "you and the opponents, where the preset has that number")
+    add_rules_arguments(parser, BOOK, "you and the opponents, if the preset allows that number")
     add("--seat", type=int, metavar="N", help="your seat, from 0 (default: 0; a die decides who starts)")
-    add("--seed", type=int, help="decides all chance (default: drawn, and shown)")
-    add("--save", metavar="FILE", help="where a game that is left is kept (default: a new risk-<time>.json)")
-    add("--resume", metavar="FILE", help="continue a game that was kept")
+    add("--seed", type=int, help="seed of all chance (default: random, and shown)")
+    add("--save", metavar="FILE", help="file for an unfinished game (default: a new risk-<time>.json)")
+    add("--resume", metavar="FILE", help="continue the game in this file")
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: start programs, ask models that the file names",
+        help="with --resume: use programs and language models that the file names",
     )
     return parser
 
@@ -148,7 +148,7 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     except BaseException:
         table.close()
         raise
-    terminal.say(f"{_title(table, 'The game goes on')}, seed {table.game.seed}")
+    terminal.say(f"{_title(table, 'The game continues')}, seed {table.game.seed}")
     return table
 
 

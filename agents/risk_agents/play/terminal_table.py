@@ -105,7 +105,7 @@ class Table(Match):
                 raise SavedGameError(f"{self.path}: {error}") from error
         saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
-            self.terminal.say(f"{name} would play otherwise now than when the game was kept.")
+            self.terminal.say(f"{name} would now play differently than before the game was saved.")
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)
@@ -179,7 +179,7 @@ class Table(Match):
         except (OSError, ValueError) as error:
             self.terminal.say_wrapped(f"Not saved: {error}")
             return
-        self.terminal.say(f"The game is kept in {self.path}.")
+        self.terminal.say(f"The game is saved in {self.path}.")
 
     def keep(self, path: str) -> None:
         """Save the game in this file, and set `path` of the table to the name of the file.

@@ -316,9 +316,7 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     than the seat in turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(
-            f"phase={game.phase.name}: there are plans where a seat is asked in its own turn only"
-        )
+        raise ValueError(f"phase={game.phase.name}: plans exist only for a seat that decides in its own turn")
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

@@ -96,7 +96,7 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
-        raise ValueError(f"--out {arguments.out}: --resume goes on in its own file, {arguments.resume}")
+        raise ValueError(f"--out {arguments.out}: --resume continues its own file, {arguments.resume}")
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
@@ -113,54 +113,54 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("tournament")
     add = parser.add_argument
-    add("--agents", metavar="A,B,...", help=f"names, {SPECS}; label=agent names one")
+    add("--agents", metavar="A,B,...", help=f"agents: names, {SPECS}; label=agent sets a label")
     add(
         "--against",
         metavar="B",
-        help="test the one agent of --agents against B until the question is answered (SPRT)",
+        help="test whether the one agent of --agents is better than agent B, by a sequential test (SPRT)",
     )
-    add_rules_arguments(parser, FAST, "as many as agents, where the preset has that number")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(
         "--games",
         type=int,
         metavar="N",
-        help=f"at least this number of games, in whole deals (default: {GAMES})",
+        help=f"least number of games, rounded up to whole deals (default: {GAMES})",
     )
-    add("--seed", type=int, help="decides every deal (default: 0)")
+    add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)
-    add_options(parser, "--jobs", note="; threads where models play")
+    add_options(parser, "--jobs", note="; threads for language models")
     _add_files(parser)
     _add_sandbox(parser)
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: start programs, ask models that the file names",
+        help="with --resume: use programs and language models that the file names",
     )
-    add("--quiet", action="store_true", help="no progress bar")
+    add("--quiet", action="store_true", help="do not show a progress bar")
     return parser
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
     """Add the options for time limits, processes and seats."""
     add = parser.add_argument
-    add("--time-limit", type=float, metavar="S", help=f"seconds a decision (default: {TIME_LIMIT:g})")
+    add("--time-limit", type=float, metavar="S", help=f"seconds for one decision (default: {TIME_LIMIT:g})")
     add(
         "--game-time",
         type=float,
         metavar="S",
-        help=f"seconds a seat may think in a game (default: {GAME_TIME:g})",
+        help=f"seconds for all decisions of a seat in one game (default: {GAME_TIME:g})",
     )
     add(
         "--fresh",
         action="store_true",
         default=None,
-        help="new processes for every game: no agent remembers the last",
+        help="start new processes for every game, so that no agent remembers the last one",
     )
     add(
         "--fixed-seats",
         action="store_true",
         default=None,
-        help="agents sit in the order of --agents in every game",
+        help="seat the agents in the order of --agents in every game",
     )
 
 
@@ -168,17 +168,30 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     """Add the options for files that a tournament reads and writes."""
     add = parser.add_argument
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
-    add("--resume", nargs="?", const="", metavar="FILE", help="continue a file (default: the newest)")
+    add(
+        "--resume",
+        nargs="?",
+        const="",
+        metavar="FILE",
+        help="continue the tournament in FILE (default: the newest file)",
+    )
     add(
         "--record",
         metavar="FILE",
         help="write every game's actions as JSON Lines (`risk-env replay` reads them)",
     )
     add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
-    add("--replay-games", metavar="WHICH", default="every:100", help=f"which: {FORMS} (default: every:100)")
-    add("--csv", metavar="FILE", help="write a row a game")
-    add("--json", metavar="FILE", help="write configuration and summary")
-    add("--report", metavar="FILE", help="write tables and plots (.html), or the plots (.png)")
+    add(
+        "--replay-games",
+        metavar="WHICH",
+        default="every:100",
+        help=f"games of --replays: {FORMS} (default: every:100)",
+    )
+    add("--csv", metavar="FILE", help="write a CSV file, one row per game")
+    add("--json", metavar="FILE", help="write configuration and summary as JSON")
+    add(
+        "--report", metavar="FILE", help="write a report: tables and plots (.html), or the plots alone (.png)"
+    )
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
@@ -187,8 +200,8 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limits for programs and Python files: no network, memory, files; "
-        "strict: an error unless all work",
+        help="limit network, memory and files of programs and Python files; "
+        "strict: fail unless every limit works",
     )
 
 
@@ -379,7 +392,10 @@ def show_agents(argv: Sequence[str]) -> None:
     """Run the command `agents`: list the registered agents, or try the agents that are given."""
     parser = command_parser("agents")
     parser.add_argument(
-        "agents", nargs="?", metavar="A,B,...", help=f"agents to try, instead of a list of all: {SPECS}"
+        "agents",
+        nargs="?",
+        metavar="A,B,...",
+        help=f"agents to try out (default: list all registered agents): {SPECS}",
     )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)

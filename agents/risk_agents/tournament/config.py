@@ -108,7 +108,7 @@ class TournamentConfig:
         facts = {**_ADDED, **facts}
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
-                raise ValueError(f"the configuration has no right {name!r}")
+                raise ValueError(f"the configuration has no valid {name!r}")
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
         agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])

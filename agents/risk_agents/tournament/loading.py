@@ -53,7 +53,7 @@ def make_config(
         raise ValueError(f"agents={list(agents)!r}: {'two are' if config.duel else 'at least one is'} needed")
     if config.fixed_seats and (config.duel or len(agents) != rules.num_players):
         raise ValueError(
-            f"fixed_seats needs one agent for each of {rules.num_players} seats and no test against another, "
+            f"fixed_seats needs one agent for each of {rules.num_players} seats and no `against`, "
             f"not agents={list(agents)!r}"
         )
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))

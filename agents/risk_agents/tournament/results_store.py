@@ -199,7 +199,7 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
     """Return notes from a file; raise ValueError unless each seat has valid notes or None."""
     is_list = isinstance(notes, list) and len(notes) == config.num_players
     if not is_list or not all(one is None or are_notes(one) for one in notes):
-        raise ValueError(f"notes={brief(notes)} of a game are not what models did at its seats")
+        raise ValueError(f"notes={brief(notes)} must be one note of a language model, or None, per seat")
     return notes
 
 

@@ -55,7 +55,7 @@ def conduct(
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
         raise RuntimeError(
-            f"{error}; all games that had ended are in {store.path}, --resume goes on"
+            f"{error}; all games that had ended are in {store.path}; --resume continues"
         ) from error
 
 

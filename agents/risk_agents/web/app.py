@@ -212,7 +212,7 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
     except ValueError:
         message = None
     if not isinstance(message, dict):
-        raise Refused("a message is a JSON object")
+        raise Refused("a message must be a JSON object")
     return message
 
 

@@ -68,13 +68,13 @@ class Setting:
         Raise Refused for any other dict.
         """
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
-            raise Refused(f"a saved game of the page has {', '.join(_KINDS)}")
+            raise Refused(f"a saved game of the page must have {', '.join(_KINDS)}")
         game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
         names, tokens = facts["names"], facts["tokens"]
         if not len(names) == len(tokens) == len(game.players) or not all(
             type(token) is str for token in tokens
         ):
-            raise Refused("the saved game has not one name and one token a seat")
+            raise Refused("the saved game must have one name and one token per seat")
         if not all(map(is_label, names)):
             raise Refused("the game has a name that cannot be shown")
         return cls(game, tuple(names), tuple(tokens), facts["owner"])

@@ -52,21 +52,21 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="additional host name of the server, such as a proxy's name; may be repeated",
     )
-    add("--games", default=GAMES, metavar="FILE", help=f"where games are kept (default: {GAMES})")
+    add("--games", default=GAMES, metavar="FILE", help=f"SQLite file of all games (default: {GAMES})")
     add(
         "--from",
         metavar="FILE",
         dest="source",
-        help="show a recorded game, too, which can be continued: as `replay` reads it",
+        help="also show the recorded game of a file that `replay` reads; it can be continued",
     )
-    add("--game", type=int, metavar="N", help="with --from: this game of the tournament")
-    add("--at", type=int, metavar="N", help="with --from: begin at this step of it")
+    add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
+    add("--at", type=int, metavar="N", help="with --from: first step to show")
     add(
         "--allow-programs",
         action="store_true",
-        help="let browsers name agents by file or command, which are run here",
+        help="let browsers name files and commands as agents; this machine runs them",
     )
-    group = parser.add_argument_group("new games", "the form for a new game shows this game at first")
+    group = parser.add_argument_group("new games", "initial values of the form for a new game")
     add_rules_arguments(group, BOOK)
     return parser
 

@@ -126,7 +126,7 @@ class GameStore:
         if found is None:
             return None
         if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
-            raise ValueError(f"the facts of the game are no text of at most {LONGEST_FACTS} letters")
+            raise ValueError(f"the facts of the game must be a text of at most {LONGEST_FACTS} characters")
         return parse_json(found[0])
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
@@ -141,7 +141,7 @@ class GameStore:
         with self._used(ValueError) as execute:
             rows = execute(ordered, (game, MOST_ACTIONS + 1)).fetchall()
         if len(rows) > MOST_ACTIONS or any(type(action) is not int for _, action in rows):
-            raise ValueError(f"the actions of the game are not at most {MOST_ACTIONS} whole numbers")
+            raise ValueError(f"the actions of the game must be at most {MOST_ACTIONS} whole numbers")
         if [number for number, _ in rows] != list(range(len(rows))):
             raise ValueError("some actions of the game are missing")
         return facts, [action for _, action in rows]

@@ -163,7 +163,7 @@ class Lobby:
             if player != RECORDED:
                 self._player(player)
         if setting.game.map not in map_names():
-            raise Refused(f"map={setting.game.map!r}: not known")
+            raise Refused(f"map={setting.game.map!r} is unknown")
         return setting
 
     def add_recorded(self, saved: SavedGame) -> str:

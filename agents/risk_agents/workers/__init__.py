@@ -46,10 +46,10 @@ def local_processes(workers: str) -> int | None:
 
 def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
     """Add the options `--workers` (`names` are other names for it) and `--chunk-limit`."""
-    where = f"where games are played: {WORKERS} (default: 1{note})"
+    where = f"workers that play the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
-    longest = f"(default: {LONGER} times as long as any before, at least {LEAST_LIMIT:g})"
-    limit = f"seconds after which another worker plays a chunk of games that has not ended {longest}"
+    longest = f"(default: {LONGER} times the longest chunk so far, at least {LEAST_LIMIT:g})"
+    limit = f"seconds for a chunk of games; after that another worker plays the chunk {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
 
