@@ -198,7 +198,7 @@ class SingleSeatVector:
         these. Raise RuntimeError if an error has interrupted a step or a reset.
         """
         if self._is_interrupted:
-            raise RuntimeError("state_dict: an error interrupted the previous step or reset; call reset() first")
+            raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
