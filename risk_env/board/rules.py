@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from risk_env.bounded_io import shortened
@@ -264,7 +265,8 @@ class Rules:
             whose = "" if "deck" in options else f" of preset {name!r}"
             raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
         rules = cls(num_players=players, **chosen)
-        return rules.replace(**_changes(profile, rules, options))
+        changes = _changes(profile, rules, options)
+        return rules.replace(**changes) if changes else rules
 
     def replace(self, /, **options: Any) -> "Rules":
         """Return a copy with other values of some options. Raises ValueError as the constructor does."""
@@ -307,12 +309,14 @@ def rules_from(
                 f"use rules.replace({name}=...), or the name of a preset"
             )
         return rules
-    arguments = inspect.signature(function).parameters if function else {}
-    _known(
-        options,
-        beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))),
-    )
+    _known(options, beside=("expert", "profile", *(() if function is None else _arguments_of(function))))
     return Rules.preset(rules, **{"profile": profile, **options})
+
+
+@cache
+def _arguments_of(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's arguments, without `self` and `options`."""
+    return tuple(name for name in inspect.signature(function).parameters if name not in ("self", "options"))
 
 
 def read_option(text: str) -> tuple[str, Any]:
@@ -393,7 +397,7 @@ def _check_value(option: str, value: Any) -> None:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
     if not right:
-        raise ValueError(f"{option}={value!r} must be {allowed}")
+        raise ValueError(f"{option}={shortened(value)} must be {allowed}")
 
 
 def _listed(values: Iterable[Any], between: str) -> str:

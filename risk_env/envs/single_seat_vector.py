@@ -207,8 +207,10 @@ class SingleSeatVector:
         """All games, players' chance and memories, for `load_state_dict`; not who the players are.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
-        these.
+        these. Raise RuntimeError if an error has interrupted a step or a reset.
         """
+        if self._is_interrupted:
+            raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
@@ -238,6 +240,7 @@ class SingleSeatVector:
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
             self.batch.ask(self._all)
+        self._is_interrupted = False
 
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
@@ -315,8 +318,7 @@ class SingleSeatVector:
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
             empty += not decided.all()
-            if empty > MOST_EMPTY:
-                raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
+            check_empty(empty)
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count
@@ -344,8 +346,9 @@ class SingleSeatVector:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
+        names = "autoreset", "positions", "_is_interrupted"
+        settings = {name: vars(self)[name] for name in names}
         in_python, log = self.arena.in_python, self.arena.tally.log
-        settings = self.autoreset, self.positions
         return _restored, (self._arguments, self._options, settings, self._state_dict(), in_python, log)
 
     def close(self) -> None:
@@ -373,14 +376,14 @@ _STATE = (
 def _restored(
     arguments: tuple[Any, ...],
     options: dict[str, Any],
-    settings: tuple[bool, StartPositions | None],
+    settings: dict[str, Any],
     state: dict[str, Any],
     in_python: list[Seated],
     log: Array,
 ) -> SingleSeatVector:
     lanes = SingleSeatVector(*arguments, **options)
-    lanes.autoreset, lanes.positions = settings
     lanes.load_state_dict(state)
+    vars(lanes).update(settings)
     lanes.arena.continue_as(in_python, log)
     return lanes
 
@@ -400,6 +403,12 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     # an object named twice is one player
     found = {id(opponent): find_player(opponent) for opponent in opponents}
     return [found[id(opponent)] for opponent in opponents]
+
+
+def check_empty(games: int) -> None:
+    """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
+    if games > MOST_EMPTY:
+        raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
 
 
 def check_seat(seat: Any, num_players: int) -> None:
