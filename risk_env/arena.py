@@ -553,9 +553,8 @@ def play(
 
     `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
-    s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. The seed of a deal's game
-    is `mix(seed, deal, 0)`, and its number chooses one of `positions`. `progress` is called with the number
-    of games that have just ended.
+    s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. A deal has the seed
+    `mix(seed, deal, 0)` and one of `positions`. `progress` gets the number of games that have just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)
