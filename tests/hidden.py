@@ -20,7 +20,7 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
 from risk_agents.protocol import Answers
 from risk_agents.registry import HUMAN
-from risk_agents.web.browser_table import Feed, Setting, Table
+from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.game_store import GameStore
 from risk_agents.web.lobby import Lobby
 from risk_agents.web.work import Refused
@@ -72,7 +72,7 @@ class Onlooker:
         game = Game(rules, map_name, seed, position=position)
         setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
         self.table, self.looker, self.names = (
-            Table(setting, lambda number, action, is_open: None),
+            BrowserTable(setting, lambda number, action, is_open: None),
             looker,
             names,
         )

@@ -52,7 +52,7 @@ def of_tournament(preset: str, options: dict[str, Any]) -> Rules:
 def of_play(preset: str, options: dict[str, Any]) -> Rules:
     arguments = play._parser().parse_args(["--preset", preset, *words(options)])
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop) as stopped:
-        patch.setattr(play, "Table", lambda game, *_: stop_with(game.rules))
+        patch.setattr(play, "TerminalTable", lambda game, *_: stop_with(game.rules))
         play._begun(arguments, None)  # type: ignore[arg-type]
     return stopped.value.args[0]
 

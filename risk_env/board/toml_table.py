@@ -22,7 +22,7 @@ class MapError(ValueError):
     """A map that cannot be played. The message names file, place, problem and what is allowed."""
 
 
-class Table:
+class TomlTable:
     """A table of a file, with its place in that file.
 
     Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a
@@ -110,12 +110,12 @@ class Table:
                 raise self.error(f"{shortened(value)} is not a text", f"{key} {i}")
         return tuple(values)
 
-    def table(self, key: str, default: Any = _REQUIRED) -> "Table":
+    def table(self, key: str, default: Any = _REQUIRED) -> "TomlTable":
         """Return a table inside this one."""
         values = self.get(key, dict, "a table", default)
-        return Table(self.file, self._inside(key), values)
+        return TomlTable(self.file, self._inside(key), values)
 
-    def tables(self, key: str, most: int) -> "list[Table]":
+    def tables(self, key: str, most: int) -> "list[TomlTable]":
         """Return a list of up to `most` tables inside this one, empty if the key is missing."""
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
@@ -125,7 +125,8 @@ class Table:
             if not isinstance(value, dict):
                 raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
         return [
-            Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)
+            TomlTable(self.file, self._inside(_place(key, i, value)), value)
+            for i, value in enumerate(values, 1)
         ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:

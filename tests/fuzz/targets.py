@@ -387,10 +387,12 @@ def read_a_wish(data: bytes) -> None:
 
     The second table is made from the stored setting, as after a restart of the server.
     """
-    from risk_agents.web.browser_table import Setting, Table
+    from risk_agents.web.browser_table import BrowserTable, Setting
 
     setting = lobby()._setting(json.loads(data))
-    Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None)
+    BrowserTable(
+        Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None
+    )
 
 
 def messages() -> list[dict[str, Any]]:
@@ -431,11 +433,11 @@ def read_a_message(data: bytes) -> None:
     from starlette.websockets import WebSocketDisconnect
 
     from risk_agents.web.app import Pages, _listen
-    from risk_agents.web.browser_table import Table
+    from risk_agents.web.browser_table import BrowserTable
 
     text = data.decode(errors="replace")
     asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
-    table = Table(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
+    table = BrowserTable(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
     with contextlib.suppress(WebSocketDisconnect):
         asyncio.run(_listen(Socket(text), table, table.people[0], True))  # type: ignore[arg-type]
 

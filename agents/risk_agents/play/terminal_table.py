@@ -26,7 +26,7 @@ class Leave(Exception):
     """Raised when a person wants to stop the game."""
 
 
-class Table(Match):
+class TerminalTable(Match):
     """A match at a terminal: the players at the seats, and the events that each person has seen."""
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:

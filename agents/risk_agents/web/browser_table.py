@@ -87,7 +87,7 @@ class Setting:
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # types in a `Setting.to_dict`
 
 
-class Table(Match):
+class BrowserTable(Match):
     """A match on the page.
 
     `keep(number, action, is_open)` saves an action before the action is played. It raises NotKept if this
@@ -389,7 +389,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 class Feed:
     """Messages for one viewer, who already has `sent` frames."""
 
-    def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
+    def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
         self._sent, self._told = min(max(sent, 0), len(table.frames[viewer])), ""
 
