@@ -36,7 +36,8 @@ from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
 from risk_training.evaluate import Score, evaluate
 from risk_training.league import League, LeagueSettings
-from risk_training.run import CHECKPOINT, load_checkpoint, to_data
+from risk_training.run import load_checkpoint, to_data
+from risk_training.run_files import CHECKPOINT
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
 from risk_training.sb3_trainer import Config, Trainer, schedule
 from risk_training.selfplay import potential

@@ -120,7 +120,7 @@ def trained_class(path: str | Path) -> Any:
     from risk_agents.learned import policy, state_value, trained
     from risk_agents.search import beam_value, turn_policy
 
-    kinds = {trained.VALUE: beam_value.BeamValueFile, trained.STATE_VALUE: state_value.StateValueFile}
+    kinds = {trained.BEAM_VALUE: beam_value.BeamValueFile, trained.STATE_VALUE: state_value.StateValueFile}
     kinds[trained.TURN_POLICY] = turn_policy.TurnPolicyFile
     return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
 

@@ -14,7 +14,6 @@ from risk_env.board.rules import FAST, PROFILES, Rules, near
 from risk_env.bounded_io import MOST_NESTING, read_text, shortened
 from risk_env.core.types import MAX_SEATS
 
-CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)

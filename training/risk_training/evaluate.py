@@ -29,12 +29,12 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
 from risk_env.players import AgentFactory
+from risk_training.run_files import BEST_OF_RUN
 from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
 SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: new ones for every piece take seconds
-BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
 @dataclass(frozen=True)
