@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
 One seat is the learner's; compiled bots play the others inside. An observation is a report of
-`TextMatch.report`, an answer a plan of `risk_env.words.action_script`: most turns are one step (docs/llm.md).
+`TextMatch.report`, an answer a plan of `risk_env.words.action_plan`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from risk_env.game import Game
 from risk_env.game_vector import check_choice, check_count
 from risk_env.match import Match
 from risk_env.players import Named, as_agent, check_seats
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.report import STYLES
 
@@ -31,11 +31,11 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 
 
 class TextMatch(Match):
-    """A match in which plans (`risk_env.words.action_script`) play the seats without a player."""
+    """A match in which plans (`risk_env.words.action_plan`) play the seats without a player."""
 
     def _set_up(self, game: Game, players: Sequence[Any]) -> None:
         super()._set_up(game, players)
-        self.plans = {seat: ActionScript(seat) for seat, player in enumerate(self.players) if player is None}
+        self.plans = {seat: ActionPlan(seat) for seat, player in enumerate(self.players) if player is None}
         self._last_turns = LastTurns(game.beginning())
 
     def report(self, seat: int, style: str = "brief") -> str:

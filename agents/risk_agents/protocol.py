@@ -16,7 +16,7 @@ from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import hand_of, members, public_facts
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
-from risk_env.words.action_script import MOST_STEPS, ActionScript
+from risk_env.words.action_plan import MOST_STEPS, ActionPlan
 
 PROTOCOL = 1
 _MAP_FIELDS = (
@@ -41,7 +41,7 @@ class Answers:
 
     def begin(self, seat: int) -> None:
         """Start a game."""
-        self.plan, self._seen = ActionScript(seat), 0
+        self.plan, self._seen = ActionPlan(seat), 0
 
     def question(self, view: View) -> dict[str, Any]:
         """Return the message that asks for an action when the plan has none."""

@@ -304,10 +304,10 @@ def plan_texts() -> list[str]:
 def read_a_models_answer(data: bytes) -> None:
     """Read the text as a language model's answer, and play it as far as possible."""
     from risk_agents.llm.endpoint import plan_in
-    from risk_env.words.action_script import ActionScript
+    from risk_env.words.action_plan import ActionPlan
 
     game = games()[0].copy()
-    plan = ActionScript(game.seat)
+    plan = ActionPlan(game.seat)
     plan.give(plan_in(data.decode(errors="replace")), game)
     for _ in range(5):
         if game.is_over or game.seat != plan.seat or (action := plan.next_action(game)) is None:
@@ -767,10 +767,10 @@ def recorded() -> Any:
     from risk_agents.dataset.files import first_games, write_parquet
     from risk_agents.dataset.recorder import RecordingSpec, record
 
-    plan = RecordingSpec(
+    spec = RecordingSpec(
         Rules.preset("classic", 3, max_rounds=2, initial_troops=6), load_map("tiny"), ("random", "grower")
     )
-    write_parquet(folder() / "decisions.parquet", plan, first_games(record(plan), 60, lambda written: None))
+    write_parquet(folder() / "decisions.parquet", spec, first_games(record(spec), 60, lambda written: None))
     return pq.read_table(folder() / "decisions.parquet")
 
 

@@ -1,7 +1,7 @@
 """`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
 
 If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
-`risk_env.words.action_script` plays the rest of the turn: after too many attempts, after a failure of the
+`risk_env.words.action_plan` plays the rest of the turn: after too many attempts, after a failure of the
 endpoint, and once the tokens or the money of a game are spent. The agent counts these events for the table of
 the tournament.
 """
@@ -20,7 +20,7 @@ from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import Armies, armies_of, report_since
 
 PREFIX = "llm:"
@@ -82,7 +82,7 @@ class ModelAgent(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Start a game."""
         super().reset(seat, rules, board, seed)
-        self.plan, self.counts = ActionScript(seat), Counts()
+        self.plan, self.counts = ActionPlan(seat), Counts()
         self._before: Armies | None = None
         self._round = -1
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")

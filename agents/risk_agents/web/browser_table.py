@@ -29,7 +29,7 @@ from risk_env.text.escape import is_label
 from risk_env.text.notation import QUESTIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_plan import ActionPlan
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
@@ -118,7 +118,7 @@ class BrowserTable(Match):
         self.held_back: set[int] = set()  # viewers who get no messages at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
-        self._plans = {seat: ActionScript(seat) for seat in self.people}
+        self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
         self._log = self.game.watched(self._watch)
         self._show()

@@ -1,8 +1,8 @@
-"""Plans: several actions in one answer, played one by one while they are legal and make sense.
+"""Action plans: several actions in one answer, played one by one while they are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
-`trade`, `fortify Ural > Siam all`, `end`. `ActionScript.next_action` returns the action for the current
-decision, or None if a new answer is needed. `ActionScript.account` tells which actions were played, and why
+`trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
+decision, or None if a new answer is needed. `ActionPlan.account` tells which actions were played, and why
 the others were not.
 """
 
@@ -75,7 +75,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-def read_script(answer: str | Sequence[Any], board: Board) -> list[Step]:
+def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, a text or a list of texts and action numbers.
 
     Short forms are written out. Raises a ValueError that says what is wrong.
@@ -197,8 +197,8 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
     return Step(word, argument)
 
 
-class ActionScript:
-    """The answers of one seat in one game.
+class ActionPlan:
+    """The plan of one seat in one game: actions for several decisions.
 
     Give it a text, then take the actions for one decision after another.
     """
@@ -223,7 +223,7 @@ class ActionScript:
         new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
-        steps = [Step(DONE) if step == done else step for step in read_script(answer, game.board)]
+        steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
         self.clear()
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
@@ -288,7 +288,7 @@ class ActionScript:
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         self._look_at_attacks(game)
         lines += [
-            f"  {self._result(attack, found, game.board)}" for attack, found in self._attacks.items() if found
+            f"  {self._result(attack, after, game.board)}" for attack, after in self._attacks.items() if after
         ]
         if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
@@ -312,9 +312,9 @@ class ActionScript:
         for source, target in self._attacks:
             self._attacks[source, target] = [int(owner[target]), int(troops[source]), int(troops[target])]
 
-    def _result(self, attack: tuple[int, int], found: Sequence[int], board: Board) -> str:
-        """Return the result of an attack in words."""
-        (source, target), (owner, *troops) = (board.territories[place] for place in attack), found
+    def _result(self, attack: tuple[int, int], after: Sequence[int], board: Board) -> str:
+        """Return the result of an attack in words, from the target's owner and the troops at both places."""
+        (source, target), (owner, *troops) = (board.territories[place] for place in attack), after
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
