@@ -67,9 +67,9 @@ class Timed(Agent):
         self.clock.turns += view.game.round != self.turn
         self.turn = view.game.round
         start = time.process_time()
-        answer = self.agent.act(view)
+        action = self.agent.act(view)
         self.clock.seconds += time.process_time() - start
-        return answer
+        return action
 
 
 def main(argv: Sequence[str] | None = None) -> None:

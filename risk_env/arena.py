@@ -159,7 +159,7 @@ class Arena(FixedArrays):
     seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
     lane. An arena with agents keeps the actions of its games.
 
-    With `on_answers`, every decision passes through Python. Before actions are played, `on_answers(lanes)` is
+    With `on_actions`, every decision passes through Python. Before actions are played, `on_actions(lanes)` is
     called with their lanes. The actions themselves are in `actions`.
 
     An illegal action raises IllegalAction. With `stops_at_illegal` it stops its lane instead, with REFUSED in
@@ -178,7 +178,7 @@ class Arena(FixedArrays):
         *,
         counts: bool = False,
         keeps_actions: bool = False,
-        on_answers: Callable[[Numbers], None] | None = None,
+        on_actions: Callable[[Numbers], None] | None = None,
         stops_at_illegal: bool = False,
     ) -> None:
         self.batch = batch
@@ -186,7 +186,7 @@ class Arena(FixedArrays):
         # agents may read `view.events`, which needs the actions
         has_agents = any(isinstance(player, AgentSeats) for player in self.players)
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
-        self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
+        self._on_actions, self._stops_at_illegal = on_actions, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
             bot.check(batch.rules, batch.board)
@@ -340,7 +340,7 @@ class Arena(FixedArrays):
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
         kinds = self._kinds[self._to_act(waiting)]
-        self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
+        self._choose(waiting[(kinds == COMPILED) | (kinds == OTHER)])
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
@@ -367,12 +367,12 @@ class Arena(FixedArrays):
         return self._query_all(lanes)
 
     def _query_all(self, lanes: Numbers) -> Numbers:
-        asked = self._to_act(lanes)
+        numbers = self._to_act(lanes)
         for number in range(len(self.players)):
-            theirs = lanes[asked == number]
+            theirs = lanes[numbers == number]
             if len(theirs):
                 self._query(number, theirs)
-        return lanes[asked != CALLER]
+        return lanes[numbers != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
         """Play on with the bots that the kernel can call, for at most `most` actions in each lane.
@@ -404,12 +404,12 @@ class Arena(FixedArrays):
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
             self._at_once = min(max(1, int(self._at_once * factor)), _MOST_AT_ONCE)
         elif first != NOT_OURS:
-            self._answer(lanes[kinds == first])
+            self._choose(lanes[kinds == first])
 
-    def _answer(self, lanes: Numbers) -> None:
+    def _choose(self, lanes: Numbers) -> None:
         self._query_all(lanes)
-        if self._on_answers is not None and len(lanes):
-            self._on_answers(lanes)
+        if self._on_actions is not None and len(lanes):
+            self._on_actions(lanes)
 
     def _query(self, number: int, lanes: Numbers) -> None:
         """Let a player write actions for its seats to act in these lanes."""
@@ -429,8 +429,8 @@ class Arena(FixedArrays):
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
-            asked = int(self._to_act(refused)[0])
-            name = "the caller" if asked == CALLER else self.players[asked].name
+            number = int(self._to_act(refused)[0])
+            name = "the caller" if number == CALLER else self.players[number].name
             error = self.illegal_action(lane)
             error.args = (f"lane {lane}, {name}: {error}",)
             raise error
@@ -491,7 +491,7 @@ class Arena(FixedArrays):
     def _address(self, player: CompiledBot | Seated) -> int:
         """Return the address of a bot's entry point, or NO_ADDRESS for a player to call from Python."""
         is_timed_here = self.tally.counts and not COUNTS_CYCLES
-        if not isinstance(player, CompiledBot) or self._on_answers is not None or is_timed_here:
+        if not isinstance(player, CompiledBot) or self._on_actions is not None or is_timed_here:
             return NO_ADDRESS
         batch, T = self.batch, self.batch.tables
         arguments = (batch.records, T.board, T.rules, self._left, self.randoms, self.memory, self.actions)

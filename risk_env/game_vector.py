@@ -190,7 +190,7 @@ class GameVector(FixedArrays):
         self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
         self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
         self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
-        self._ask = BoundKernel(batch_loop.write_views, self._records, self._views)
+        self._write_views = BoundKernel(batch_loop.write_views, self._records, self._views)
 
     @property
     def games(self) -> np.recarray[Any, Any]:
@@ -318,7 +318,7 @@ class GameVector(FixedArrays):
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(self.as_lanes(lanes), self._ask)
+        self._share(self.as_lanes(lanes), self._write_views)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """Return the arguments of `batch_loop.step_lanes` before `lanes`."""

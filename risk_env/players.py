@@ -197,10 +197,10 @@ def check_seats(agents: Iterable[Agent | None]) -> None:
             seen.add(number)
 
 
-def one_seat(agent: Agent, asked: str) -> ValueError:
-    """Return the error for one agent at several seats. `asked` describes the seats or games."""
+def one_seat(agent: Agent, places: str) -> ValueError:
+    """Return the error for one agent at several seats. `places` describes the seats or games."""
     return ValueError(
-        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: "
+        f"player={agent!r:.200} ({agent.name}) is one object for {places}: "
         "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
     )
 
@@ -324,14 +324,14 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
     return PlayerFault(seat, agent.name, "crash", f"{type(error).__name__}: {error}")
 
 
-def as_action(answer: Any) -> int:
+def as_action(value: Any) -> int:
     """Convert a value that `act` returned to an action number, legal or not.
 
     Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
     """
-    if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
-        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
-    action = operator.index(answer)
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")
+    action = operator.index(value)
     if action.bit_length() > MOST_BITS:
         raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
     return action

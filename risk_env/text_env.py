@@ -59,7 +59,7 @@ class TextMatch(Match):
 
 
 @dataclass(frozen=True)
-class Answers:
+class LearnerSettings:
     """Settings of a learner: its reports and its rewards.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
@@ -94,8 +94,8 @@ class TextEnv:
     profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all
     other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
     seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
-    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
-    `max_illegal`.
+    (endgames, for example). `options` may also be fields of `LearnerSettings`: `style`, `reward`,
+    `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -109,8 +109,10 @@ class TextEnv:
         positions: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
-        self.answers = Answers(**own)
+        own = {
+            field.name: options.pop(field.name) for field in fields(LearnerSettings) if field.name in options
+        }
+        self.settings = LearnerSettings(**own)
         players = {} if num_players is None else {"num_players": num_players}
         self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
         self.board = board if isinstance(board, Board) else load_map(board)
@@ -167,7 +169,7 @@ class TextEnv:
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()
-        reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
+        reward = self._reward() + (self.settings.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
@@ -178,7 +180,7 @@ class TextEnv:
         except ValueError as error:
             self.counts.illegal += 1
             self._wrong += 1
-            if self._wrong >= self.answers.max_illegal:
+            if self._wrong >= self.settings.max_illegal:
                 self.counts.fallbacks += 1
                 self._wrong = 0
                 self.plan.fall_back(self.game)
@@ -192,16 +194,16 @@ class TextEnv:
     def _text(self, problem: str = "") -> str:
         """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.answers.style))
+        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.settings.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:
         share, before = self._share_now(), self._share
         self._share = share
-        progress = share - before if self.answers.reward == "territories" else 0.0
+        progress = share - before if self.settings.reward == "territories" else 0.0
         if not self._is_done():
             return progress
-        if self.answers.reward == "placement":
+        if self.settings.reward == "placement":
             place, players = int(self.game.placements()[self.seat]), self.rules.num_players
             return 1.0 - 2.0 * (place - 1) / (players - 1)
         return progress + float(self.game.returns()[self.seat])

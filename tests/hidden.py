@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
-from risk_agents.protocol import Answers
+from risk_agents.protocol import Exchange
 from risk_agents.registry import HUMAN
 from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.game_store import GameStore
@@ -78,8 +78,8 @@ class Onlooker:
         )
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
         self.messages: list[list[str]] = [[], []]
-        self.plans = Answers({"events": True, "texts": True})
-        self.plans.begin(looker)
+        self.exchange = Exchange({"events": True, "texts": True})
+        self.exchange.begin(looker)
         self.questions: list[str] = []
         self._receive()
 
@@ -97,7 +97,7 @@ class Onlooker:
         for feed, messages in zip(self.feeds, self.messages, strict=True):
             messages += filter(None, [feed.message()])
         if self.game.seat == self.looker:
-            self.questions.append(json.dumps(self.plans.question(self.table.view())))
+            self.questions.append(json.dumps(self.exchange.request(self.table.view())))
 
     def asks_in_secret(self) -> bool:
         """Return True if another seat is to make a decision that is hidden from the observing seat."""

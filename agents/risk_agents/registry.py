@@ -95,8 +95,8 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
     The file may come from an untrusted source.
     """
-    asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
-    if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:
+    external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
+    if found := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, found))
         raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
 

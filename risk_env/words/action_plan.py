@@ -16,7 +16,7 @@ from risk_env.board.maps import Board
 from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.text.amounts import first_amount, most_troops
-from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
+from risk_env.text.notation import DECISIONS, IllegalAction, action_words
 
 MOST_STEPS = 200  # maximum number of steps of one answer
 MOST_CHARACTERS = 20_000
@@ -176,7 +176,7 @@ def _territory(name: str, board: Board) -> int:
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
     """Return the step for an action number, which is equivalent to the step for the action's text."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
-    asked = QUESTIONS[phase]
+    decision = DECISIONS[phase]
     words = {
         "territory": _PLACE_WORDS.get(phase, "draft"),
         "border": "attack",
@@ -188,9 +188,9 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
         "objective": "objective",
         "amount": "move" if phase == Phase.DRAFT_AMOUNT else "troops",
     }
-    word = asked.word if block == asked.block else words.get(block, "")
-    question = next((found for found in QUESTIONS.values() if found.word == word), None)
-    text = answer_text(number, question, game.tables, game.board)
+    word = decision.word if block == decision.block else words.get(block, "")
+    named = next((other for other in DECISIONS.values() if other.word == word), None)
+    text = action_words(number, named, game.tables, game.board)
     if not text:
         raise Stopped(f"action {number} is not legal in phase {phase.name}")
     word, _, argument = text.partition(" ")
@@ -230,7 +230,7 @@ class ActionPlan:
         before = self._defence
         self._first = self._try(game)
         if self._first is None and self._defence == before:
-            reason = self.stopped or "the answer has no action for this question"
+            reason = self.stopped or "the answer has no action for this decision"
             self.clear()
             raise ValueError(reason)
 
@@ -263,7 +263,7 @@ class ActionPlan:
         if not self._steps and not self._defence:
             return None
         if self._defence and game.phase == Phase.DEFEND:
-            return self._answer_defence(game)
+            return self._defend(game)
         now = (game.round, game.turn)
         is_over = now[0] > 0 and now != self._turn
         try:
@@ -283,7 +283,7 @@ class ActionPlan:
         if not self._played and not self.stopped:
             return ""
         played = [
-            answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played
+            action_words(action, DECISIONS[phase], game.tables, game.board) for phase, action in self._played
         ]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         self._look_at_attacks(game)
@@ -388,7 +388,7 @@ class ActionPlan:
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
         """Return the action of a step for the current decision. The steps that follow from it stay."""
-        asked = QUESTIONS[phase]
+        decision = DECISIONS[phase]
         if step.word == ALWAYS:
             return self._play_always(step, game)
         if step.word == TRADE:
@@ -397,7 +397,7 @@ class ActionPlan:
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
         text, rest = str(step), list[Step]()
-        if asked.block == "amount" and step.word == asked.word:
+        if decision.block == "amount" and step.word == decision.word:
             text, rest = self._amount(step, phase, game)
         action = self._legal(text, game)
         self._steps.popleft()
@@ -449,12 +449,12 @@ class ActionPlan:
         """Keep the order, and continue with the next step."""
         self._defence = step.argument
         self._steps.popleft()
-        action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)
+        action = self._defend(game) if game.phase == Phase.DEFEND else self._next(game)
         if action is None:
-            raise Stopped("the standing order is kept; an action for this question is needed", NO_ANSWER)
+            raise Stopped("the standing order is kept; an action for this decision is needed", NO_ANSWER)
         return action
 
-    def _answer_defence(self, game: Any) -> int:
+    def _defend(self, game: Any) -> int:
         """Return the action for the dice of the standing order, or for as many dice as are legal."""
         legal = game.legal_actions()
         return int(legal[min(int(self._defence), len(legal)) - 1])

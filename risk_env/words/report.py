@@ -19,7 +19,7 @@ from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
 from risk_env.public import PublicState
 from risk_env.text.amounts import most_troops
-from risk_env.text.notation import QUESTIONS, reward_name
+from risk_env.text.notation import DECISIONS, reward_name
 
 VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
@@ -335,17 +335,17 @@ class _Report:
                 if self.state.seat != NOBODY
                 else "Nobody decides."
             ]
-        asked = QUESTIONS[self.state.phase]
+        decision = DECISIONS[self.state.phase]
         meaning = _ASKED[self.state.phase]
         words = meaning if isinstance(meaning, str) else meaning(self)
         may_stop = self.space.done in self.legal
-        return [f"Question: {words}", f"Legal: {self._legal(asked.word)}{' or `done`' * may_stop}"]
+        return [f"Question: {words}", f"Legal: {self._legal(decision.word)}{' or `done`' * may_stop}"]
 
     def _legal(self, word: str) -> str:
         actions = [self.space.decode(action) for action in self.legal if action != self.space.done]
         if not actions:
             return ""
-        block = QUESTIONS[self.state.phase].block
+        block = DECISIONS[self.state.phase].block
         if block == "border":
             return (
                 "`attack SOURCE > TARGET`: "

@@ -269,11 +269,11 @@ def change_json(value: Any, rng: random.Random) -> bytes:
 def read_an_answer(data: bytes) -> None:
     """Read the line as a program's answer to a decision."""
     from risk_agents.external import ExternalAgent
-    from risk_agents.protocol import Answers
+    from risk_agents.protocol import Exchange
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, Answers({})
-    agent._answers.begin(view().seat)
+    agent.name, agent.time_limit, agent._requests, agent._exchange = "fuzz", 1.0, 0, Exchange({})
+    agent._exchange.begin(view().seat)
     agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions

@@ -100,7 +100,7 @@ class _Recording:
     def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
         self.spec = spec
         self.batch = GameVector(spec.rules, spec.board, lanes, spec.seed, autoreset=False, reward=spec.reward)
-        self.arena = Arena(self.batch, players, on_answers=self._write)
+        self.arena = Arena(self.batch, players, on_actions=self._write)
         self.is_recorded = np.array([not spec.only or name in spec.only for name in spec.names])
         self.count = np.zeros(lanes, np.int64)  # number of recorded decisions of each lane's game
         D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)

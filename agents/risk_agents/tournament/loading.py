@@ -92,10 +92,10 @@ def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
     bot = None if is_unknown else compiled_bot(spec)  # loads a file in this process
     if bot is None:
         try:
-            name, version = _asked(spec, trial)
+            name, version = _introduced(spec, trial)
         except ProgramFault as fault:
             raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
-        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # `_asked` has found a compiled bot
+        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # `_introduced` has found a compiled bot
             return _entrant(label, spec, trial)
         return Entrant(label or name, spec, version, compiled=False)
     _compile(bot, spec, trial.rules, trial.map_source)
@@ -112,7 +112,7 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 
 
-def _asked(spec: str, trial: Trial) -> tuple[str, str]:
+def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
     """Start an agent in a process of its own, and return the name and version that it reports.
 
     A language model has no process. Compiled bots are added to _COMPILED_IN_FILES.

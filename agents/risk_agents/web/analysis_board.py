@@ -46,9 +46,9 @@ class Analysis:
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Return the win probability of every seat, estimated by games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
-        question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
+        request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         return {
-            "chances": await self._thinking.run(self._analyst.request, question),
+            "chances": await self._thinking.run(self._analyst.request, request),
             "bot": BOT,
             "games": GAMES,
         }

@@ -26,7 +26,7 @@ from risk_env.public import VEILED_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.text.escape import is_label
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 from risk_env.words.action_plan import ActionPlan
@@ -446,7 +446,7 @@ def amount_words(game: Game, troops: int) -> str:
     """Return a number of troops in words; raise Refused if the decision is not about an amount."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
-    return f"{QUESTIONS[game.phase].word} {troops}"
+    return f"{DECISIONS[game.phase].word} {troops}"
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
