@@ -212,7 +212,7 @@ def time_run(begin: Play, sweeps: int) -> Run:
 class Census(NamedTuple):
     """Counts of decisions and events in a run."""
 
-    asked: Array  # int64 (phases,) decisions
+    decisions: Array  # int64 (phases,) decisions
     forced: Array  # int64 (phases,) forced actions
     events: Array  # int64, by Event
 
@@ -235,7 +235,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
     The rate of decisions is also returned for the median run, and by CPU time.
     """
-    best, decisions = min(run.wall for run in runs), int(census.asked.sum())
+    best, decisions = min(run.wall for run in runs), int(census.decisions.sum())
     return {
         "decisions_per_second": round(decisions / best),
         "decisions_per_second_median": round(decisions / statistics.median(run.wall for run in runs)),
@@ -340,8 +340,8 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     )
     return [
         f"Uniform random legal play, one thread, {options},",
-        f"{first['games']:,} games, mask in bit words at every decision; asked decisions only; the best of",
-        f"{first['repeats']} runs, the median, and the best by processor time "
+        f"{first['games']:,} games, mask in bit words at every decision; forced actions not counted; the",
+        f"best of {first['repeats']} runs, the median, and the best by processor time "
         "(if far higher, the machine was busy).",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
@@ -385,7 +385,7 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
     return [
         f"What dominates: {', '.join(top)} of the time. A decision takes {preset['ns_per_decision']:.0f} ns,",
         f"timed phase by phase {sorted_ns:.0f} ns; in passes of their own {alone}.",
-        f"Beside each asked decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
+        f"Beside each decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
     ]
 
 

@@ -104,7 +104,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
-        self._asked: Any = None  # the agent to act, or None
+        self._to_act: Any = None  # the agent to act, or None
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
@@ -170,7 +170,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         }
         self._skip_agent_selection = None
         self._ending = False
-        self._asked = self.agent_selection = self.possible_agents[game.seat]
+        self._to_act = self.agent_selection = self.possible_agents[game.seat]
         view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
@@ -205,9 +205,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._end_agents(view, mask)
             return
         agent = self.possible_agents[seat]
-        if agent != self._asked:
-            self.infos[self._asked] = {"action_mask": self._nothing}
-            self._asked = self.agent_selection = agent
+        if agent != self._to_act:
+            self.infos[self._to_act] = {"action_mask": self._nothing}
+            self._to_act = self.agent_selection = agent
         self.infos[agent] = {"action_mask": _frozen(mask.copy())}
         self._view, self._mask = view, mask  # current observation and mask; callers get copies
 
@@ -215,7 +215,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """End the agents whose seats are eliminated, or all of them with the game."""
         game = self.game
         if game.is_over:
-            self._asked = None
+            self._to_act = None
         else:
             self._put(game.seat, view, mask)
         places = game.placements().tolist()
@@ -261,7 +261,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def observe(self, agent: str) -> Observation:
         """Return the observation of an agent. The mask is all zero unless the agent is to act."""
-        if agent == self._asked:
+        if agent == self._to_act:
             view = self._view.copy()
             seen = view if self._kind == "flat" else split_view(view, self.board)
             return {"observation": seen, "action_mask": self._mask.copy()}

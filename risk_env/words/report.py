@@ -138,12 +138,12 @@ class _Report:
     def head(self) -> list[str]:
         """Return the lines about game, reader, round, turn and decision."""
         state, you = self.state, self.reader.seat
-        turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
+        turn, actor = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
         ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
         return [
             f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, "
             f"{self.rules.victory}. You are P{you}.",
-            f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{ending}",
+            f"Round {state.round}, turn of {turn}, question to {actor}: {state.phase.name}{ending}",
         ]
 
     def players(self) -> list[str]:
@@ -489,14 +489,14 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
     `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
-    found, asked = _HEAD.match(head), _ROUND.match(at_round)
-    if not found or not asked or int(found[1]) != VERSION:
+    heading, moment = _HEAD.match(head), _ROUND.match(at_round)
+    if not heading or not moment or int(heading[1]) != VERSION:
         raise ValueError(f"not a report of version {VERSION}: {head[:80]!r}")
-    num_players, you = int(found[2]), int(found[3])
+    num_players, you = int(heading[2]), int(heading[3])
     seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
     seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}
-    facts: dict[str, Any] = {"num_players": num_players, "round": int(asked[1]), "phase": Phase[asked[4]]}
-    facts |= {"turn": seats[asked[2]], "seat": seats[asked[3]], "draft_left": 0}
+    facts: dict[str, Any] = {"num_players": num_players, "round": int(moment[1]), "phase": Phase[moment[4]]}
+    facts |= {"turn": seats[moment[2]], "seat": seats[moment[3]], "draft_left": 0}
     facts["winner"] = seats[at_round.rpartition("Winner: ")[2]] if "Winner: " in at_round else NOBODY
     return facts | _read_lines(lines, seats, board)
 

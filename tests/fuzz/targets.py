@@ -835,7 +835,7 @@ def method_calls() -> list[list[Any]]:
         [
             ["begin_seeded", lanes, seeds],
             ["seat_players", lanes],
-            ["ask_players", lanes],
+            ["query_players", lanes],
             ["step", [0, 1]],
             ["game", 2],
         ],
@@ -851,7 +851,7 @@ def method_calls() -> list[list[Any]]:
             ["turn", 0, -2],
             ["seat_players", [0]],
             ["play_on", [0]],
-            ["asked", lanes],
+            ["players_to_act", lanes],
             ["count", [1]],
         ],
     ]
@@ -871,10 +871,12 @@ def make_calls(data: bytes) -> None:
     does: dict[str, Any] = {
         name: getattr(batch, name) for name in ("begin", "begin_seeded", "step_lanes", "finish", "game")
     }
-    does |= {name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "asked", "resume")}
+    does |= {
+        name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "players_to_act", "resume")
+    }
     does |= {
         "ask": batch.ask,
-        "ask_players": arena.ask,
+        "query_players": arena.query_players,
         "count": arena.tally.count,
         "actions": arena.tally.actions,
     }

@@ -63,8 +63,8 @@ def logits_of(network: Any, observations: Array, masks: Array) -> Array:
     network.set_training_mode(False)
     inputs, legal = torch.as_tensor(observations, device=network.device), np.asarray(masks) > 0
     with torch.no_grad():
-        if hasattr(network, "answer"):
-            return np.asarray(network.answer(inputs, legal)[0].cpu())
+        if hasattr(network, "logits_and_values"):
+            return np.asarray(network.logits_and_values(inputs, legal)[0].cpu())
         return np.asarray(network.get_distribution(inputs, legal).distribution.logits.cpu())
 
 

@@ -88,12 +88,12 @@ class ModelAgent(Agent):
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; ask the model for a new plan if there is none."""
+        """Return the next action of the plan; request a new plan from the model if there is none."""
         if view.public.round != self._round:
             self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
         if action is None:
-            self._ask(view)
+            self._new_plan(view)
             action = self.plan.next_action(view.game)
         self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has one
         return int(action)  # type: ignore[arg-type]
@@ -111,16 +111,19 @@ class ModelAgent(Agent):
         self.transcript.write("over", **outcome, **self.notes())
         return True
 
-    # --------------------------------------------------------------------------------------- asking
+    # -------------------------------------------------------------------------------------- requests
 
-    def _ask(self, view: View) -> None:
-        """Ask until a plan can be played; otherwise call the fallback. Either way there is a next action."""
+    def _new_plan(self, view: View) -> None:
+        """Request answers until a plan can be played; otherwise call the fallback.
+
+        Either way there is a next action.
+        """
         messages = self._messages(view)
         for _ in range(self.settings.attempts):
             if self._is_spent():
                 return self._fall_back(view, "the game's tokens or money are spent")
             try:
-                answer = self._answer(messages)
+                answer = self._request(messages)
             except EndpointError as error:
                 return self._fall_back(view, f"the endpoint failed: {error}")
             problem = self._take(answer, view)
@@ -146,15 +149,15 @@ class ModelAgent(Agent):
         """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
         account = self.plan.account(view.game)
         report = report_since(view.game, self.seat, self._before, self.settings.style)
-        primer, asked = (
-            prompt(self.settings.prompts, PRIMERS[view.phase]),
-            "\n".join(filter(None, (account, report))),
-        )
-        messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
+        primer = prompt(self.settings.prompts, PRIMERS[view.phase])
+        messages = [
+            _said("system", f"{self._system}\n\n{primer}"),
+            _said("user", "\n".join(filter(None, (account, report)))),
+        ]
         self.transcript.write("question", round=view.public.round, phase=view.phase.name, messages=messages)
         return messages
 
-    def _answer(self, messages: list[dict[str, str]]) -> str:
+    def _request(self, messages: list[dict[str, str]]) -> str:
         """Request an answer from the model, count it, and return its plan."""
         counts, begun = self.counts, time.perf_counter()
         try:

@@ -123,7 +123,7 @@ class BrowserTable(Match):
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
-        self._question = self._asked()
+        self._question = self._next_question()
 
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
@@ -234,10 +234,10 @@ class BrowserTable(Match):
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Save an action, play it, and return the next decision (`_asked`)."""
+        """Save an action, play it, and return the next decision (`_next_question`)."""
         self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
-        return self._asked()
+        return self._next_question()
 
     def step(self, action: int | str) -> None:
         """Play an action and make the frames that show it."""
@@ -307,7 +307,7 @@ class BrowserTable(Match):
             self.bytes += sum(map(len, unseen))
             unseen.clear()
 
-    def _asked(self) -> tuple[int, dict[str, Any] | None]:
+    def _next_question(self) -> tuple[int, dict[str, Any] | None]:
         """Return the seat to act, and its decision for the page or None if no person has to act."""
         seat = self.game.seat
         self._planned = self._plans[seat].next_action(self.game) if seat in self._plans else None
