@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.agent import Agent
+from risk_env.arguments import check_count
 from risk_env.arrays import Array, Numbers
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -50,7 +51,7 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.game_vector import FixedArrays, GameVector, check_count, check_memory, whole_numbers
+from risk_env.game_vector import FixedArrays, GameVector, check_memory, whole_numbers
 from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
 from risk_env.seated import AgentSeats, Seated, seated
 from risk_env.text import notation

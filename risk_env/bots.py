@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, near
+from risk_env.board.rules import Rules, suggestion
 from risk_env.board.tables import Tables
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS
@@ -91,7 +91,7 @@ def find(name: str) -> Any:
     if name not in known:
         registered = ", ".join(names()) or "none"
         raise ValueError(
-            f"agent={shortened(name)} is unknown{near(name, known)}: registered are {registered}"
+            f"agent={shortened(name)} is unknown{suggestion(name, known)}: registered are {registered}"
         )
     return known[name].load()
 

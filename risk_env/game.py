@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_seat
 from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
@@ -271,12 +272,7 @@ class Game:
         return None if place == NOWHERE else self.board.territories[place]
 
     def _check_seat(self, seat: int) -> None:
-        if (
-            isinstance(seat, bool)
-            or not isinstance(seat, int | np.integer)
-            or not 0 <= seat < self.num_players
-        ):
-            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {self.num_players - 1}")
+        check_seat(seat, self.num_players)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -428,16 +424,14 @@ class Game:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
-    def observe(self, seat: int, observation: str = "flat") -> Any:
+    def observe(self, seat: int, observation: str = FLAT) -> Any:
         """Return the observation of a seat, float32 (D,): the int8 codes of `GameBatch` divided by 127.
 
         `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
         described in docs/observation.md.
         """
-        values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
-        if observation not in ("flat", "structured"):
-            raise ValueError(f"observation={observation!r} must be 'flat' or 'structured'")
-        return values if observation == "flat" else split_view(values, self.board)
+        check_choice("observation", observation, OBSERVATIONS)
+        return as_floats(self.observe_codes(seat), self.board, observation)
 
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
         """Return the observation of a seat as codes, int8 (D,)."""
@@ -671,14 +665,14 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     return game
 
 
-def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
+def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
     """Convert observations, int8 (k, D), to new float32 arrays for learners, with values from 0 to 1.
 
     With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
     {"territories": (k, T, F), "globals": (k, G)}.
     """
     values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-    if observation == "flat":
+    if observation == FLAT:
         return values
     return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from risk_env import bots
 from risk_env.agent import Agent, CompiledAgent, View, prepares
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game, as_floats
-from risk_env.game_vector import check_choice, whole_numbers
+from risk_env.game_vector import whole_numbers
 from risk_env.text.notation import illegal_action
 
 MOST_BITS = 63  # most bits of an action number
@@ -52,7 +53,7 @@ class Policy:
 
     name: str = "policy"
     version: str = "1"  # change the version whenever the policy's play changes
-    observation: str = "flat"  # form of the observations: "flat" or "structured"
+    observation: str = FLAT  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:
         """Load the data for games with these rules on this map.
@@ -172,7 +173,7 @@ def _based(found: Any) -> Any:
 
 def _as_policy(found: Any) -> Policy:
     policy = found if isinstance(found, Policy) else PlainPolicy(found)
-    check_choice(f"{policy.name}: observation", policy.observation, ("flat", "structured"))
+    check_choice(f"{policy.name}: observation", policy.observation, OBSERVATIONS)
     return policy
 
 

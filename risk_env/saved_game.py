@@ -17,7 +17,7 @@ from typing import Any
 
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.board.toml_table import near
+from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.match import Match
@@ -193,7 +193,9 @@ def _check_facts(facts: Any) -> None:
     if missing := sorted(_KINDS.keys() - facts.keys()):
         raise ValueError(f"{', '.join(missing)} missing")
     if strange := sorted(facts.keys() - _KINDS.keys()):
-        raise ValueError(f"{shortened(strange[0])} is unknown{near(str(strange[0])[:80], tuple(_KINDS))}")
+        raise ValueError(
+            f"{shortened(strange[0])} is unknown{similar_names(str(strange[0])[:80], tuple(_KINDS))}"
+        )
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:
             raise ValueError(f"{name} is {shortened(facts[name])}, must be of type {kind.__name__}")

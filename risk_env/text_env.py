@@ -9,12 +9,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.agent import Agent
+from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
-from risk_env.envs.single_seat_vector import check_seat
 from risk_env.game import Game
-from risk_env.game_vector import check_choice, check_count
 from risk_env.match import Match
 from risk_env.players import Named, as_agent, check_seats
 from risk_env.words.action_plan import ActionPlan
@@ -117,7 +116,7 @@ class TextEnv:
         self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._opponents = _opponents(opponents, self.rules.num_players)
-        check_seat(seat, self.rules.num_players)
+        check_seat(seat, self.rules.num_players, or_none=True)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
         self._match: TextMatch | None = None

@@ -153,7 +153,7 @@ def test_a_wrong_seat_is_named(seat):
 
 
 def test_a_wrong_view_is_named():
-    with pytest.raises(ValueError, match=r"observation='dict' must be 'flat' or 'structured'"):
+    with pytest.raises(ValueError, match=r"observation='dict' must be one of 'flat', 'structured'"):
         new_game("classic").observe(0, "dict")
 
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, TomlTable, key_of, near
+from risk_env.board.toml_table import MapError, TomlTable, key_of, similar_names
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
@@ -146,7 +146,7 @@ class Board:
         number = self._by_key.get(key_of(name))
         if number is None:
             raise MapError(
-                f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}"
+                f"the map {self.name!r} has no territory {name!r}{similar_names(name, tuple(self._numbers))}"
             )
         return number
 
@@ -197,7 +197,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         )
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
-        similar = near(name_or_path, map_names(), "")
+        similar = similar_names(name_or_path, map_names(), "")
         raise MapError(
             f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
         )
@@ -212,7 +212,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     """
     if board is None and name not in map_names():
         names = ", ".join(map_names())
-        similar = near(str(name), map_names(), "")
+        similar = similar_names(str(name), map_names(), "")
         raise MapError(
             f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
         )

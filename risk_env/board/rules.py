@@ -336,7 +336,7 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
-            f"preset={name!r} is unknown{near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
+            f"preset={name!r} is unknown{suggestion(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
         )
     return PRESETS[name]
 
@@ -362,7 +362,7 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     """Return the options as a dict. Raises ValueError for an option outside RULES 13 and `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
-            hint = near(option, (*OPTIONS, *beside))
+            hint = suggestion(option, (*OPTIONS, *beside))
             raise ValueError(f"option {option!r} is unknown{hint}: options are {', '.join(OPTIONS)}")
     return dict(options)
 
@@ -371,7 +371,9 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
     """Return the options that a profile changes in the rules of a preset, except the `given` options."""
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
-        raise ValueError(f"profile={profile!r} is unknown{near(profile, PROFILES)}: allowed are {names}")
+        raise ValueError(
+            f"profile={profile!r} is unknown{suggestion(profile, PROFILES)}: allowed are {names}"
+        )
     return {
         option: next((value for value in values if _is_allowed(rules, option, value)), usual)
         for option, usual, values in PROFILES[profile]
@@ -400,7 +402,7 @@ def _listed(values: Iterable[Any], between: str) -> str:
     return between.join(repr(value) for value in values)
 
 
-def near(name: Any, names: Iterable[str]) -> str:
+def suggestion(name: Any, names: Iterable[str]) -> str:
     """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
     return f", did you mean {close[0]!r}" if close else ""

@@ -41,7 +41,7 @@ class TomlTable:
         """Refuse any key except these."""
         for key in self.values:
             if key not in keys:
-                raise self.error(f"unknown key {shortened(key)}{near(key, keys)}")
+                raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
         """Return a value of a Python type, which `words` describe in messages."""
@@ -135,7 +135,7 @@ class TomlTable:
         `what` says in the message what the name stands for.
         """
         if name not in names:
-            raise self.error(f"no {what} {shortened(name)}{near(name, names)}", at)
+            raise self.error(f"no {what} {shortened(name)}{similar_names(name, names)}", at)
         return list(names).index(name)
 
     def _inside(self, place: str) -> str:
@@ -161,7 +161,7 @@ def key_of(name: str) -> str:
     return composed(name).strip().casefold()
 
 
-def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
+def similar_names(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name.
 
     The hint is a list of similar names. Without any, it is `otherwise`, or up to eight of the allowed names.

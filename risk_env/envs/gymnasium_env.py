@@ -13,6 +13,7 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from risk_env.arguments import FLAT, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import FAST, Rules, rules_from
@@ -21,7 +22,6 @@ from risk_env.envs.registration import SpecAttribute
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
-from risk_env.game_vector import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
@@ -33,7 +33,7 @@ def make_lanes(
     opponents: Any = "random",
     seat: int | None = None,
     reward: str = "win",
-    observation: str = "flat",
+    observation: str = FLAT,
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,

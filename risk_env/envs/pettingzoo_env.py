@@ -17,6 +17,7 @@ from gymnasium import spaces
 from numpy import empty
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
@@ -26,9 +27,8 @@ from risk_env.engine.step_buffer import question_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game, observation_size, split_view
-from risk_env.game_vector import REWARDS, check_choice
+from risk_env.game_vector import REWARDS
 
-OBSERVATIONS = ("flat", "structured")
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
 Observation = dict[str, Any]
@@ -41,7 +41,7 @@ def env(
     board: str | Board = "classic",
     render_mode: str | None = None,
     reward: str = "win",
-    observation: str = "flat",
+    observation: str = FLAT,
     **options: Any,
 ) -> OrderedEnv:
     """Return the environment in PettingZoo's usual wrapper. It takes the arguments of `raw_env`."""
@@ -72,7 +72,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         board: str | Board = "classic",
         render_mode: str | None = None,
         reward: str = "win",
-        observation: str = "flat",
+        observation: str = FLAT,
         **options: Any,
     ) -> None:
         super().__init__()
@@ -263,7 +263,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """Return the observation of an agent. The mask is all zero unless the agent is to act."""
         if agent == self._to_act:
             view = self._view.copy()
-            seen = view if self._kind == "flat" else split_view(view, self.board)
+            seen = view if self._kind == FLAT else split_view(view, self.board)
             return {"observation": seen, "action_mask": self._mask.copy()}
         game = self.game
         check_choice("agent", agent, self.possible_agents)

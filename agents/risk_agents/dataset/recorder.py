@@ -14,7 +14,7 @@ from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, near
+from risk_env.board.rules import Rules, suggestion
 from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
@@ -46,9 +46,8 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one")
         for name in self.only:
             if name not in self.names:
-                raise ValueError(
-                    f"only={name!r} is not among the agents{near(name, self.names)}: {', '.join(self.names)}"
-                )
+                hint = suggestion(name, self.names)
+                raise ValueError(f"only={name!r} is not among the agents{hint}: {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from risk_agents.learned.compiled_network import add_product, layer
 from risk_agents.learned.layout import scaled_counts
-from risk_agents.learned.schema import Schema, differences, schema_of
+from risk_agents.learned.schema import FREE_OPTIONS, Schema, differences, schema_of
 from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -34,7 +34,7 @@ NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are inputs, too
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
 # Options in which games may differ from the training games
-UNCHECKED_OPTIONS = ("num_players", "setup", "attack", "defender_dice", "max_rounds")
+FREE_STATE_OPTIONS = (*FREE_OPTIONS, "num_players", "setup")
 
 Array = npt.NDArray[Any]
 
@@ -122,7 +122,9 @@ class StateNetworkFile(TrainedFile):
 
 def _facts(schema: Schema) -> dict[str, Any]:
     """Return the facts that must be equal, by name."""
-    options = {name: value for name, value in schema.rules.to_dict().items() if name not in UNCHECKED_OPTIONS}
+    options = {
+        name: value for name, value in schema.rules.to_dict().items() if name not in FREE_STATE_OPTIONS
+    }
     return {"map": schema.map_digest, "columns": schema.columns, **options}
 
 

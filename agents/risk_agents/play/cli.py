@@ -16,6 +16,7 @@ from risk_agents.human.terminal import Terminal
 from risk_agents.play.terminal_table import Leave, TerminalTable
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
+from risk_env.arguments import check_seat
 from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
@@ -158,8 +159,7 @@ def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...
     The opponents keep their order, and the last one fills the seats that are left.
     """
     others = rules.num_players - 1
-    if not 0 <= seat <= others:
-        raise ValueError(f"--seat {seat}: must be from 0 to {others}")
+    check_seat(seat, rules.num_players)
     if len(opponents) > others:
         raise ValueError(
             f"{len(opponents)} opponents ({', '.join(opponents)}), but num_players={rules.num_players} "

@@ -24,7 +24,7 @@ from risk_agents.web.game_store import GameStore
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import map_names
-from risk_env.board.rules import BOOK, Rules, near, preset_players, presets, rules_from
+from risk_env.board.rules import BOOK, Rules, preset_players, presets, rules_from, suggestion
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
@@ -115,7 +115,7 @@ class Lobby:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
             raise Refused("a player is a name")
         if player != HUMAN and player not in bots.names() and not self.allow_programs:
-            hint = near(player, (HUMAN, *bots.names()))
+            hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
                 f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs"
             )
@@ -300,7 +300,9 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     """
     for name, known in (("preset", presets()), ("map", map_names())):
         if wish[name] not in known:
-            raise Refused(f"{name}={shortened(wish[name])} is not known{near(shortened(wish[name]), known)}")
+            raise Refused(
+                f"{name}={shortened(wish[name])} is not known{suggestion(shortened(wish[name]), known)}"
+            )
     options = wish.get("options", {})
     if not isinstance(options, dict):
         raise Refused("options must be a table")
