@@ -113,7 +113,7 @@ class TextEnv:
         }
         self.settings = LearnerSettings(**own)
         players = {} if num_players is None else {"num_players": num_players}
-        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
+        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv, LearnerSettings)
         self.board = board if isinstance(board, Board) else load_map(board)
         self._opponents = _opponents(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players, or_none=True)

@@ -291,15 +291,21 @@ class Rules:
         return STARTING_TROOPS[self.deck][self.num_players]
 
 
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
 def rules_from(
-    rules: Rules | str, options: Mapping[str, Any], profile: str, function: Callable[..., Any] | None = None
+    rules: Rules | str, options: Mapping[str, Any], profile: str, *functions: Callable[..., Any]
 ) -> Rules:
     """Return `rules`, or the rules of the preset with this name and these options of `Rules.preset`.
 
     `profile` is used unless the options name another profile. Raises ValueError for options together with a
-    `Rules` object, and for an unknown option. `function` is the public function that took the options. Its
-    other arguments are suggested too if an option is unknown.
+    `Rules` object, and for an unknown option. `functions` are the public functions that took the options.
+    Their other arguments are suggested too if an option is unknown.
     """
+    parameters = [each for function in functions for each in inspect.signature(function).parameters.values()]
+    named = [each.name for each in parameters if each.kind in _NAMED and each.name != "self"]
+    _known(options, beside=("expert", "profile", *named))
     if isinstance(rules, Rules):
         for name, value in options.items():
             raise ValueError(
@@ -307,11 +313,6 @@ def rules_from(
                 f"use rules.replace({name}=...), or the name of a preset"
             )
         return rules
-    arguments = inspect.signature(function).parameters if function else {}
-    _known(
-        options,
-        beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))),
-    )
     return Rules.preset(rules, **{"profile": profile, **options})
 
 
