@@ -102,7 +102,7 @@ def test_other_encodings_are_refused_with_the_reason(encoding: str, tmp_path: Pa
 @pytest.mark.parametrize(
     "marks", ["\u0315" * 60_000 + "\u0300" * 60_000, "\u0315\u0300" * 60_000, "\u0301" * 31]
 )
-def test_rows_of_marks_are_refused_at_once(marks: str, tmp_path: Path) -> None:
+def test_rows_of_marks_are_refused_at_once(marks: str) -> None:
     begun = time.process_time()
     with pytest.raises(ValueError, match="more than 30 combining marks in a row"):
         composed("a" + marks)

@@ -375,7 +375,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_
     assert rows[0] == rows[1]
 
 
-def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=CHECKPOINT):
         Trainer.resume(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")
