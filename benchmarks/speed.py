@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import first_use, random_play
-from benchmarks.arguments import above_zero, at_least_one
+from benchmarks.arguments import add_windows, at_least_one
 from benchmarks.random_play import Event
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table
 from risk_env.board.maps import load_map
@@ -99,12 +99,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)"
     )
-    parser.add_argument(
-        "--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per run (default: 1)"
-    )
-    parser.add_argument(
-        "--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)"
-    )
+    add_windows(parser, repeats=7)
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
     parser.add_argument(
         "--no-first-use", dest="first_use", action="store_false", help="skip the measurement of the first use"
