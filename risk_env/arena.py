@@ -53,7 +53,7 @@ from risk_env.engine.play_on import (
 )
 from risk_env.game_vector import FixedArrays, GameVector, check_memory, whole_numbers
 from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
-from risk_env.seated import AgentSeats, Seated, seated
+from risk_env.seated import AgentSeats, Seated, seat_player
 from risk_env.text import notation
 
 __all__ = [
@@ -512,7 +512,7 @@ def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[Compi
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
     return tuple(
-        player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found
+        player if isinstance(player, CompiledBot | Seated) else seat_player(player, batch) for player in found
     )
 
 

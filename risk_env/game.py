@@ -47,8 +47,11 @@ _CHECKSUM = 16  # number of SHA-256 bytes at the end
 _BEYOND = 2**31  # larger than the number of any action
 
 
-class SaveError(ValueError):
-    """Bytes that are not a saved game, or not a saved game of this map. The message gives the reason."""
+class SavedGameError(ValueError):
+    """A saved game that is damaged, or that this version cannot continue.
+
+    The message names the problem and, for a game from a file, its place.
+    """
 
 
 class Origin(NamedTuple):
@@ -526,7 +529,9 @@ class Game:
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
-            raise SaveError(f"the record has {len(data)} bytes, but a game on this map has {dtype.itemsize}")
+            raise SavedGameError(
+                f"not a saved game of this map: {len(data)} bytes instead of {dtype.itemsize}"
+            )
         game._games = _records_of(data, dtype)
         game._chance = uint64(0)
         game._begin_history()
@@ -549,9 +554,9 @@ class Game:
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
         """Return the game from the bytes that `to_bytes` returned.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises SaveError,
-        which names the problem. Bytes from an untrusted source are safe: they are rejected, or they give a
-        game that can be played.
+        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises
+        SavedGameError, which names the problem. Bytes from an untrusted source are safe: they are
+        rejected, or they give a game that can be played.
         """
         facts, state = _unpack(data)
         try:
@@ -559,11 +564,11 @@ class Game:
             board = found_map(facts["map"], facts["digest"], board)
             game = cls.from_record(rules, board, state, int(facts["seed"]), bool(facts["ask_forced"]))
             if problems := check(game.record, game.tables, rules, board):
-                raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
+                raise SavedGameError(f"not a saved game: an impossible position: {'; '.join(problems[:3])}")
             return game._play_on()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise (
-                error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}")
+                error if isinstance(error, SavedGameError) else SavedGameError(f"not a saved game: {error}")
             ) from error
 
     def to_record(self) -> bytes:
@@ -696,26 +701,29 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """Return the facts in the header and the state of a saved game. Raises SaveError for damaged bytes."""
+    """Return the facts in the header and the state of a saved game.
+
+    Raises SavedGameError for damaged bytes.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
+        raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
-        raise SaveError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
+        raise SavedGameError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
-        raise SaveError("not a saved game: bad magic number")
+        raise SavedGameError("not a saved game: bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
-        raise SaveError(f"saved in format {schema}; this version reads format {SCHEMA}")
+        raise SavedGameError(f"format {schema}; this version reads format {SCHEMA}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
-        raise SaveError("a damaged saved game: the checksum does not match")
+        raise SavedGameError("not a saved game, or a damaged one: the checksum does not match")
     try:
         facts = parse_json(body[_HEADER.size : _HEADER.size + length])
     except ValueError as error:
-        raise SaveError(f"not a saved game: {error}") from error
+        raise SavedGameError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
-        raise SaveError("not a saved game: its header is not a table")
+        raise SavedGameError("not a saved game: its header is not a table")
     return facts, body[_HEADER.size + length :]
 
 

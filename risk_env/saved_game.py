@@ -19,7 +19,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
-from risk_env.game import Game
+from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
 
 FORMAT = "risk_env game"
@@ -40,13 +40,6 @@ _KINDS: dict[str, type] = {  # types of the values of `SavedGame.to_dict`
     "state": str,
 }
 _ITEMS: dict[str, type] = {"players": str, "actions": int}  # types of the list entries
-
-
-class SavedGameError(ValueError):
-    """A saved game that is damaged, or that this version cannot continue.
-
-    The message names the place of the saved game and the problem.
-    """
 
 
 @dataclass(frozen=True)

@@ -155,6 +155,6 @@ class AgentSeats(Seated):
         self._agents.clear()
 
 
-def seated(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
+def seat_player(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
     """Return the `Seated` object for a policy or an agent in the lanes of a batch."""
     return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)

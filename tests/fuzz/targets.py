@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risk_env import Game, IllegalAction, Rules, SaveError, load_map
+from risk_env import Game, IllegalAction, Rules, load_map
 from risk_env.board.maps import MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
@@ -1096,7 +1096,7 @@ def named() -> dict[str, Target]:
     """Return all targets by name. A database is a target if its reader is a function."""
     from risk_agents.external import ProgramFault
     from risk_agents.llm.endpoint import EndpointError
-    from risk_env.saved_game import SavedGameError
+    from risk_env.game import SavedGameError
 
     def texts_of(change: Callable[[Game], str]) -> Callable[[], list[str]]:
         return lambda: [change(game) for game in games()]
@@ -1106,7 +1106,7 @@ def named() -> dict[str, Target]:
     return {
         "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
-        "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
+        "save": Target(lambda: games(), change_save, read_a_save, (SavedGameError,)),
         "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
         "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
         "plan": Target(plans, change_json, read_an_answer, (ProgramFault,)),

@@ -12,10 +12,10 @@ from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
 from risk_env.agent import Agent
 from risk_env.core.types import NOBODY
-from risk_env.game import Game
+from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
 from risk_env.players import PlayerFault
-from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.saved_game import SavedGame
 from risk_env.text.escape import label
 
 YOU = "You"
