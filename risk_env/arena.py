@@ -42,8 +42,8 @@ from risk_env.engine.play_on import (
     OVER,
     REFUSED,
     STOPPED,
-    UNANSWERED,
     UNFIT,
+    UNWRITTEN,
     Flow,
     Seats,
     Stops,
@@ -386,7 +386,7 @@ class Arena(FixedArrays):
         try:
             stopped, left, cycles = self._kernel(lanes, is_first, most)
         except BaseException:  # a bot raised it, without choosing an action
-            self.actions[self.actions == UNANSWERED] = NO_ACTION
+            self.actions[self.actions == UNWRITTEN] = NO_ACTION
             raise
         if stopped == UNFIT:
             raise self._unfit(left)
@@ -414,7 +414,7 @@ class Arena(FixedArrays):
 
     def _query(self, number: int, lanes: Numbers) -> None:
         """Let a player write actions for its seats to act in these lanes."""
-        self.actions[lanes] = UNANSWERED
+        self.actions[lanes] = UNWRITTEN
         self.tally.count(lanes)
         start = perf_counter()
         try:

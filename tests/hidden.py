@@ -26,7 +26,7 @@ from risk_agents.web.lobby import Lobby
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
-from risk_env.public import VEILED_PHASES, members, words_of
+from risk_env.public import SECRET_PHASES, members, words_of
 from risk_env.saved_game import SavedGame
 from risk_env.words import seat_report
 from tests.games import Player
@@ -101,7 +101,7 @@ class Onlooker:
 
     def asks_in_secret(self) -> bool:
         """Return True if another seat is to make a decision that is hidden from the observing seat."""
-        return self.game.phase in VEILED_PHASES and self.game.seat != self.looker
+        return self.game.phase in SECRET_PHASES and self.game.seat != self.looker
 
     def received(self, has_replays: bool) -> dict[str, Any]:
         """Return all data that seat and spectator receive or can request, by name."""
@@ -324,7 +324,7 @@ def _deal(game: Game, rng: random.Random) -> None:
 def _choose(game: Game, player: Player) -> int:
     """Return an action of the player, who keeps cards for long because hidden decisions need hands."""
     done = game.tables.space.done
-    if game.phase in VEILED_PHASES and game.is_legal(done) and player.rng.random() < 0.9:
+    if game.phase in SECRET_PHASES and game.is_legal(done) and player.rng.random() < 0.9:
         return done
     return player.choose(game.record, game.tables, game.legal_actions().tolist())
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
 from risk_env.game import SavedGameError
-from risk_env.public import VEILED_PHASES
+from risk_env.public import SECRET_PHASES
 from risk_env.text.notation import IllegalAction
 from tests.positions import legal, play, play_at_random, position
 
@@ -497,7 +497,7 @@ def guesses():
 
 def test_determinizing_never_changes_the_seat_s_own_view():
     for game, seat, other in guesses():
-        if game.seat != seat and game.phase in VEILED_PHASES:  # dice that the seat has not seen fall again
+        if game.seat != seat and game.phase in SECRET_PHASES:  # dice that the seat has not seen fall again
             continue
         assert other.observe(seat).tolist() == game.observe(seat).tolist()
         assert other.hand(seat) == game.hand(seat)
@@ -509,7 +509,7 @@ def test_determinizing_never_changes_the_seat_s_own_view():
 
 def test_determinizing_keeps_what_is_public():
     for game, seat, other in guesses():
-        if game.seat != seat and game.phase in VEILED_PHASES:
+        if game.seat != seat and game.phase in SECRET_PHASES:
             continue
         assert str(other) == str(game)
         # of another seat: what this one may know

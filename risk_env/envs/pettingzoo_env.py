@@ -23,7 +23,7 @@ from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
-from risk_env.engine.step_buffer import question_kernel
+from risk_env.engine.step_buffer import decision_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game, observation_size, split_view
@@ -92,7 +92,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._game: Game | None = None
         self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
         self._is_shown = render_mode == "human"
-        self._kernel: Any = None  # `next_question`
+        self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
         # the mask of all agents that are not to act
         self._nothing = _frozen(np.zeros(self._num_actions, np.int8))
@@ -175,7 +175,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
     def _use_buffer_of(self, game: Game) -> None:
-        self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
+        self._buffer, self._kernel = game.new_step_buffer(), decision_kernel(game.tables.sizes)
 
     # -------------------------------------------------------------------------------- playing
 

@@ -22,7 +22,7 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.match import Match
 from risk_env.players import PlayerFault
-from risk_env.public import VEILED_PHASES
+from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.text.escape import is_label
@@ -212,7 +212,7 @@ class BrowserTable(Match):
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
         # a pause would reveal a hidden decision
-        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace
+        pace = 0.0 if self.game.phase in SECRET_PHASES else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:
