@@ -52,7 +52,7 @@ from risk_env.engine.play_on import (
     play_on,
 )
 from risk_env.game_vector import FixedArrays, GameVector, check_memory, whole_numbers
-from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
+from risk_env.players import AgentFactory, Named, Policy, check_seats, close_all, find_player
 from risk_env.seated import AgentSeats, Seated, seat_player
 from risk_env.text import notation
 
@@ -125,10 +125,13 @@ class TallyBook:
             self._log = np.pad(self._log, ((0, 0), (0, max(missing, self._log.shape[1]))))
         return missing > 0
 
-    def actions(self, lane: int) -> list[int]:
-        """Return the actions of the game in a lane. They must have been kept (`keeps_actions`)."""
+    def actions(self, lane: int, since: int = 0) -> list[int]:
+        """Return the actions of the game in a lane, without the first `since` actions.
+
+        The actions must have been kept (`keeps_actions`).
+        """
         lane = self._batch.as_lane(lane)
-        return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
+        return self._log[lane, since : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
         """Count a decision of the seat to act in each of these lanes."""
@@ -457,8 +460,7 @@ class Arena(FixedArrays):
 
     def close(self) -> None:
         """Close the agents that the arena has made."""
-        for player in self.in_python:
-            player.close()
+        close_all(self.in_python)
 
     # ------------------------------------------------------------------------------------------ calls
 

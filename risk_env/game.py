@@ -58,8 +58,8 @@ class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
-    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, and with
-    `ask_forced`.
+    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game
+    of a lane (`game_by_chance`), and with `ask_forced`.
     """
 
     seed: int
@@ -626,7 +626,8 @@ class Game:
         if seat is not None:
             self._check_seat(seat)
         viewer = NOBODY if seat is None else int(seat)
-        frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
+        evaluation = None if evaluate is None else self._evaluation(evaluate, seat)
+        frames = Frames(self._tables, viewer, evaluation)
         self.watched(frames.watch)
         secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
@@ -663,9 +664,12 @@ def observation_size(board: Board) -> int:
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up."""
-    game = Game(rules, board, seed=0)
-    game._chance = chance
+    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
+
+    `chance` is no seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
+    """
+    game = Game.from_record(rules, board, tables(rules, board).new_games(1))
+    game._start, game._chance = None, chance
     game._set_up()
     return game
 

@@ -6,10 +6,11 @@ chooses an action for one view. Every function that takes players finds their ki
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -187,15 +188,70 @@ def as_agent(named: Any) -> Agent:
     return player.make() if isinstance(player, AgentFactory) else player
 
 
+def as_agents(named: Sequence[Any]) -> list[Agent]:
+    """Return an agent for each of several seats, from anything that `find_player` takes.
+
+    Raises ValueError if one agent has several seats. After an error, the agents made so far are closed.
+    """
+    agents = list[Agent]()
+    with closed_on_error(lambda: close_made(agents, named)):
+        for player in named:
+            agents.append(as_agent(player))  # the list holds the agents made before an error
+        check_seats(agents)
+    return agents
+
+
 def check_seats(agents: Iterable[Agent | None]) -> None:
     """Raise ValueError if one agent has several seats. An agent can play only one seat of a game."""
     seen = set[int]()
     for agent in agents:
         if agent is not None:
-            number = id(agent.plain if isinstance(agent, PlainAgent) else agent)
+            number = id(unwrapped(agent))
             if number in seen:
                 raise one_seat(agent, "several seats")
             seen.add(number)
+
+
+def unwrapped(agent: Any) -> Any:
+    """Return the object inside a `PlainAgent`. Return any other object unchanged."""
+    return agent.plain if isinstance(agent, PlainAgent) else agent
+
+
+class Closable(Protocol):
+    """An object with a method `close`."""
+
+    def close(self) -> None:
+        """Stop everything that the object has started."""
+
+
+def close_all(players: Iterable[Closable]) -> None:
+    """Close all players, in order. An error of one player is raised after all others are closed."""
+    with ExitStack() as stack:
+        for player in reversed(list(players)):
+            stack.callback(player.close)
+
+
+def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
+    """Close the agents that `as_agent` made for the objects in `named`.
+
+    Agents that the caller passed as objects stay open. `agents` may end early.
+    """
+    close_all(
+        agent
+        for agent, player in zip(agents, named, strict=False)
+        if agent is not None and unwrapped(agent) is not unwrapped(player)
+    )
+
+
+@contextmanager
+def closed_on_error(close: Callable[[], None]) -> Iterator[None]:
+    """Call `close` if the block raises an error. An error of `close` does not replace this error."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            close()
+        raise
 
 
 def one_seat(agent: Agent, places: str) -> ValueError:

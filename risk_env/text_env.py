@@ -13,9 +13,10 @@ from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
+from risk_env.envs.single_seat_vector import check_empty
 from risk_env.game import Game
 from risk_env.match import Match
-from risk_env.players import Named, as_agent, check_seats
+from risk_env.players import Named, as_agents, close_made
 from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.report import STYLES
@@ -115,8 +116,9 @@ class TextEnv:
         players = {} if num_players is None else {"num_players": num_players}
         self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv, LearnerSettings)
         self.board = board if isinstance(board, Board) else load_map(board)
-        self._opponents = _opponents(opponents, self.rules.num_players)
         check_seat(seat, self.rules.num_players, or_none=True)
+        self._named = _named(opponents, self.rules.num_players)
+        self._opponents = as_agents(self._named)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
         self._match: TextMatch | None = None
@@ -139,16 +141,30 @@ class TextEnv:
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the first report and its info.
 
-        Without `seed`, begin the next game of the last seed.
+        Without `seed`, begin the next game of the last seed. Games in which the learner has nothing to decide
+        are skipped. Raises RuntimeError for too many of them in a row (`check_empty`).
         """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
+        empty = 0
+        while not self._begin():
+            empty += 1
+            check_empty(empty)
+            self._episode += 1
+        return self._text(), self._info()
+
+    def _begin(self) -> bool:
+        """Begin the game of the episode. Return whether the learner has something to decide in it."""
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
         self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0
         self._share = self._share_now()
         if not self._is_done():
             self.match.play_on()
-        return self.reset(None) if self._is_done() else (self._text(), self._info())
+        return not self._is_done()
+
+    def close(self) -> None:
+        """Close the opponents that were made here. Agents that the caller passed as objects stay open."""
+        close_made(self._opponents, self._named)
 
     def _new_match(self) -> TextMatch:
         """Return the match of the episode, without a player at the learner's seat."""
@@ -230,14 +246,10 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
-def _opponents(opponents: Any, num_players: int) -> list[Agent]:
-    """Return an agent for each of the other seats.
-
-    Raise ValueError if one object is named for several of them.
-    """
+def _named(opponents: Any, num_players: int) -> list[Any]:
+    """Return the opponent of each of the other seats. Raise ValueError for a wrong number of opponents."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-    agents = [as_agent(player) for player in (opponents if several else [opponents] * (num_players - 1))]
-    if len(agents) != num_players - 1:
-        raise ValueError(f"opponents={opponents!r}: {len(agents)} for {num_players - 1} other seats")
-    check_seats(agents)
-    return agents
+    named = list(opponents) if several else [opponents] * (num_players - 1)
+    if len(named) != num_players - 1:
+        raise ValueError(f"opponents={opponents!r}: {len(named)} for {num_players - 1} other seats")
+    return named

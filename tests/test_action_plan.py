@@ -79,6 +79,13 @@ def test_every_number_of_troops_is_a_sequence_of_legal_amounts(most: int) -> Non
         assert len(chosen) <= 5
 
 
+@pytest.mark.parametrize("wanted", [0, -3])
+@pytest.mark.parametrize("most", [0, 1, 20])
+def test_an_amount_of_no_troops_is_refused_by_name(wanted: int, most: int) -> None:
+    with pytest.raises(ValueError, match=f"troops={wanted} must be at least 1"):
+        first_amount(wanted, most)
+
+
 def test_an_amount_beyond_what_there_is_means_all() -> None:
     game = in_draft()
     answer(game, "draft Siam 99")

@@ -116,6 +116,14 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
         assert tuple(tables[0].tally.actions(lane)) == game.actions
 
 
+def test_the_last_actions_of_a_log() -> None:
+    table = begun(["grower", "random", "hunter"], 2, keeps_actions=True)
+    table.play_on(np.arange(2))
+    actions = table.tally.actions(1)
+    for since in (0, 5, len(actions), len(actions) + 1):
+        assert table.tally.actions(1, since) == actions[since:]
+
+
 def test_a_log_grows_with_its_game() -> None:
     batch = GameBatch(RULES.replace(max_rounds=40, initial_troops=20), "classic", 1, seed=1, autoreset=False)
     table, lane = Arena(batch, [random_bot.BOT], keeps_actions=True), np.zeros(1, np.int64)

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk_env import Game, Rules, load_map, presets
+from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.game import SavedGameError
+from risk_env.game import SavedGameError, game_by_chance
 from risk_env.public import SECRET_PHASES
+from risk_env.seeds import game_seed
 from risk_env.text.notation import IllegalAction
 from tests.positions import legal, play, play_at_random, position
 
@@ -212,6 +214,15 @@ def test_lane_and_episode_are_other_games():
         for episode in (0, 1)
     ]
     assert len(set(games)) == 4
+
+
+def test_the_game_of_a_lane_is_set_up_once(monkeypatch):
+    game = Game("classic", seed=3, lane=2)
+    set_up, calls = entry.set_up_game, []
+    monkeypatch.setattr(entry, "set_up_game", lambda *args: (calls.append(args), set_up(*args)))
+    again = game_by_chance(game.rules, game.board, game_seed(3, 2, 0))
+    assert len(calls) == 1 and again == game and again.log == game.log
+    assert again.origin.position is None
 
 
 def test_without_a_seed_games_differ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -18,7 +19,7 @@ from risk_agents.tournament import cli as tournament
 from risk_agents.web import cli as serve
 from risk_agents.web import lobby
 from risk_env import Game, GameBatch, Match, Rules, cli, risk_v0
-from risk_env.board.rules import BOOK, FAST, PROFILES
+from risk_env.board.rules import BOOK, FAST, PROFILES, rules_from
 from risk_env.text_env import TextEnv
 from risk_training.config import TRAINERS
 from risk_training.sb3 import RiskVecEnv
@@ -148,6 +149,17 @@ def test_every_entry_point_has_the_same_rules(usual: str, entry: str) -> None:
         for profile in PROFILES:
             found = rules_at(preset, {"num_players": players, "profile": profile})
             assert found == Rules.preset(preset, players, profile=profile), (preset, profile)
+
+
+def test_rules_of_a_preset_are_checked_once_and_arguments_are_read_once(monkeypatch: Any) -> None:
+    rules_from("classic", {}, BOOK, Game)
+    check, checked = Rules.__post_init__, list[Rules]()
+    monkeypatch.setattr(Rules, "__post_init__", lambda rules: (checked.append(rules), check(rules)))
+    monkeypatch.setattr(inspect, "signature", lambda function: pytest.fail(f"signature of {function}"))
+    assert rules_from("classic", {"setup": "deal"}, BOOK, Game) == Rules.preset("classic", setup="deal")
+    assert len(checked) == 2
+    with pytest.raises(ValueError, match="'sead' is unknown, did you mean 'seed'"):
+        rules_from("classic", {"sead": 3}, BOOK, Game)
 
 
 def test_the_fast_profile() -> None:

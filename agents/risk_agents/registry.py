@@ -22,7 +22,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.match import Match
-from risk_env.players import AgentFactory, Named, Policy, as_agent, find_player
+from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, find_player
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
@@ -161,6 +161,4 @@ def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 
         match.run()
         return match.game
     finally:
-        for player, agent in zip(players, seated, strict=False):
-            if agent is not player:  # otherwise the agent belongs to the caller
-                agent.close()
+        close_made(seated, players)

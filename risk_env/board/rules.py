@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from risk_env.bounded_io import shortened
@@ -264,7 +265,8 @@ class Rules:
             whose = "" if "deck" in options else f" of preset {name!r}"
             raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
         rules = cls(num_players=players, **chosen)
-        return rules.replace(**_changes(profile, rules, options))
+        changes = _changes(profile, rules, options)
+        return rules.replace(**changes) if changes else rules
 
     def replace(self, /, **options: Any) -> "Rules":
         """Return a copy with other values of some options. Raises ValueError as the constructor does."""
@@ -303,9 +305,7 @@ def rules_from(
     `Rules` object, and for an unknown option. `functions` are the public functions that took the options.
     Their other arguments are suggested too if an option is unknown.
     """
-    parameters = [each for function in functions for each in inspect.signature(function).parameters.values()]
-    named = [each.name for each in parameters if each.kind in _NAMED and each.name != "self"]
-    _known(options, beside=("expert", "profile", *named))
+    _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
         for name, value in options.items():
             raise ValueError(
@@ -314,6 +314,13 @@ def rules_from(
             )
         return rules
     return Rules.preset(rules, **{"profile": profile, **options})
+
+
+@cache
+def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments that these functions take by name, without `self`."""
+    parameters = [each for function in functions for each in inspect.signature(function).parameters.values()]
+    return tuple(each.name for each in parameters if each.kind in _NAMED and each.name != "self")
 
 
 def read_option(text: str) -> tuple[str, Any]:
@@ -396,7 +403,7 @@ def _check_value(option: str, value: Any) -> None:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
     if not right:
-        raise ValueError(f"{option}={value!r} must be {allowed}")
+        raise ValueError(f"{option}={shortened(value)} must be {allowed}")
 
 
 def _listed(values: Iterable[Any], between: str) -> str:

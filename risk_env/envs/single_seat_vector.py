@@ -195,8 +195,10 @@ class SingleSeatVector:
         """All games, players' chance and memories, for `load_state_dict`; not who the players are.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
-        these.
+        these. Raise RuntimeError if an error has interrupted a step or a reset.
         """
+        if self._is_interrupted:
+            raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
@@ -226,6 +228,7 @@ class SingleSeatVector:
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
             self.batch.ask(self._all)
+        self._is_interrupted = False
 
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
@@ -303,8 +306,7 @@ class SingleSeatVector:
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
             empty += not decided.all()
-            if empty > MOST_EMPTY:
-                raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
+            check_empty(empty)
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count
@@ -332,8 +334,9 @@ class SingleSeatVector:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
+        flags = {"autoreset": self.autoreset, "_is_interrupted": self._is_interrupted}
         in_python, log = self.arena.in_python, self.arena.tally.log
-        return _restored, (self._arguments, self._options, self.autoreset, self._state_dict(), in_python, log)
+        return _restored, (self._arguments, self._options, flags, self._state_dict(), in_python, log)
 
     def close(self) -> None:
         """Close the agents among the opponents that were made here."""
@@ -360,14 +363,14 @@ _STATE = (
 def _restored(
     arguments: tuple[Any, ...],
     options: dict[str, Any],
-    autoreset: bool,
+    flags: dict[str, bool],
     state: dict[str, Any],
     in_python: list[Seated],
     log: Array,
 ) -> SingleSeatVector:
     lanes = SingleSeatVector(*arguments, **options)
-    lanes.autoreset = autoreset
     lanes.load_state_dict(state)
+    vars(lanes).update(flags)
     lanes.arena.continue_as(in_python, log)
     return lanes
 
@@ -387,3 +390,9 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     # an object named twice is one player
     found = {id(opponent): find_player(opponent) for opponent in opponents}
     return [found[id(opponent)] for opponent in opponents]
+
+
+def check_empty(games: int) -> None:
+    """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
+    if games > MOST_EMPTY:
+        raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")

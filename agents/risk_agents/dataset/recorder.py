@@ -44,6 +44,10 @@ class RecordingSpec:
     def __post_init__(self) -> None:
         if not self.agents:
             raise ValueError("agents=(): name at least one")
+        if self.labels and len(self.labels) != len(self.agents):
+            raise ValueError(
+                f"labels={self.labels!r}: {len(self.labels)} names for {len(self.agents)} agents"
+            )
         for name in self.only:
             if name not in self.names:
                 hint = suggestion(name, self.names)
@@ -83,7 +87,7 @@ class GameDecisions(NamedTuple):
 
 def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
     """Yield the decisions of games 0, 1, 2, ..., without end. The games do not depend on `lanes`."""
-    players = [load(spec) for spec in spec.agents]
+    players = [load(name) for name in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
     # agents and programs play in one lane, so that each seat needs only one of them
     recording = _Recording(spec, players, 1 if has_agents else lanes)

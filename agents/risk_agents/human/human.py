@@ -35,7 +35,7 @@ class Desk:
     """A terminal that several people may share without seeing each other's cards."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
-        self.terminal = terminal or Terminal()
+        self.terminal = Terminal() if terminal is None else terminal
         self.people = 1
         self.secrets_of = NOBODY  # the seat whose hidden facts are on the screen
         self._holder = NOBODY
@@ -69,7 +69,7 @@ class Human(Agent):
     version = "1"
 
     def __init__(self, desk: Desk | None = None) -> None:
-        self.desk = desk or Desk()
+        self.desk = Desk() if desk is None else desk
         self.names: tuple[str, ...] = ()  # names of all seats and the neutral army, if known
         # Additional commands: help text and function
         self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}

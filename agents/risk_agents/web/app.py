@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
-from risk_agents.web.analysis_board import Analysis, checked_wish
+from risk_agents.web.analysis_board import Analysis, check_choice, checked_wish
 from risk_agents.web.browser_table import BrowserTable, Feed
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
@@ -192,6 +192,7 @@ async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace:
         try:
             if message.keys() & {"decision", "action", "troops"}:
                 answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
+                check_choice(answer)
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))

@@ -185,7 +185,7 @@ class BrowserTable(Match):
 
     async def _prepare(self) -> None:
         """Let the agents compile their code before the first decision; other games continue meanwhile."""
-        if not any(self.players):
+        if all(player is None for player in self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
         self._announce()
