@@ -16,12 +16,13 @@ import numpy as np
 
 from risk_env import bots
 from risk_env.agent import Agent, CompiledAgent, View, prepares
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game, as_floats
-from risk_env.game_vector import check_choice, whole_numbers
+from risk_env.game_vector import whole_numbers
 from risk_env.text.notation import illegal_action
 
 MOST_BITS = 63  # most bits of an action number
@@ -53,7 +54,7 @@ class Policy:
 
     name: str = "policy"
     version: str = "1"  # change the version whenever the policy's play changes
-    observation: str = "flat"  # form of the observations: "flat" or "structured"
+    observation: str = FLAT  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:
         """Load the data for games with these rules on this map.
@@ -173,7 +174,7 @@ def _based(found: Any) -> Any:
 
 def _as_policy(found: Any) -> Policy:
     policy = found if isinstance(found, Policy) else PlainPolicy(found)
-    check_choice(f"{policy.name}: observation", policy.observation, ("flat", "structured"))
+    check_choice(f"{policy.name}: observation", policy.observation, OBSERVATIONS)
     return policy
 
 
@@ -253,10 +254,10 @@ def closed_on_error(close: Callable[[], None]) -> Iterator[None]:
         raise
 
 
-def one_seat(agent: Agent, asked: str) -> ValueError:
-    """Return the error for one agent at several seats. `asked` describes the seats or games."""
+def one_seat(agent: Agent, places: str) -> ValueError:
+    """Return the error for one agent at several seats. `places` describes the seats or games."""
     return ValueError(
-        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: "
+        f"player={agent!r:.200} ({agent.name}) is one object for {places}: "
         "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
     )
 
@@ -380,14 +381,14 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
     return PlayerFault(seat, agent.name, "crash", f"{type(error).__name__}: {error}")
 
 
-def as_action(answer: Any) -> int:
+def as_action(value: Any) -> int:
     """Convert a value that `act` returned to an action number, legal or not.
 
     Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
     """
-    if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
-        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
-    action = operator.index(answer)
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")
+    action = operator.index(value)
     if action.bit_length() > MOST_BITS:
         raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
     return action

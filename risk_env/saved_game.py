@@ -17,9 +17,9 @@ from typing import Any
 
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.board.toml_table import near
+from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
-from risk_env.game import Game
+from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
 from risk_env.players import close_made, closed_on_error
 
@@ -41,13 +41,6 @@ _KINDS: dict[str, type] = {  # types of the values of `SavedGame.to_dict`
     "state": str,
 }
 _ITEMS: dict[str, type] = {"players": str, "actions": int}  # types of the list entries
-
-
-class SavedGameError(ValueError):
-    """A saved game that is damaged, or that this version cannot continue.
-
-    The message names the place of the saved game and the problem.
-    """
 
 
 @dataclass(frozen=True)
@@ -199,7 +192,8 @@ def _check_facts(facts: Any) -> None:
     if missing := sorted(_KINDS.keys() - facts.keys()):
         raise ValueError(f"{', '.join(missing)} missing")
     if strange := sorted(facts.keys() - _KINDS.keys(), key=str):
-        raise ValueError(f"{shortened(strange[0])} is unknown{near(str(strange[0])[:80], tuple(_KINDS))}")
+        hint = similar_names(str(strange[0])[:80], tuple(_KINDS))
+        raise ValueError(f"{shortened(strange[0])} is unknown{hint}")
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:
             raise ValueError(f"{name} is {shortened(facts[name])}, must be of type {kind.__name__}")

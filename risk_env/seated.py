@@ -28,7 +28,7 @@ from risk_env.players import (
 from risk_env.seeds import bot_seed
 
 
-class Table(Protocol):
+class SeatedArena(Protocol):
     """The parts of an `Arena` that a seated player uses."""
 
     batch: GameVector
@@ -42,11 +42,11 @@ class Seated(ABC):
     name: str
     keeps_memory = False  # true if the player keeps a memory of its games in its own objects
 
-    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:  # noqa: B027 (a hook)
+    def begin(self, arena: SeatedArena, lanes: Numbers, seats: Numbers) -> None:  # noqa: B027 (a hook)
         """Begin games in these lanes, int64 (k,), in which the player has these seats, int64 (k,)."""
 
     @abstractmethod
-    def choose(self, arena: Table, lanes: Numbers) -> None:
+    def choose(self, arena: SeatedArena, lanes: Numbers) -> None:
         """Write an action for the seat to act in each of these lanes, int64 (k,), into `arena.actions`."""
 
     def close(self) -> None:  # noqa: B027 (a hook)
@@ -67,12 +67,12 @@ class PolicySeats(Seated):
         shape = batch.num_games, batch.num_players
         self._state = None if first is None else np.zeros((*shape, *first.shape[1:]), first.dtype)
 
-    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+    def begin(self, arena: SeatedArena, lanes: Numbers, seats: Numbers) -> None:
         """Give these seats a new state."""
         if self._state is not None and len(lanes):
             self._state[lanes, seats] = new_state(self.policy, len(lanes))
 
-    def choose(self, arena: Table, lanes: Numbers) -> None:
+    def choose(self, arena: SeatedArena, lanes: Numbers) -> None:
         """Let the policy choose actions for all these lanes at once."""
         batch = arena.batch
         batch.ask(lanes)
@@ -102,7 +102,7 @@ class AgentSeats(Seated):
         self._starts: dict[int, Array] = {}  # by lane: first record of the game
         self._games: dict[int, Game] = {}  # by lane: the game so far, replayed for `view.events`
 
-    def begin(self, arena: Table, lanes: Numbers, seats: Numbers) -> None:
+    def begin(self, arena: SeatedArena, lanes: Numbers, seats: Numbers) -> None:
         """Reset the agents of these seats for a new game. Raises PlayerFault if an agent cannot play it."""
         batch = arena.batch
         if isinstance(self._player, Agent):
@@ -146,7 +146,7 @@ class AgentSeats(Seated):
             agent.prepare(batch.rules, batch.board)
         return agent
 
-    def choose(self, arena: Table, lanes: Numbers) -> None:
+    def choose(self, arena: SeatedArena, lanes: Numbers) -> None:
         """Let the agent of the seat to act choose an action in each of these lanes.
 
         Raises PlayerFault if an agent does not return a legal action.
@@ -157,7 +157,7 @@ class AgentSeats(Seated):
             view = View(game, chance=self._chance[key], history=partial(self._events, arena, lane))
             arena.actions[lane] = query_agent(self._agents[key], view, game)
 
-    def _events(self, arena: Table, lane: int, seat: int) -> list[Event]:
+    def _events(self, arena: SeatedArena, lane: int, seat: int) -> list[Event]:
         """Return the events that a seat has seen in the game of a lane."""
         if lane not in self._games:
             self._games[lane] = self._beginning(arena.batch, lane)
@@ -196,6 +196,6 @@ def _faults(agent: Agent, seat: int) -> Iterator[None]:
         raise fault_of(agent, seat, error) from error
 
 
-def seated(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
+def seat_player(player: Policy | Agent | AgentFactory, batch: GameVector) -> Seated:
     """Return the `Seated` object for a policy or an agent in the lanes of a batch."""
     return PolicySeats(player, batch) if isinstance(player, Policy) else AgentSeats(player, batch)

@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
 One seat is the learner's; compiled bots play the others inside. An observation is a report of
-`TextMatch.report`, an answer a plan of `risk_env.words.action_script`: most turns are one step (docs/llm.md).
+`TextMatch.report`, an answer a plan of `risk_env.words.action_plan`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.agent import Agent
+from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
-from risk_env.envs.single_seat_vector import check_empty, check_seat
+from risk_env.envs.single_seat_vector import check_empty
 from risk_env.game import Game
-from risk_env.game_vector import check_choice, check_count
 from risk_env.match import Match
 from risk_env.players import Named, as_agents, close_made
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.report import STYLES
 
@@ -31,11 +31,11 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 
 
 class TextMatch(Match):
-    """A match in which plans (`risk_env.words.action_script`) play the seats without a player."""
+    """A match in which plans (`risk_env.words.action_plan`) play the seats without a player."""
 
     def _set_up(self, game: Game, players: Sequence[Any]) -> None:
         super()._set_up(game, players)
-        self.plans = {seat: ActionScript(seat) for seat, player in enumerate(self.players) if player is None}
+        self.plans = {seat: ActionPlan(seat) for seat, player in enumerate(self.players) if player is None}
         self._last_turns = LastTurns(game.beginning())
 
     def report(self, seat: int, style: str = "brief") -> str:
@@ -59,7 +59,7 @@ class TextMatch(Match):
 
 
 @dataclass(frozen=True)
-class Answers:
+class LearnerSettings:
     """Settings of a learner: its reports and its rewards.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
@@ -94,8 +94,8 @@ class TextEnv:
     profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all
     other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
     seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
-    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
-    `max_illegal`.
+    (endgames, for example). `options` may also be fields of `LearnerSettings`: `style`, `reward`,
+    `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -109,12 +109,14 @@ class TextEnv:
         positions: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
-        self.answers = Answers(**own)
+        own = {
+            field.name: options.pop(field.name) for field in fields(LearnerSettings) if field.name in options
+        }
+        self.settings = LearnerSettings(**own)
         players = {} if num_players is None else {"num_players": num_players}
-        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
+        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv, LearnerSettings)
         self.board = board if isinstance(board, Board) else load_map(board)
-        check_seat(seat, self.rules.num_players)
+        check_seat(seat, self.rules.num_players, or_none=True)
         self._named = _named(opponents, self.rules.num_players)
         self._opponents = as_agents(self._named)
         self._fixed_seat, self._positions = seat, tuple(positions)
@@ -182,7 +184,7 @@ class TextEnv:
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()
-        reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
+        reward = self._reward() + (self.settings.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
@@ -193,7 +195,7 @@ class TextEnv:
         except ValueError as error:
             self.counts.illegal += 1
             self._wrong += 1
-            if self._wrong >= self.answers.max_illegal:
+            if self._wrong >= self.settings.max_illegal:
                 self.counts.fallbacks += 1
                 self._wrong = 0
                 self.plan.fall_back(self.game)
@@ -207,16 +209,16 @@ class TextEnv:
     def _text(self, problem: str = "") -> str:
         """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.answers.style))
+        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.settings.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:
         share, before = self._share_now(), self._share
         self._share = share
-        progress = share - before if self.answers.reward == "territories" else 0.0
+        progress = share - before if self.settings.reward == "territories" else 0.0
         if not self._is_done():
             return progress
-        if self.answers.reward == "placement":
+        if self.settings.reward == "placement":
             place, players = int(self.game.placements()[self.seat]), self.rules.num_players
             return 1.0 - 2.0 * (place - 1) / (players - 1)
         return progress + float(self.game.returns()[self.seat])

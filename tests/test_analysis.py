@@ -126,13 +126,13 @@ def browser() -> Iterator[Any]:
 def here(monkeypatch: Any) -> None:
     """Make estimates in this process, which has loaded all code."""
 
-    monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question)["answer"])
+    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request)["result"])
 
 
 @pytest.fixture
 def no_estimates(monkeypatch: Any) -> None:
     """Make no estimates."""
-    monkeypatch.setattr(Analyst, "request", lambda _self, question: [0.0] * 3)
+    monkeypatch.setattr(Analyst, "request", lambda _self, request: [0.0] * 3)
 
 
 @pytest.mark.usefixtures("here")

@@ -84,7 +84,7 @@ def test_the_games_are_the_same_however_the_bots_are_asked() -> None:
     for players, options in (
         (["grower", "random", "hunter"], {}),
         ([GROWER, "random", "hunter"], {}),
-        (["grower", "random", "hunter"], {"on_answers": lambda lanes: None}),
+        (["grower", "random", "hunter"], {"on_actions": lambda lanes: None}),
     ):
         table = begun(players, 6, **options)
         table.play_on(np.arange(6))
@@ -106,7 +106,7 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
     players = ["grower", "random", "hunter"]
     tables = [
         begun(players, 20, keeps_actions=True, **options)
-        for options in ({}, {"on_answers": lambda lanes: None})
+        for options in ({}, {"on_actions": lambda lanes: None})
     ]
     for table in tables:
         table.play_on(np.arange(20))

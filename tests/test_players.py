@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,7 @@ import pytest
 
 from risk_agents import load, make
 from risk_agents.dataset.recorder import RecordingSpec, record
+from risk_agents.learned import duelist
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
 from risk_agents.tournament.loading import make_config
@@ -38,7 +41,7 @@ from risk_env.bots import compiled
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.players import AgentFactory, find_player
 from risk_env.text_env import TextEnv
-from risk_training.evaluate import play_piece
+from risk_training.evaluate import loaded, play_piece
 
 QUICK = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_rounds": 3, "initial_troops": 8}
 RULES = Rules.preset("classic", 2, **QUICK)
@@ -65,7 +68,10 @@ class Both:
     def act(self, view): 1 / 0
     def act_batch(self, observations, masks, seats): 1 / 0
 
-OBJECT = First()
+OBJECT, NUMBER = First(), 7
+
+def first():
+    return First()
 """
 
 
@@ -384,15 +390,30 @@ def test_a_policy_in_a_file_plays_a_tournament(file: str) -> None:
     assert result.forfeit_reason == "" and sum(result.decisions) > 0
 
 
+def test_a_trained_file_is_loaded_once_until_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "policy.npz"
+    shutil.copy(duelist.FILE, path)
+    first = loaded(str(path))
+    assert loaded(str(path)) is first
+    os.utime(path, (1, 1))
+    assert loaded(str(path)) is not first
+    path.unlink()
+    with pytest.raises(ValueError, match="policy"):
+        loaded(str(path))
+
+
 def test_specs_that_are_refused(file: str) -> None:
     for name, said in (
         ("Both", "has both act and act_batch"),
         ("OBJECT", "name its class"),
-        ("None", "has no class"),
+        ("Nobody", "has no 'Nobody'"),
+        ("Agent.name", "has no 'Agent.name'"),
+        ("NUMBER", "NUMBER.*player=7 must be a registered name"),
     ):
         with pytest.raises(ValueError, match=said):
             load(f"{file}:{name}")
     assert isinstance(load("cmd:./bot --fast"), AgentFactory)
+    assert isinstance(make(f"{file}:first"), Agent)  # a function that makes agents
     with pytest.raises(ValueError, match="is not a CompiledBot: only compiled bots can play here"):
         compiled("strategist")
 

@@ -12,7 +12,7 @@ from risk_agents.llm.settings import Settings
 from risk_env import Agent, Game, Match, Rules, text_env
 from risk_env.envs import single_seat_vector
 from risk_env.text_env import CURRICULA, TextEnv
-from risk_env.words.action_script import ALWAYS, END, FORTIFY, TRADE, TRY
+from risk_env.words.action_plan import ALWAYS, END, FORTIFY, TRADE, TRY
 from tests.examples import example
 
 PAGE = (Path(__file__).parents[1] / "docs" / "llm.md").read_text(encoding="utf-8")

@@ -36,7 +36,8 @@ from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
 from risk_training.evaluate import Score, evaluate
 from risk_training.league import League, LeagueSettings
-from risk_training.run import CHECKPOINT, load_checkpoint, to_data
+from risk_training.run import load_checkpoint, to_data
+from risk_training.run_files import CHECKPOINT
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
 from risk_training.sb3_trainer import Config, Trainer, schedule
 from risk_training.selfplay import potential
@@ -408,7 +409,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_
     assert rows[0] == rows[1]
 
 
-def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=CHECKPOINT):
         Trainer.resume(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")

@@ -12,20 +12,20 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import CALLER, Arena
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_seat
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game, as_floats
-from risk_env.game_vector import GameVector, check_choice, contiguous, restore
+from risk_env.game_vector import GameVector, contiguous, restore
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, uint64
 from risk_env.start_positions import StartPositions, records_of
 
 ORDERS = ("clockwise", "shuffled", "drawn")
-OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
 MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
 _ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
@@ -66,14 +66,14 @@ class SingleSeatVector:
         seat: int | None = None,
         opponent_order: str = "clockwise",
         reward: str = "win",
-        observation: str = "flat",
+        observation: str = FLAT,
         illegal_action: str = "raise",
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
         check_choice("opponent_order", opponent_order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
         check_choice("illegal_action", illegal_action, ILLEGAL)
-        check_seat(seat, rules.num_players)
+        check_seat(seat, rules.num_players, or_none=True)
         self.num_lanes = num_lanes
         self.autoreset = True  # False: a lane that has ended waits for `reset`
         self.opponent_order, self.observation_kind = opponent_order, observation
@@ -409,12 +409,3 @@ def check_empty(games: int) -> None:
     """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
     if games > MOST_EMPTY:
         raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
-
-
-def check_seat(seat: Any, num_players: int) -> None:
-    """Raise ValueError unless a learner's seat is None (all in turn) or one of the game's seats."""
-    is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
-    if seat is not None and not is_seat:
-        raise ValueError(
-            f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}"
-        )

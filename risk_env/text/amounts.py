@@ -4,9 +4,9 @@ from typing import Any
 
 from risk_env.board.action_space import ALL, AMOUNTS, HALF
 from risk_env.core.types import MOST_TROOPS, Phase
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 
-AMOUNT_PHASES = tuple(phase for phase, question in QUESTIONS.items() if question.block == "amount")
+AMOUNT_PHASES = tuple(phase for phase, decision in DECISIONS.items() if decision.block == "amount")
 _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 
 

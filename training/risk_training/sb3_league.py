@@ -9,7 +9,7 @@ import numpy.typing as npt
 import torch
 
 from risk_agents.learned.compiled_network import Network, compiled_network
-from risk_agents.learned.policy import answer_lanes
+from risk_agents.learned.policy import choose_actions
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
 from risk_env.bots import compiled as compiled_bot
@@ -89,7 +89,7 @@ class CompiledSlot(SnapshotSlot):
         actions: Array,
     ) -> None:
         start = process_time()
-        answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
+        choose_actions(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
         self.seconds += process_time() - start
 
 

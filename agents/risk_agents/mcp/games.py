@@ -14,8 +14,9 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent
+from risk_env.arguments import check_seat
 from risk_env.board.maps import Board, load_map, map_names
-from risk_env.board.rules import BOOK, Rules, near, rules_from
+from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
@@ -82,8 +83,7 @@ class OpenGames:
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
-        if not 0 <= seat < P:
-            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
+        check_seat(seat, P)
         agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
         table = OpenGame(rules, load_shipped(board), [agents.get(s) for s in range(P)], seed, client)
         with closed_on_error(table.close):
@@ -190,12 +190,14 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
 def load_shipped(name: str) -> Any:
     """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
     if name not in map_names():
-        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}{near(name, map_names())}")
+        raise ValueError(
+            f"board={name!r} must be one of {', '.join(map_names())}{suggestion(name, map_names())}"
+        )
     return load_map(name)
 
 
 def _bot(name: str) -> Agent:
     if name not in bots.names():
         known = (OPEN, *bots.names())
-        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{near(name, known)}")
+        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

@@ -11,7 +11,7 @@ from typing import Any
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.browser_table import amount_words, position_of, question_of
 from risk_agents.web.work import BoundedThreads, Refused
-from risk_env.board.toml_table import near
+from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
@@ -48,9 +48,9 @@ class Analysis:
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Return the win probability of every seat, estimated by games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
-        question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
+        request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         return {
-            "chances": await self._thinking.run(self._analyst.request, question),
+            "chances": await self._thinking.run(self._analyst.request, request),
             "bot": BOT,
             "games": GAMES,
         }
@@ -93,7 +93,7 @@ def checked_wish(
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
         raise Refused(f"the request needs {', '.join(needed)}")
     if strange := sorted(wish.keys() - types.keys()):
-        raise Refused(f"{shortened(strange[0])} is unknown{near(strange[0][:80], tuple(types))}")
+        raise Refused(f"{shortened(strange[0])} is unknown{similar_names(strange[0][:80], tuple(types))}")
     for name, value in wish.items():
         if type(value) is not types[name]:
             raise Refused(f"{name} must be of type {types[name].__name__}")
