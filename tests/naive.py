@@ -15,6 +15,7 @@ value only. `self.turn` is the seat at turn, or during setup the seat that place
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import combinations, product
 from typing import Any
@@ -387,6 +388,7 @@ class Naive:
     def card_named(self, name: str) -> int:
         if name == "wild":
             return self.wild
+        name = name.strip('"')
         plausible(name in self.board.territories, f"no card is named '{name}'")
         return list(self.board.territories).index(name)
 
@@ -398,7 +400,11 @@ class Naive:
             return 0
         if self.rules.initial_troops is not None:
             return self.rules.initial_troops
-        return STARTING_TROOPS[self.rules.deck][self.rules.num_players]
+        troops, territories = STARTING_TROOPS[self.rules.deck][self.rules.num_players], self.wild
+        armies = self.rules.num_players + (1 if self.rules.neutral else 0)
+        if math.ceil(territories / armies) <= troops:
+            return troops
+        return math.ceil(troops * territories / 42)
 
     def set_up(self) -> None:
         """Play the chance events in the order of RULES 11.4, then prepare the first decision."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from risk_env import load_map, presets
+from risk_env.board.maps import Board
 from risk_env.board.tables import tables
 from risk_env.compiler import entry_point, kernel
 from risk_env.core import entry
@@ -187,13 +188,17 @@ OTHER_COUNT = (2, 400)
     ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
 )
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
-    board = load_map(map_name)
-    rng = random.Random(f"{preset} {map_name}")
+    check_games(preset, load_map(map_name))
+
+
+def check_games(preset: str, board: Board) -> None:
+    """Play random games on a map, and check all invariants after every action."""
+    rng = random.Random(f"{preset} {board.source}")
     for _ in range(VARIANTS):
         rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 20]))
         records = tables(rules, board)
         games = records.new_games(2)
-        count, most = COUNTS.get(map_name, OTHER_COUNT)
+        count, most = COUNTS.get(board.source, OTHER_COUNT)
         seed = uint64(rng.getrandbits(64))
         fault, number, played, _ = play_checked(games, records.board, records.rules, seed, count, most)
         assert fault == 0, f"{FAULTS[fault]} in game {number} after {played} actions of {rules}"

@@ -386,7 +386,7 @@ WRONG = {
     ),
     "no continent": (
         ('continent = "South"\nsymbol', "symbol"),
-        "territory 'Brazil': the key 'continent' .* missing",
+        "continent 'South': no territory belongs to it",
     ),
     "bonus of a wrong type": (
         ("bonus = 1", 'bonus = "1"'),
@@ -433,8 +433,15 @@ WRONG = {
     "alias twice": (("Inca Land", "BRAZIL"), "'Peru', aliases 1: .* already used by territory 'Brazil'"),
     "continent twice": (('name = "South"', 'name = "north"'), "already used by continent 'North'"),
     "objective twice": (('name = "2 cities"', 'name = "north"'), "already used by objective 'North'"),
-    "a name that actions need": (("Inca Land", "wild"), "aliases 1: 'wild' is a reserved word"),
-    "a name with a sign": (("Inca Land", "A > B"), "aliases 1: 'A > B' cannot be a name"),
+    "a name that actions need": (
+        ("Inca Land", "wild"),
+        "aliases 1: 'wild' cannot be .* a reserved word",
+    ),
+    "a name in quotes": (("Inca Land", r"A \"B\""), "aliases 1: .* cannot be a name: .* no double quotes"),
+    "a name with two blanks": (("Inca Land", "A  B"), "cannot be a name: .* single blanks"),
+    "a name with a tab": (("Inca Land", r"A\tB"), "cannot be a name: .* single blanks"),
+    "an invisible letter": (("Inca Land", r"A\u200bB"), "cannot be a name: .* invisible"),
+    "a mark first": (("Inca Land", r"\u0301A"), "cannot be a name: .* combining mark"),
     "an empty name": (("Inca Land", ""), "'' cannot be a name"),
     "unknown symbol": (('"cavalry"', '"camel"'), "'Chile', symbol: 'camel' is not one of infantry, cavalry"),
     "three stars": (("stars = 2", "stars = 3"), "'Chile', stars: 3 is not between 1 and 2"),

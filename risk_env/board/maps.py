@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -19,7 +19,10 @@ from typing import Any
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, Table, key_of, near
+from risk_env.board.generating.random_map import random_map
+from risk_env.board.generating.spec import RandomMap, is_random, read_spec
+from risk_env.board.names import in_text, key_of
+from risk_env.board.toml_table import MapError, Table, near
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
@@ -30,6 +33,7 @@ UNCOUNTED_OBJECTIVES = ("continent", "continent_in_turn")
 
 MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders are directed
 MAX_BONUS = 1000
+OUTSIDE = "Outside"  # continent without a bonus, of the territories that are in no continent
 MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
 
@@ -102,6 +106,11 @@ class Board:
     def num_territories(self) -> int:
         """Number of territories."""
         return len(self.territories)
+
+    @cached_property
+    def names_in_text(self) -> tuple[str, ...]:
+        """Name of each territory as texts write it, in double quotes if it could be misread."""
+        return tuple(map(in_text, self.territories))
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[int, ...], ...]:
@@ -186,8 +195,11 @@ def map_names() -> tuple[str, ...]:
 def load_map(name_or_path: str | PathLike[str]) -> Board:
     """Return the shipped map of that name, or the map in the .toml file at that path.
 
-    Raises MapError if there is none.
+    The name `random:SEED:territories=60,continents=8` is a random map. Territories and continents may be left
+    out. Raises MapError if there is no such map.
     """
+    if is_random(name_or_path):
+        return _generate(read_spec(str(name_or_path)))
     if isinstance(name_or_path, str) and name_or_path in map_names():
         return _read_shipped(name_or_path)
     names = ", ".join(map_names())
@@ -207,16 +219,16 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    This is `board` if it is given, otherwise a shipped map, and never a file. Raises MapError if there is no
-    such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
+    This is `board` if it is given, otherwise a shipped or a random map, and never a file. Raises MapError if
+    there is no such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
     """
-    if board is None and name not in map_names():
+    if board is None and name not in map_names() and not is_random(name):
         names = ", ".join(map_names())
         similar = near(str(name), map_names(), "")
         raise MapError(
             f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
         )
-    board = _read_shipped(name) if board is None else board
+    board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map of digest {shortened(digest)}"
         raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
@@ -231,6 +243,11 @@ def _shipped_files() -> dict[str, Path]:
 @cache
 def _read_shipped(name: str) -> Board:
     return read_map(_file_text(_shipped_files()[name]), name)
+
+
+@lru_cache(maxsize=64)
+def _generate(spec: RandomMap) -> Board:
+    return _board(Table(spec.name, "", random_map(spec)))
 
 
 def _file_text(path: Path) -> str:
@@ -269,7 +286,8 @@ def _board(file: Table) -> Board:
     file.only(
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
-    continents, territories = _continent_tables(file), _territory_tables(file)
+    territories = _territory_tables(file)
+    continents = _continent_tables(file, territories)
     names, places = tuple(c.values["name"] for c in continents), [t.values["name"] for t in territories]
     return Board(
         name=file.name(),
@@ -293,15 +311,33 @@ def _board(file: Table) -> Board:
     )
 
 
-def _continent_tables(file: Table) -> list[Table]:
+def _continent_tables(file: Table, territories: list[Table]) -> list[Table]:
+    """Return the continents. Territories outside all continents form one more, without a bonus."""
     tables = file.tables("continent", MAX_CONTINENTS)
     if not tables:
         raise file.error("no [[continent]]; at least one is needed")
+    if outside := [t for t in territories if "continent" not in t.values]:
+        _refuse_counted_continents(file, outside[0])
+        tables.append(Table(file.file, OUTSIDE, {"name": OUTSIDE, "bonus": 0}))
+    if len(tables) > MAX_CONTINENTS:
+        problem = f"{len(tables)} continents, {OUTSIDE!r} included; at most {MAX_CONTINENTS} are allowed"
+        raise file.error(problem)
     seen: dict[str, str] = {}
     for table in tables:
         table.only("name", "bonus", "colour")
         table.check_new("name", table.name(), seen)
     return tables
+
+
+def _refuse_counted_continents(file: Table, outside: Table) -> None:
+    """Refuse goals that would count the territories outside all continents as a continent."""
+    for table in file.tables("mission", types.MAX_MISSIONS):
+        if table.values.get("any_third") is True:
+            raise table.error(f"{outside.place} is in no continent, so no mission may have it", "any_third")
+    for table in file.tables("objective", types.NUM_OBJECTIVES):
+        if table.values.get("kind") in ("continents", "continent_in_turn"):
+            problem = f"{outside.place} is in no continent, so no Objective may count continents"
+            raise table.error(problem, "kind")
 
 
 def _territory_tables(file: Table) -> list[Table]:
@@ -330,7 +366,8 @@ def _continent_of(
     territories: list[Table], continents: list[Table], names: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Return the continent of each territory. Every continent must have a territory."""
-    numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
+    named = [(t, t.text("continent", default=OUTSIDE)) for t in territories]
+    numbers = tuple(t.number_of("continent", name, names, "continent") for t, name in named)
     for c, table in enumerate(continents):
         if c not in numbers:
             raise table.error("no territory belongs to it")
@@ -392,13 +429,19 @@ def _listed_borders(table: Table, names: list[str]) -> list[int]:
     return targets
 
 
-def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> None:
-    reached, todo = {0}, [0]
+def reached_from(start: int, targets_of: list[list[int]]) -> set[int]:
+    """Return the territories that chains of borders join to a territory."""
+    reached, todo = {start}, [start]
     while todo:
         for target in targets_of[todo.pop()]:
             if target not in reached:
                 reached.add(target)
                 todo.append(target)
+    return reached
+
+
+def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> None:
+    reached = reached_from(0, targets_of)
     for t, table in enumerate(territories):
         if t not in reached:
             problem = f"no chain of borders joins it to {territories[0].place}: the map must be connected"
@@ -477,5 +520,5 @@ def _objective(table: Table, continents: tuple[str, ...], territories: int) -> O
         most = {"continents": len(continents), "enemy_capitals": MAX_COLOURS - 1}.get(kind, territories)
         count = table.whole("count", 1, most)
     table.only(*keys)
-    name, flags = table.name(number_first=True), map(table.flag, ("major", "basic_training"))
+    name, flags = table.name(), map(table.flag, ("major", "basic_training"))
     return Objective(name, kind, count, number, *flags)

@@ -122,7 +122,8 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     record.max_troops = rules.max_troops or types.MOST_TROOPS
     record.max_rounds = rules.max_rounds or types.UNLIMITED
     record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
-    record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
+    starting_troops = rules.troops_to_start(board.num_territories)
+    record.initial_troops = 0 if rules.setup == "chart" else starting_troops
     for block in ("border", "dice", "amount", "card", "die", "objective"):
         record[f"{block}_0"] = space.blocks[block].start
     record.done, record.num_actions = space.done, space.n

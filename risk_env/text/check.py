@@ -397,7 +397,7 @@ def _setup(p: Position) -> Reasons:
     """
     if not p.is_setup:
         return
-    start, to_place = p.rules.troops_to_start(), p.game.to_place
+    start, to_place = p.rules.troops_to_start(p.board.num_territories), p.game.to_place
     if sum(to_place) > MOST_TROOPS:
         yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
     for army in p.armies:

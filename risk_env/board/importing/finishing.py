@@ -1,0 +1,163 @@
+"""Checks of a draft, and the decisions that complete it.
+
+All problems are collected before any is raised.
+"""
+
+from collections import Counter
+
+from risk_env.board.importing.draft import DraftTerritory, MapDraft, Report
+from risk_env.board.maps import MAX_BONUS, MAX_BORDERS, MAX_CONTINENTS, MAX_TERRITORIES, SYMBOLS, reached_from
+from risk_env.board.names import problem_of
+from risk_env.bounded_io import shortened
+
+WIDTH, MARGIN, TERRITORIES = 1200, 60, 42  # width of a drawing with that number of territories
+NARROWEST, WIDEST = 600, 3000
+MOST_PIXELS_APART = 10**7
+MOST_NAMED = 8  # names in one sentence
+
+
+def finish(draft: MapDraft, report: Report) -> None:
+    """Check and complete a draft. Raises MapError with all problems of the file."""
+    _check_sizes(draft, report)
+    _check_names(draft, report)
+    _finish_continents(draft, report)
+    _finish_borders(draft, report)
+    _finish_missions(draft, report)
+    _finish_cards(draft, report)
+    _finish_centres(draft, report)
+    report.raise_problems()
+
+
+def _listed(names: list[str]) -> str:
+    """Return names for a sentence, a few of many."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(shortened, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _check_sizes(draft: MapDraft, report: Report) -> None:
+    """Report a map that is too small or too large. Such a map is not checked further."""
+    sizes = (
+        ("territories", len(draft.territories), 2, MAX_TERRITORIES),
+        ("continents", len(draft.continents), 1, MAX_CONTINENTS),
+    )
+    for what, size, least, most in sizes:
+        if not least <= size <= most:
+            report.problem(f"{size} {what}: a map has {least} to {most}")
+    if report.num_problems and len(draft.territories) > MAX_TERRITORIES:
+        report.raise_problems()
+
+
+def _check_names(draft: MapDraft, report: Report) -> None:
+    places = [("territory", territory.name) for territory in draft.territories]
+    for what, name in [("map", draft.name), *(("continent", c.name) for c in draft.continents), *places]:
+        if problem := problem_of(name):
+            report.problem(f"{what} {shortened(name)}: {problem}")
+
+
+def _finish_continents(draft: MapDraft, report: Report) -> None:
+    """Leave out empty continents, and check the bonuses."""
+    sizes = Counter(territory.continent for territory in draft.territories)
+    for number, continent in enumerate(draft.continents):
+        what = f"continent {shortened(continent.name)}"
+        if not sizes[number]:
+            report.decision(f"{what} has no territories: it is left out")
+        elif continent.bonus < 0:
+            report.left_out(f"{what} has the bonus {continent.bonus}", "the bonus is 0")
+            continent.bonus = 0
+        elif continent.bonus > MAX_BONUS:
+            report.problem(f"{what} has the bonus {continent.bonus}: at most {MAX_BONUS} is allowed")
+    kept = [number for number in range(len(draft.continents)) if sizes[number]]
+    renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
+    draft.continents = [draft.continents[number] for number in kept]
+    for territory in draft.territories:
+        territory.continent = renumbered[territory.continent]
+    for mission in draft.missions:
+        mission.continents = [renumbered.get(number, -1) for number in mission.continents]
+    if outside := [t.name for t in draft.territories if t.continent < 0]:
+        report.decision(f"outside all continents: {_listed(outside)}")
+
+
+def _finish_borders(draft: MapDraft, report: Report) -> None:
+    """Check that all borders are two-way, or make them so, and that they connect all territories."""
+    names = [territory.name for territory in draft.territories]
+    for source, target in [border for border in draft.borders if border[0] == border[1]]:
+        report.decision(f"territory {shortened(names[source])} borders itself: this border is left out")
+        del draft.borders[source, target]
+    for source, target in [border for border in draft.borders if border[::-1] not in draft.borders]:
+        way = f"one-way border {shortened(names[source])} > {shortened(names[target])}"
+        if report.mirror:
+            report.decision(f"{way}: it is two-way")
+        else:
+            report.problem(way, hint="The rules have two-way borders only: --mirror adds the way back.")
+        draft.borders[target, source] = None
+    if len(draft.borders) > MAX_BORDERS:
+        report.problem(f"{len(draft.borders) // 2} borders: a map has at most {MAX_BORDERS // 2}")
+    targets_of: list[list[int]] = [[] for _ in names]
+    for source, target in draft.borders:
+        targets_of[source].append(target)
+    if names:
+        reached = reached_from(0, targets_of)
+        apart = [name for t, name in enumerate(names) if t not in reached]
+        if apart:
+            report.problem(f"no chain of borders joins {shortened(names[0])} to {_listed(apart)}")
+
+
+def _finish_missions(draft: MapDraft, report: Report) -> None:
+    """Leave out missions that the map does not allow."""
+    has_outside = any(territory.continent < 0 for territory in draft.territories)
+    for mission in list(draft.missions):
+        any_third = bool(mission.values.get("any_third"))
+        counts = [mission.values.get(key, 1) for key in ("territories", "fallback_territories")]
+        wrong = -1 in mission.continents or any(not 0 < n <= len(draft.territories) for n in counts)
+        if any_third and (has_outside or len(mission.continents) >= len(draft.continents)):
+            wrong = True
+        if wrong or not 0 < mission.values.get("min_troops", 1) <= 1000:
+            report.decision(f"a mission of kind {mission.kind!r} is left out: this map does not allow it")
+            draft.missions.remove(mission)
+
+
+def _finish_cards(draft: MapDraft, report: Report) -> None:
+    """Give a card to each territory without one: the symbol that the fewest cards have."""
+    counts = Counter(dict.fromkeys(SYMBOLS, 0))
+    counts.update(t.symbol for t in draft.territories if t.symbol is not None)
+    added: list[str] = []
+    for territory in draft.territories:
+        if territory.symbol is None:
+            territory.symbol = min(SYMBOLS, key=counts.__getitem__)
+            counts[territory.symbol] += 1
+            added.append(territory.name)
+    if len(added) == len(draft.territories):
+        report.decision("the file has no cards: each territory gets one, the symbols in turn")
+    elif added:
+        report.decision(f"a card is added for {_listed(added)}")
+
+
+def _finish_centres(draft: MapDraft, report: Report) -> None:
+    """Scale the centres to a drawing, or leave them out unless all territories have places of their own."""
+    missing = [t.name for t in draft.territories if t.centre is None]
+    places = [t.centre for t in draft.territories if t.centre is not None]
+    if not places:
+        report.decision("the file has no coordinates: the drawing is automatic")
+    elif missing:
+        report.decision(f"no coordinates for {_listed(missing)}: the drawing is automatic")
+    elif not _scale(draft.territories):
+        report.decision("coordinates of several territories are the same: the drawing is automatic")
+    else:
+        return
+    for territory in draft.territories:
+        territory.centre = None
+
+
+def _scale(territories: list[DraftTerritory]) -> bool:
+    """Scale the centres to whole pixels of a drawing. Returns False if two of them are the same."""
+    points = [territory.centre for territory in territories if territory.centre is not None]
+    low = [min(point[axis] for point in points) for axis in (0, 1)]
+    extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))
+    width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / TERRITORIES) ** 0.5)))
+    if not 0 < extent <= MOST_PIXELS_APART:
+        return False
+    scale = (width - 2 * MARGIN) / extent
+    scaled = [tuple(MARGIN + round(scale * (p[axis] - low[axis])) for axis in (0, 1)) for p in points]
+    for territory, (x, y) in zip(territories, scaled, strict=True):
+        territory.centre = x, y
+    return len(set(scaled)) == len(scaled)
