@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from risk_env.board.importing.draft import Report
+from risk_env.board.importing.reader import decoded, import_text
+from risk_env.board.maps import Board
+
 
 class Foreign(NamedTuple):
     """A file of another program.
@@ -111,6 +115,14 @@ JSON = """{"name": "Graph", "directed": true, "continents": [{"name": "All", "bo
  "borders": [["Ash", "Birch"], ["Birch", "Ash"], ["Birch", "Cedar"], {"from": "Cedar", "to": "Birch"}]}"""
 
 
+def imported(number: int) -> Board:
+    """Return the map of one of the files."""
+    file = FILES[number]
+    cards = None if file.cards is None else file.cards.decode()
+    report = Report(file.file, **file.options)
+    return import_text(decoded(file.content, file.file, report), cards, file.file, report).board
+
+
 def changed(text: str, *pairs: tuple[str, str]) -> str:
     for old, new in pairs:
         assert old in text, old
@@ -155,7 +167,7 @@ FILES = (
             "'Done' is called 'Done 2'",
             "outside all continents: 'Done 2'",
             "left out",
-            "a card is added for 'Done 2'",
+            "no card for 'Done 2'",
             "no coordinates for 'Done 2'",
         ],
         changed(CARDS, ("Infantry 4\n", "")).encode(),

@@ -368,8 +368,10 @@ class Naive:
 
     def whole_deck(self) -> list[int]:
         """Return the cards of all territories, and wild cards in a symbol deck (RULES 2.1, 2.2)."""
-        wilds = [self.wild] * self.board.num_wilds if self.rules.deck == "symbol" else []
-        return self.territories + wilds
+        if self.rules.deck != "symbol":
+            return list(self.territories)
+        cards = [territory for territory in self.territories if self.board.symbols[territory] is not None]
+        return cards + [self.wild] * self.board.num_wilds
 
     def draw_card(self, seat: int) -> None:
         """Draw one card for the seat, and refill an empty deck from the discard pile (RULES 2.4)."""

@@ -17,6 +17,7 @@ from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
 from risk_env.core.types import FREE, MOST_TROOPS, Phase, Victory
 from risk_env.seeds import uint64
+from tests.foreign_maps import imported
 from tests.games import maps_of, random_rules
 
 FAULTS = (
@@ -77,7 +78,10 @@ def fault_of_cards(game, board, rules):
                 if place >= 0 and place >> 6 == w:
                     seen ^= np.uint64(1) << np.uint64(place & 63)
                     count += 1
-        if seen != board.everywhere[w] or count != popcount(board.everywhere[w]):
+        cards = board.everywhere[w]
+        if rules.deck == 0:
+            cards = board.symbol_cards[0, w] | board.symbol_cards[1, w] | board.symbol_cards[2, w]
+        if seen != cards or count != popcount(cards):
             return 7
     for seat in range(game.hand.shape[0]):
         wilds += int(game.wilds[seat])
@@ -189,6 +193,23 @@ OTHER_COUNT = (2, 400)
 )
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
     check_games(preset, load_map(map_name))
+
+
+PARTIAL_CARDS = 2  # number of a file in tests/foreign_maps.py, with a territory outside all continents
+
+
+@pytest.mark.parametrize(
+    ("preset", "board"),
+    [
+        ("classic", load_map("random:9:territories=50,continents=7")),
+        ("command_room", load_map("random:4:territories=20")),
+        ("classic", imported(PARTIAL_CARDS)),
+        ("secret_mission", imported(0)),
+    ],
+    ids=["random", "random, stars", "partial cards", "imported"],
+)
+def test_no_invariant_is_broken_on_random_and_imported_maps(preset: str, board: Board) -> None:
+    check_games(preset, board)
 
 
 def check_games(preset: str, board: Board) -> None:

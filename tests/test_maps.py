@@ -446,6 +446,11 @@ WRONG = {
     "unknown symbol": (('"cavalry"', '"camel"'), "'Chile', symbol: 'camel' is not one of infantry, cavalry"),
     "three stars": (("stars = 2", "stars = 3"), "'Chile', stars: 3 is not between 1 and 2"),
     "no star": (("stars = 2", "stars = 0"), "'Chile', stars: 0 is not"),
+    "no card at all": (
+        ('symbol = "infantry"', 'symbol = "none"', 'symbol = "cavalry"', 'symbol = "none"')
+        + ('symbol = "artillery"', 'symbol = "none"'),
+        "the symbol of every territory is 'none'",
+    ),
     "symbols for some": (
         ('symbol = "cavalry"', ""),
         "'Chile': the key 'symbol' is missing; territory 'Peru' has it",

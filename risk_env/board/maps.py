@@ -26,6 +26,7 @@ from risk_env.board.toml_table import MapError, Table, near
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
+NO_CARD = "none"  # in place of a symbol
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
 OBJECTIVE_KINDS = tuple(kind.name.lower() for kind in types.Goal)
@@ -90,7 +91,7 @@ class Board:
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
     borders: tuple[tuple[int, int], ...]  # directed, both ways, sorted by (source, target)
-    symbols: tuple[str, ...] | None  # per territory
+    symbols: tuple[str | None, ...] | None  # per territory; None: the symbol deck has no card of it
     num_wilds: int
     stars: tuple[int, ...] | None  # per territory
     basic_training_cities: tuple[int, ...]  # ascending
@@ -219,20 +220,36 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    This is `board` if it is given, otherwise a shipped or a random map, and never a file. Raises MapError if
-    there is no such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
+    This is `board` if it is given, otherwise a map that strangers may choose (`check_open_map`). Raises
+    MapError if there is no such map, or if `digest` is given and is neither the map's digest nor its first 16
+    digits.
     """
-    if board is None and name not in map_names() and not is_random(name):
-        names = ", ".join(map_names())
-        similar = near(str(name), map_names(), "")
-        raise MapError(
-            f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
-        )
+    if board is None:
+        try:
+            check_open_map(name)
+        except MapError as error:
+            raise MapError(f"{error}; pass the board of any other map") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map of digest {shortened(digest)}"
         raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
     return board
+
+
+def check_open_map(name: Any) -> None:
+    """Raise MapError unless strangers may choose the map with this name.
+
+    They may choose the shipped maps, and random maps of the smallest size class, which are made in a moment
+    and need no compiling. They may not name files.
+    """
+    if is_random(name):
+        spec, most = read_spec(name), types.SIZE_CLASSES[0]
+        if spec.territories > most.territories or spec.continents > most.continents:
+            most_of = f"{most.territories} territories and {most.continents} continents"
+            raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
+    elif name not in map_names():
+        similar, names = near(str(name)[:100], map_names(), ""), ", ".join(map_names())
+        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}, random:SEED")
 
 
 @cache
@@ -297,7 +314,7 @@ def _board(file: Table) -> Board:
         bonuses=tuple(c.whole("bonus", 0, MAX_BONUS) for c in continents),
         continent_of=_continent_of(territories, continents, names),
         borders=_borders(file, territories),
-        symbols=_all_or_none(territories, "symbol", lambda t: t.text("symbol", SYMBOLS)),
+        symbols=_symbols(file, territories),
         num_wilds=file.whole("wilds", 0, MAX_WILDS, MAX_WILDS),
         stars=_all_or_none(territories, "stars", lambda t: t.whole("stars", 1, 2)),
         basic_training_cities=tuple(i for i, t in enumerate(territories) if t.flag("city")),
@@ -372,6 +389,15 @@ def _continent_of(
         if c not in numbers:
             raise table.error("no territory belongs to it")
     return numbers
+
+
+def _symbols(file: Table, territories: list[Table]) -> tuple[str | None, ...] | None:
+    """Return the symbols of the cards, None for territories without a card."""
+    words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
+    symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
+    if symbols is not None and not any(symbols):
+        raise file.error(f"the symbol of every territory is {NO_CARD!r}; at least one needs a card")
+    return symbols
 
 
 def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:

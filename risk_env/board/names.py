@@ -41,7 +41,8 @@ def in_text(name: str) -> str:
 
 def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
     """Split a text at a separator that is not in double quotes, at most `most` times (0: everywhere)."""
-    parts, start = [], 0
+    parts: list[str] = []
+    start = 0
     for found in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):
         if found[1] is not None and (not most or len(parts) < most):
             parts.append(text[start : found.start()])

@@ -441,6 +441,9 @@ def _check_deck(rules: Rules, board: Any) -> None:
     if getattr(board, given) is None:
         has = f"this map has {given} for 0 of {board.num_territories}"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
+    if rules.victory == "headquarters" and None in board.symbols:
+        without = f"this map has none for {board.symbols.count(None)} of {board.num_territories}"
+        _refuse(rules, "victory", f"needs a card for every territory, {without}")
 
 
 def _check_missions(rules: Rules, board: Any) -> None:

@@ -448,6 +448,8 @@ def _cards(p: Position) -> Reasons:
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
             yield f"cards in two places, or of headquarters: {_names(pile & seen, p.board)}"
+        if pile - p.empty.deck:
+            yield f"no cards of the deck: {_names(pile - p.empty.deck, p.board)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
@@ -615,7 +617,7 @@ def derive_facts(p: Position) -> None:
         words[:] = words_of(p.held.get(army, ()), len(words))
     game.strong = words_of((t for t in p.places if p.game.troops[t] > 1), len(game.strong))
     places = set(p.game.headquarters) - {NOWHERE}
-    game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
+    game.deck = words_of(p.empty.deck.difference(places, p.game.discard, *p.game.hand), len(game.deck))
     game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
     game.headquarters_open = len(places) == len(p.seats)
     game.trade = due_trade(p)

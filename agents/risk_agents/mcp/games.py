@@ -13,7 +13,7 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent
-from risk_env.board.maps import Board, load_map, map_names
+from risk_env.board.maps import Board, check_open_map, load_map
 from risk_env.board.rules import BOOK, Rules, near, rules_from
 from risk_env.players import PlayerFault
 from risk_env.text_env import TextMatch
@@ -84,7 +84,7 @@ class OpenGames:
         if not 0 <= seat < P:
             raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
         agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
-        table = OpenGame(rules, load_shipped(board), [agents.get(s) for s in range(P)], seed, client)
+        table = OpenGame(rules, load_open_map(board), [agents.get(s) for s in range(P)], seed, client)
         table.play_on()
         return self._add(table)
 
@@ -174,10 +174,9 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     return rules
 
 
-def load_shipped(name: str) -> Any:
-    """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
-    if name not in map_names():
-        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}{near(name, map_names())}")
+def load_open_map(name: str) -> Any:
+    """Return a map that clients may choose (`check_open_map`), by name. Raises MapError for any other."""
+    check_open_map(name)
     return load_map(name)
 
 

@@ -39,10 +39,10 @@ def read_spec(name: str) -> RandomMap:
 
     Raises MapError for a name that is not of the form FORM. Territories and continents may be left out.
     """
-    seed, _, options = name.removeprefix(PREFIX).partition(":")
+    written, _, options = name.removeprefix(PREFIX).partition(":")
     values: dict[str, int] = {}
     for option in filter(None, options.split(",")):
-        key, _, number = (part.strip() for part in option.partition("="))
+        key, _, number = map(str.strip, option.partition("="))
         if key not in ("territories", "continents"):
             hint = near(key[:100], ("territories", "continents"))
             raise MapError(f"{shortened(name)}: unknown option {shortened(key)}{hint}")
@@ -53,9 +53,9 @@ def read_spec(name: str) -> RandomMap:
     _check(name, "territories", territories, LEAST_TERRITORIES, MOST_TERRITORIES)
     continents = values.get("continents", max(2, territories // TERRITORIES_OF_A_CONTINENT))
     _check(name, "continents", continents, 1, min(MOST_CONTINENTS, territories // 2))
-    number = _whole(name, "seed", seed)
-    _check(name, "seed", number, 0, _WORD - 1)
-    return RandomMap(number, territories, continents)
+    seed = _whole(name, "seed", written)
+    _check(name, "seed", seed, 0, _WORD - 1)
+    return RandomMap(seed, territories, continents)
 
 
 def _whole(name: str, key: str, number: str) -> int:

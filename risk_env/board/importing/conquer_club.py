@@ -76,7 +76,7 @@ def parse_xml(text: str) -> Element:
         depth -= 1
         builder.end(tag.casefold())
 
-    def refuse(*_: Any) -> None:
+    def refuse(*_: Any) -> Any:
         raise ValueError("a document type or an entity; remove it from the file")
 
     parser.StartElementHandler, parser.EndElementHandler = start, end

@@ -117,19 +117,15 @@ def _finish_missions(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_cards(draft: MapDraft, report: Report) -> None:
-    """Give a card to each territory without one: the symbol that the fewest cards have."""
-    counts = Counter(dict.fromkeys(SYMBOLS, 0))
-    counts.update(t.symbol for t in draft.territories if t.symbol is not None)
-    added: list[str] = []
-    for territory in draft.territories:
-        if territory.symbol is None:
-            territory.symbol = min(SYMBOLS, key=counts.__getitem__)
-            counts[territory.symbol] += 1
-            added.append(territory.name)
-    if len(added) == len(draft.territories):
-        report.decision("the file has no cards: each territory gets one, the symbols in turn")
-    elif added:
-        report.decision(f"a card is added for {_listed(added)}")
+    """Give each territory a card, the symbols in turn, if the file has no cards."""
+    without = [territory.name for territory in draft.territories if territory.symbol is None]
+    if len(without) < len(draft.territories):
+        if without:
+            report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
+        return
+    report.decision("the file has no cards: each territory gets one, the symbols in turn")
+    for number, territory in enumerate(draft.territories):
+        territory.symbol = SYMBOLS[number % len(SYMBOLS)]
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 
 from risk_env.board.importing.draft import DraftMission, MapDraft
+from risk_env.board.maps import NO_CARD
 
 MARGIN = 60
 
@@ -35,7 +36,7 @@ def _territories(draft: MapDraft) -> Iterator[str]:
         yield from ("", "[[territory]]", f"name = {names[t]}")
         if territory.continent >= 0:
             yield f"continent = {quoted(draft.continents[territory.continent].name)}"
-        yield f"symbol = {quoted(territory.symbol or '')}"
+        yield f"symbol = {quoted(territory.symbol or NO_CARD)}"
         yield f"borders = [{', '.join(targets[t])}]"
 
 
