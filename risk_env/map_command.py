@@ -34,10 +34,18 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("maps")
     add = parser.add_argument
     add(
-        "action", nargs="?", choices=ACTIONS, default=LIST, help="what to do (default: list the shipped maps)"
+        "action",
+        nargs="?",
+        choices=ACTIONS,
+        default=LIST,
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST})",
     )
-    add("map", nargs="?", help="draw, check: name or file of a map; import: file of another program")
-    add("--out", metavar="FILE", help="file to write: FILE.svg for draw, FILE.toml for import")
+    add("map", nargs="?", help="name or file of a map; for import, a file of another program")
+    add(
+        "--out",
+        metavar="FILE",
+        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
+    )
     add("--cards", metavar="FILE", help="import: the .cards file (default: the one that the map names)")
     add("--mirror", action="store_true", help="import: make one-way borders two-way")
     add("--simplify", action="store_true", help="import: leave out what the rules do not have")

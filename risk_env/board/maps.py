@@ -44,7 +44,7 @@ MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map fi
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
 # a TOML reader takes time proportional to the square of its length
 _LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")
-_COLOUR = re.compile(r"#[0-9a-f]{6}")
+COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
@@ -416,7 +416,7 @@ def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) ->
 
 def _colour(table: Table) -> str | None:
     colour = table.text("colour", default=None)
-    if colour is not None and not _COLOUR.fullmatch(colour):
+    if colour is not None and not COLOUR.fullmatch(colour):
         raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
     return colour
 

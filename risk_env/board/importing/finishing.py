@@ -6,7 +6,15 @@ All problems are collected before any is raised.
 from collections import Counter
 
 from risk_env.board.importing.draft import DraftTerritory, MapDraft, Report
-from risk_env.board.maps import MAX_BONUS, MAX_BORDERS, MAX_CONTINENTS, MAX_TERRITORIES, SYMBOLS, reached_from
+from risk_env.board.maps import (
+    COLOUR,
+    MAX_BONUS,
+    MAX_BORDERS,
+    MAX_CONTINENTS,
+    MAX_TERRITORIES,
+    SYMBOLS,
+    reached_from,
+)
 from risk_env.board.names import problem_of
 from risk_env.bounded_io import shortened
 
@@ -66,6 +74,9 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
             continent.bonus = 0
         elif continent.bonus > MAX_BONUS:
             report.problem(f"{what} has the bonus {continent.bonus}: at most {MAX_BONUS} is allowed")
+        if continent.colour is not None and not COLOUR.fullmatch(continent.colour):
+            report.decision(f"{what} has no colour like '#8fa3c7': its colour is automatic")
+            continent.colour = None
     kept = [number for number in range(len(draft.continents)) if sizes[number]]
     renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
     draft.continents = [draft.continents[number] for number in kept]

@@ -7,12 +7,13 @@ from typing import NamedTuple
 from risk_env.board.importing.conquer_club import read_conquer_club
 from risk_env.board.importing.conquest import read_conquest
 from risk_env.board.importing.domination import cards_file_of, read_domination
-from risk_env.board.importing.draft import MapDraft, Report
+from risk_env.board.importing.draft import MapDraft, Report, clean_name
 from risk_env.board.importing.finishing import finish
 from risk_env.board.importing.graph import KINDS, read_csv_graph, read_json_graph
 from risk_env.board.importing.sections import read_sections
 from risk_env.board.importing.toml_text import toml_of
 from risk_env.board.maps import Board, read_map
+from risk_env.board.names import MAX_NAME
 from risk_env.board.toml_table import MapError
 from risk_env.bounded_io import composed, read_file, shortened, text_of
 
@@ -56,7 +57,8 @@ def import_text(text: str, cards: str | None, name: str, report: Report) -> Impo
     Raises MapError with all problems of the text.
     """
     try:
-        draft = _draft_of(text, cards, " ".join(name.split()), report)
+        draft = _draft_of(text, cards, name[:MAX_NAME], report)
+        draft.name = clean_name(draft.name, "map", report)
         finish(draft, report)
     except MapError:
         raise
