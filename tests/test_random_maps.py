@@ -15,7 +15,16 @@ from risk_env.core.types import SIZE_CLASSES
 from risk_env.render.geometry import geometry_of
 from tests.games import can_be_played
 
-SIZES = [(6, 1), (6, 3), (10, 2), (42, 6), (60, 8), (64, 32), (128, 20)]
+SIZES = [
+    (6, 1),
+    (6, 3),
+    (10, 2),
+    (42, 6),
+    (60, 8),
+    (64, 32),
+    (128, 20),
+    pytest.param(256, 64, marks=pytest.mark.long),
+]
 DIGESTS = {  # of boards and drawings
     "random:0": "2155e55ea6604bf1",
     "random:7:territories=60,continents=8": "131ed91e06638b6a",

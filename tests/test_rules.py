@@ -473,7 +473,11 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
         ("num_players=2", "3 armies"),
     ),
     ({"initial_troops": 2}, {}, ("initial_troops=2", "at least 3", "8 territories")),
-    ({}, {"num_territories": 106}, ("initial_troops=None", "35 troops", "at least 36", "106 territories")),
+    (
+        {"initial_troops": 35},
+        {"num_territories": 106},
+        ("initial_troops=35", "35 troops", "at least 36", "106 territories"),
+    ),
     ({"max_troops": 17}, {}, ("max_troops=17", "35 starting troops", "at least 18", "8 territories")),
 ]
 

@@ -303,8 +303,8 @@ def _board(file: Table) -> Board:
     file.only(
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
-    territories = _territory_tables(file)
-    continents = _continent_tables(file, territories)
+    continents, territories = _continent_tables(file), _territory_tables(file)
+    continents += _outside_tables(file, continents, territories)
     names, places = tuple(c.values["name"] for c in continents), [t.values["name"] for t in territories]
     return Board(
         name=file.name(),
@@ -328,22 +328,28 @@ def _board(file: Table) -> Board:
     )
 
 
-def _continent_tables(file: Table, territories: list[Table]) -> list[Table]:
-    """Return the continents. Territories outside all continents form one more, without a bonus."""
+def _continent_tables(file: Table) -> list[Table]:
     tables = file.tables("continent", MAX_CONTINENTS)
     if not tables:
         raise file.error("no [[continent]]; at least one is needed")
-    if outside := [t for t in territories if "continent" not in t.values]:
-        _refuse_counted_continents(file, outside[0])
-        tables.append(Table(file.file, OUTSIDE, {"name": OUTSIDE, "bonus": 0}))
-    if len(tables) > MAX_CONTINENTS:
-        problem = f"{len(tables)} continents, {OUTSIDE!r} included; at most {MAX_CONTINENTS} are allowed"
-        raise file.error(problem)
     seen: dict[str, str] = {}
     for table in tables:
         table.only("name", "bonus", "colour")
         table.check_new("name", table.name(), seen)
     return tables
+
+
+def _outside_tables(file: Table, continents: list[Table], territories: list[Table]) -> list[Table]:
+    """Return a continent without a bonus for the territories outside all continents, if there are any."""
+    outside = [t for t in territories if "continent" not in t.values]
+    if not outside:
+        return []
+    _refuse_counted_continents(file, outside[0])
+    table = Table(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
+    if len(continents) == MAX_CONTINENTS:
+        raise table.error(f"the file has {MAX_CONTINENTS} continents without it, the most that are allowed")
+    table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
+    return [table]
 
 
 def _refuse_counted_continents(file: Table, outside: Table) -> None:
