@@ -154,7 +154,7 @@ def change_foreign_map(data: bytes, rng: random.Random) -> bytes:
     if rng.random() < 0.1:
         start = rng.randrange(len(data))
         part = data[start : start + rng.choice((1, 40, 400))]
-        data = data[:start] + part * rng.choice((2, 30, 3000)) + data[start:]
+        data = data[:start] + part * rng.choice((2, 30, 1000)) + data[start:]
     return change_lines(data.decode("utf-8", "surrogateescape"), rng)
 
 

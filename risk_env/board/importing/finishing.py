@@ -5,11 +5,12 @@ All problems are collected before any is raised.
 
 from collections import Counter
 
-from risk_env.board.importing.draft import DraftTerritory, MapDraft, Report
+from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
 from risk_env.board.maps import (
     COLOUR,
     MAX_BONUS,
     MAX_BORDERS,
+    MAX_COLOURS,
     MAX_CONTINENTS,
     MAX_TERRITORIES,
     SYMBOLS,
@@ -17,10 +18,12 @@ from risk_env.board.maps import (
 )
 from risk_env.board.names import problem_of
 from risk_env.bounded_io import shortened
+from risk_env.core.types import MAX_MISSIONS
 
 WIDTH, MARGIN, TERRITORIES = 1200, 60, 42  # width of a drawing with that number of territories
 NARROWEST, WIDEST = 600, 3000
 MOST_PIXELS_APART = 10**7
+MOST_MISSION_TROOPS = 1000
 MOST_NAMED = 8  # names in one sentence
 
 
@@ -114,17 +117,29 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_missions(draft: MapDraft, report: Report) -> None:
-    """Leave out missions that the map does not allow."""
-    has_outside = any(territory.continent < 0 for territory in draft.territories)
-    for mission in list(draft.missions):
-        any_third = bool(mission.values.get("any_third"))
-        counts = [mission.values.get(key, 1) for key in ("territories", "fallback_territories")]
-        wrong = -1 in mission.continents or any(not 0 < n <= len(draft.territories) for n in counts)
-        if any_third and (has_outside or len(mission.continents) >= len(draft.continents)):
-            wrong = True
-        if wrong or not 0 < mission.values.get("min_troops", 1) <= 1000:
-            report.decision(f"a mission of kind {mission.kind!r} is left out: this map does not allow it")
-            draft.missions.remove(mission)
+    """Leave out missions that the map does not allow, and those beyond the number that a map may have."""
+    allowed = [mission for mission in draft.missions if _is_allowed(mission, draft)]
+    if len(allowed) < len(draft.missions):
+        report.decision(
+            f"{len(draft.missions) - len(allowed)} missions that this map does not allow: left out"
+        )
+    most = MAX_MISSIONS - MAX_COLOURS
+    if len(allowed) > most:
+        report.decision(f"{len(allowed)} missions: the first {most} are kept")
+    draft.missions = allowed[:most]
+
+
+def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
+    """Return whether the map reader allows a mission."""
+    values, territories = mission.values, len(draft.territories)
+    counts = [values.get(key, 1) for key in ("territories", "fallback_territories")]
+    if -1 in mission.continents or not all(0 < count <= territories for count in counts):
+        return False
+    if values.get("any_third"):
+        has_outside = any(territory.continent < 0 for territory in draft.territories)
+        if has_outside or len(mission.continents) >= len(draft.continents):
+            return False
+    return 0 < values.get("min_troops", 1) <= MOST_MISSION_TROOPS
 
 
 def _finish_cards(draft: MapDraft, report: Report) -> None:

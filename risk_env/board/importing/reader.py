@@ -17,7 +17,7 @@ from risk_env.board.names import MAX_NAME
 from risk_env.board.toml_table import MapError
 from risk_env.bounded_io import composed, read_file, shortened, text_of
 
-MOST_BYTES = 1 << 20  # maximum size of a file
+MOST_BYTES = 1 << 19  # maximum size of a file
 OLD_ENCODING = "cp1252"  # Latin-1 as Windows writes it
 FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
 
