@@ -120,7 +120,8 @@ def test_hostile_files_are_refused_soon(content: bytes, problem: str, tmp_path: 
 
 
 @pytest.mark.parametrize(
-    "named", ["../secret.cards", "/etc/passwd", "secret.txt", "..\\secret.cards", "a\0b.cards"]
+    "named",
+    ["../secret.cards", "/etc/passwd", "secret.txt", "..\\secret.cards", "a\0b.cards", "x" * 300 + ".cards"],
 )
 def test_a_map_names_only_cards_next_to_it(named: str, tmp_path: Path) -> None:
     (tmp_path / "secret.cards").write_text("[cards]\nsecret 1\n")

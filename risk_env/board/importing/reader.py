@@ -1,6 +1,7 @@
 """Import of a map file of another program: find its format, read it, check it, write it as TOML."""
 
 import csv
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,8 +127,9 @@ def _cards_beside(path: Path, text: str, report: Report) -> Path | None:
     """Return the `.cards` file in the folder of a map that the map names, or None if there is none."""
     named = cards_file_of(text)
     beside = path.parent / Path(named.replace("\\", "/")).name
-    if named and beside.suffix == ".cards" and "\0" not in named and beside.is_file():
-        return beside
+    with suppress(OSError, ValueError):  # a name that no file can have
+        if named and beside.suffix == ".cards" and beside.is_file():
+            return beside
     if named:
         report.decision(f"there is no file of cards {shortened(named)} next to the map")
     return None
