@@ -22,7 +22,7 @@ from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.generating.random_map import random_map
 from risk_env.board.generating.spec import RandomMap, is_random, read_spec
 from risk_env.board.names import in_text, key_of
-from risk_env.board.toml_table import MapError, Table, near
+from risk_env.board.toml_table import MapError, TomlTable, similar_names
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
@@ -156,7 +156,7 @@ class Board:
         number = self._by_key.get(key_of(name))
         if number is None:
             raise MapError(
-                f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}"
+                f"the map {self.name!r} has no territory {name!r}{similar_names(name, tuple(self._numbers))}"
             )
         return number
 
@@ -210,7 +210,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         )
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
-        similar = near(name_or_path, map_names(), "")
+        similar = similar_names(name_or_path, map_names(), "")
         raise MapError(
             f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
         )
@@ -248,7 +248,7 @@ def check_open_map(name: Any) -> None:
             most_of = f"{most.territories} territories and {most.continents} continents"
             raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
     elif name not in map_names():
-        similar, names = near(str(name)[:100], map_names(), ""), ", ".join(map_names())
+        similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
         raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}, random:SEED")
 
 
@@ -264,7 +264,7 @@ def _read_shipped(name: str) -> Board:
 
 @lru_cache(maxsize=64)
 def _generate(spec: RandomMap) -> Board:
-    return _board(Table(spec.name, "", random_map(spec)))
+    return _board(TomlTable(spec.name, "", random_map(spec)))
 
 
 def _file_text(path: Path) -> str:
@@ -293,13 +293,13 @@ def read_map(text: str, source: str = "<text>") -> Board:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
-    return _board(Table(source, "", values))
+    return _board(TomlTable(source, "", values))
 
 
 # ------------------------------------------------------------------------------------ board
 
 
-def _board(file: Table) -> Board:
+def _board(file: TomlTable) -> Board:
     file.only(
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
@@ -328,7 +328,7 @@ def _board(file: Table) -> Board:
     )
 
 
-def _continent_tables(file: Table) -> list[Table]:
+def _continent_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("continent", MAX_CONTINENTS)
     if not tables:
         raise file.error("no [[continent]]; at least one is needed")
@@ -339,20 +339,22 @@ def _continent_tables(file: Table) -> list[Table]:
     return tables
 
 
-def _outside_tables(file: Table, continents: list[Table], territories: list[Table]) -> list[Table]:
+def _outside_tables(
+    file: TomlTable, continents: list[TomlTable], territories: list[TomlTable]
+) -> list[TomlTable]:
     """Return a continent without a bonus for the territories outside all continents, if there are any."""
     outside = [t for t in territories if "continent" not in t.values]
     if not outside:
         return []
     _refuse_counted_continents(file, outside[0])
-    table = Table(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
+    table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
     if len(continents) == MAX_CONTINENTS:
         raise table.error(f"the file has {MAX_CONTINENTS} continents without it, the most that are allowed")
     table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
     return [table]
 
 
-def _refuse_counted_continents(file: Table, outside: Table) -> None:
+def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
     """Refuse goals that would count the territories outside all continents as a continent."""
     for table in file.tables("mission", types.MAX_MISSIONS):
         if table.values.get("any_third") is True:
@@ -363,7 +365,7 @@ def _refuse_counted_continents(file: Table, outside: Table) -> None:
             raise table.error(problem, "kind")
 
 
-def _territory_tables(file: Table) -> list[Table]:
+def _territory_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("territory", MAX_TERRITORIES)
     if len(tables) < 2:
         raise file.error(f"{len(tables)} of [[territory]]; at least 2 are needed")
@@ -373,7 +375,7 @@ def _territory_tables(file: Table) -> list[Table]:
     return tables
 
 
-def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
+def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
     """Return the aliases of each territory. No two territories may share a name."""
     seen: dict[str, str] = {}
     for table in territories:
@@ -386,7 +388,7 @@ def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
 
 
 def _continent_of(
-    territories: list[Table], continents: list[Table], names: tuple[str, ...]
+    territories: list[TomlTable], continents: list[TomlTable], names: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Return the continent of each territory. Every continent must have a territory."""
     named = [(t, t.text("continent", default=OUTSIDE)) for t in territories]
@@ -397,7 +399,7 @@ def _continent_of(
     return numbers
 
 
-def _symbols(file: Table, territories: list[Table]) -> tuple[str | None, ...] | None:
+def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None, ...] | None:
     """Return the symbols of the cards, None for territories without a card."""
     words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
     symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
@@ -406,7 +408,9 @@ def _symbols(file: Table, territories: list[Table]) -> tuple[str | None, ...] | 
     return symbols
 
 
-def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:
+def _all_or_none(
+    tables: list[TomlTable], key: str, read: Callable[[TomlTable], Any]
+) -> tuple[Any, ...] | None:
     """Return the values of a key that either all territories have or none.
 
     If no territory has the key, return None.
@@ -420,7 +424,7 @@ def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) ->
     return tuple(read(t) for t in tables)
 
 
-def _colour(table: Table) -> str | None:
+def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not COLOUR.fullmatch(colour):
         raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
@@ -430,7 +434,7 @@ def _colour(table: Table) -> str | None:
 # ------------------------------------------------------------------------------------ borders
 
 
-def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ...]:
+def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
     """Return the directed borders. Both sides must list a border, and all territories must be connected."""
     names = [t.values["name"] for t in territories]
     targets_of = [_listed_borders(t, names) for t in territories]
@@ -448,7 +452,7 @@ def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ..
     return borders
 
 
-def _listed_borders(table: Table, names: list[str]) -> list[int]:
+def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
     targets: list[int] = []
     for i, name in enumerate(table.texts("borders"), 1):
         at = f"border {i}"
@@ -472,7 +476,7 @@ def reached_from(start: int, targets_of: list[list[int]]) -> set[int]:
     return reached
 
 
-def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> None:
+def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:
     reached = reached_from(0, targets_of)
     for t, table in enumerate(territories):
         if t not in reached:
@@ -483,7 +487,7 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
 # ------------------------------------------------------------------------------------ missions
 
 
-def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
+def _missions(file: TomlTable, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
     tables = file.tables("mission", types.MAX_MISSIONS)
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
@@ -493,7 +497,7 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
     return missions
 
 
-def _mission(table: Table, continents: tuple[str, ...], territories: int) -> list[Mission]:
+def _mission(table: TomlTable, continents: tuple[str, ...], territories: int) -> list[Mission]:
     kind, extended = table.text("kind", MISSION_KINDS), table.flag("extended")
     if kind == "destroy":  # one mission for each colour; colour i is seat i (RULES 8.1)
         table.only("kind", "extended", "colours", "fallback_territories")
@@ -512,7 +516,7 @@ def _mission(table: Table, continents: tuple[str, ...], territories: int) -> lis
     return [Mission(kind, territories=count, min_troops=troops, extended=extended)]
 
 
-def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int, ...]:
+def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[int, ...]:
     names = table.texts("continents")
     numbers = tuple(
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
@@ -529,7 +533,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
 # ------------------------------------------------------------------------------------ objectives
 
 
-def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:
+def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:
     tables = file.tables("objective", types.NUM_OBJECTIVES)
     objectives = tuple(_objective(table, continents, territories) for table in tables)
     seen: dict[str, str] = {}
@@ -540,7 +544,7 @@ def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> t
     return objectives
 
 
-def _objective(table: Table, continents: tuple[str, ...], territories: int) -> Objective:
+def _objective(table: TomlTable, continents: tuple[str, ...], territories: int) -> Objective:
     kind = table.text("kind", OBJECTIVE_KINDS)
     number, count = -1, 1
     keys = ["name", "kind", "major", "basic_training"]

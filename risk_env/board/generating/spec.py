@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from risk_env.board.toml_table import MapError, near
+from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import shortened
 
 PREFIX = "random:"
@@ -44,7 +44,7 @@ def read_spec(name: str) -> RandomMap:
     for option in filter(None, options.split(",")):
         key, _, number = map(str.strip, option.partition("="))
         if key not in ("territories", "continents"):
-            hint = near(key[:100], ("territories", "continents"))
+            hint = similar_names(key[:100], ("territories", "continents"))
             raise MapError(f"{shortened(name)}: unknown option {shortened(key)}{hint}")
         if key in values:
             raise MapError(f"{shortened(name)}: {key} is given twice")

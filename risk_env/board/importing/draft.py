@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from risk_env.board.names import QUOTE, RESERVED_NAMES, key_of
-from risk_env.board.toml_table import MapError, near
+from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import composed, shortened
 
 MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
@@ -75,7 +75,7 @@ class Report:
         """Add a problem, with names that are similar to the wrong `name`, and a way out of such problems."""
         self.hints |= {hint: None} if hint else {}
         if names and self.num_problems < MOST_HINTS:
-            problem += near(name[:100], names)
+            problem += similar_names(name[:100], names)
         self.num_problems += 1
         if len(self.problems) < MOST_SHOWN:
             self.problems.append(problem)
