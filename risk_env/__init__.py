@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from risk_env.agent import Agent, View
     from risk_env.batch import GameBatch
     from risk_env.board.action_space import ActionSpace
+    from risk_env.board.importing.reader import import_map
     from risk_env.board.maps import Board, MapError, load_map, map_names
     from risk_env.board.rules import Rules, presets
     from risk_env.bots import CompiledBot
@@ -47,6 +48,7 @@ _HOMES = {
     "SavedGameError": "game",
     "View": "agent",
     "features": "network_features",
+    "import_map": "board.importing.reader",
     "load_map": "board.maps",
     "map_names": "board.maps",
     "presets": "board.rules",
@@ -72,6 +74,7 @@ __all__ = [
     "SavedGameError",
     "View",
     "features",
+    "import_map",
     "load_map",
     "map_names",
     "presets",

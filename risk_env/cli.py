@@ -69,6 +69,9 @@ COMMANDS: dict[str, Command] = {
     "presets": Command(
         "risk_env.cli", "show_presets", "list the games that can be played, and their options"
     ),
+    "maps": Command(
+        "risk_env.map_command", "main", "list, draw and check maps, and import maps of other programs"
+    ),
     "tournament": Command(
         "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
     ),

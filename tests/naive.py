@@ -15,6 +15,7 @@ value only. `self.turn` is the seat at turn, or during setup the seat that place
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from itertools import combinations, product
 from typing import Any
@@ -367,8 +368,10 @@ class Naive:
 
     def whole_deck(self) -> list[int]:
         """Return the cards of all territories, and wild cards in a symbol deck (RULES 2.1, 2.2)."""
-        wilds = [self.wild] * self.board.num_wilds if self.rules.deck == "symbol" else []
-        return self.territories + wilds
+        if self.rules.deck != "symbol":
+            return list(self.territories)
+        cards = [territory for territory in self.territories if self.board.symbols[territory] is not None]
+        return cards + [self.wild] * self.board.num_wilds
 
     def draw_card(self, seat: int) -> None:
         """Draw one card for the seat, and refill an empty deck from the discard pile (RULES 2.4)."""
@@ -387,6 +390,7 @@ class Naive:
     def card_named(self, name: str) -> int:
         if name == "wild":
             return self.wild
+        name = name.strip('"')
         plausible(name in self.board.territories, f"no card is named '{name}'")
         return list(self.board.territories).index(name)
 
@@ -398,7 +402,11 @@ class Naive:
             return 0
         if self.rules.initial_troops is not None:
             return self.rules.initial_troops
-        return STARTING_TROOPS[self.rules.deck][self.rules.num_players]
+        troops, territories = STARTING_TROOPS[self.rules.deck][self.rules.num_players], self.wild
+        armies = self.rules.num_players + (1 if self.rules.neutral else 0)
+        if math.ceil(territories / armies) <= troops:
+            return troops
+        return math.ceil(troops * territories / 42)
 
     def set_up(self) -> None:
         """Play the chance events in the order of RULES 11.4, then prepare the first decision."""

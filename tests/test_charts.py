@@ -62,7 +62,7 @@ def test_every_territory_has_an_owner_and_troops(board, chart):
 def test_troop_totals_are_those_of_rules_4_2(chart):
     players = chart.num_players
     wanted = {3: 30, 4: 25, 5: 20}[players]
-    assert Rules.preset("basic_training", players).troops_to_start() == wanted
+    assert Rules.preset("basic_training", players).troops_to_start(42) == wanted
     assert [sum(chart.troops[t] for t in of_seat(chart, seat)) for seat in seats(chart)] == [wanted] * players
 
 

@@ -18,6 +18,10 @@ ROOT = Path(__file__).parents[1]
 QUICK = (
     *(
         "map",
+        "random",
+        "sections",
+        "club",
+        "graph",
         "position",
         "save",
         "load",

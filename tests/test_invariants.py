@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from risk_env import load_map, presets
+from risk_env.board.maps import Board
 from risk_env.board.tables import tables
 from risk_env.compiler import entry_point, kernel
 from risk_env.core import entry
@@ -16,6 +17,7 @@ from risk_env.core.setup import set_up
 from risk_env.core.step import apply, is_chance, play_one_chance
 from risk_env.core.types import FREE, MOST_TROOPS, Phase, Victory
 from risk_env.seeds import uint64
+from tests.foreign_maps import imported
 from tests.games import maps_of, random_rules
 
 FAULTS = (
@@ -76,7 +78,10 @@ def fault_of_cards(game, board, rules):
                 if place >= 0 and place >> 6 == w:
                     seen ^= np.uint64(1) << np.uint64(place & 63)
                     count += 1
-        if seen != board.everywhere[w] or count != popcount(board.everywhere[w]):
+        cards = board.everywhere[w]
+        if rules.deck == 0:
+            cards = board.symbol_cards[0, w] | board.symbol_cards[1, w] | board.symbol_cards[2, w]
+        if seen != cards or count != popcount(cards):
             return 7
     for seat in range(game.hand.shape[0]):
         wilds += int(game.wilds[seat])
@@ -187,13 +192,34 @@ OTHER_COUNT = (2, 400)
     ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
 )
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
-    board = load_map(map_name)
-    rng = random.Random(f"{preset} {map_name}")
+    check_games(preset, load_map(map_name))
+
+
+PARTIAL_CARDS = 2  # number of a file in tests/foreign_maps.py, with a territory outside all continents
+
+
+@pytest.mark.parametrize(
+    ("preset", "board"),
+    [
+        ("classic", load_map("random:9:territories=50,continents=7")),
+        ("command_room", load_map("random:4:territories=20")),
+        ("classic", imported(PARTIAL_CARDS)),
+        ("secret_mission", imported(0)),
+    ],
+    ids=["random", "random, stars", "partial cards", "imported"],
+)
+def test_no_invariant_is_broken_on_random_and_imported_maps(preset: str, board: Board) -> None:
+    check_games(preset, board)
+
+
+def check_games(preset: str, board: Board) -> None:
+    """Play random games on a map, and check all invariants after every action."""
+    rng = random.Random(f"{preset} {board.source}")
     for _ in range(VARIANTS):
         rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 20]))
         records = tables(rules, board)
         games = records.new_games(2)
-        count, most = COUNTS.get(map_name, OTHER_COUNT)
+        count, most = COUNTS.get(board.source, OTHER_COUNT)
         seed = uint64(rng.getrandbits(64))
         fault, number, played, _ = play_checked(games, records.board, records.rules, seed, count, most)
         assert fault == 0, f"{FAULTS[fault]} in game {number} after {played} actions of {rules}"

@@ -10,6 +10,7 @@ from risk_env import Game, Rules, arena, load_map, presets
 from risk_env.board.maps import Board, MapError, read_map
 from risk_env.render import draw_ansi, draw_rgb, draw_svg, scene_of
 from risk_env.render.geometry import geometry_of
+from tests.foreign_maps import DOMINATION
 from tests.games import can_be_played
 
 ROOT = Path(__file__).parents[1]
@@ -53,9 +54,16 @@ def test_its_areas_touch_as_the_page_says(isles: Board) -> None:
     assert len(geometry_of(isles).sea) == 4 + 1  # one of them in two pieces, over the edges
 
 
+def test_the_graph_of_the_page_can_be_imported(tmp_path: Path) -> None:
+    (graph,) = re.findall(r"```json\n(.*?)```", PAGE, re.DOTALL)
+    (tmp_path / "graph.json").write_text(graph, encoding="utf-8")
+    assert risk_env.import_map(tmp_path / "graph.json").board.territories == ("Ash", "Elm")
+
+
 def test_the_code_on_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("isles.toml").write_text(ISLES, encoding="utf-8")
+    Path("luca.map").write_text(DOMINATION, encoding="utf-8")
     exec(CODE, {})
     assert Path("isles.svg").read_text(encoding="utf-8").startswith("<svg")
 

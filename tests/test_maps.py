@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from risk_env import presets
 from risk_env.board import maps
 from risk_env.board.charts import Chart
+from risk_env.board.drawings import nearest_distance
 from risk_env.board.maps import Board, MapError, load_map, map_names, read_map
 from risk_env.board.toml_table import TomlTable
 from risk_env.render.geometry import geometry_of
@@ -337,6 +338,30 @@ def test_digest_notices_what_matters(old, new):
     assert read_map(changed((old, new))).digest != read_map(MINI).digest
 
 
+def test_territories_outside_all_continents():
+    text = changed(
+        ("any_third = true\n", ""),
+        ('continent = "South"\nsymbol', "symbol"),
+        ('borders = ["Peru"]', 'continent = "South"\nborders = ["Peru"]'),
+        ('continent = "North"\nsymbol = "cavalry"', 'symbol = "cavalry"'),
+    )
+    board = read_map(text)
+    assert (board.continents, board.bonuses) == (("North", "South", "Outside"), (2, 1, 0))
+    assert [board.continents[c] for c in board.continent_of] == ["North", "South", "Outside"]
+    with pytest.raises(MapError, match="the name 'Outside' is already used by continent 'outside'"):
+        read_map(text.replace('"South"', '"outside"'))
+    with pytest.raises(MapError, match="territory 'Brazil' is in no continent, so no Objective may count"):
+        read_map(text.replace('kind = "cities"', 'kind = "continents"'))
+
+
+def test_a_drawing_of_centres_has_discs():
+    start, end = MINI.index("[drawing.outlines]"), len(MINI)
+    drawing = read_map(MINI[:start] + MINI[end:]).drawing
+    assert [len(ring) for (ring,) in drawing.outlines] == [24, 24, 24]
+    assert nearest_distance(drawing.centres) == 20
+    assert max(x for x, _ in drawing.outlines[0][0]) < min(x for x, _ in drawing.outlines[1][0])
+
+
 def test_digest_is_sha256():
     assert re.fullmatch("[0-9a-f]{64}", load_map("classic").digest)
     assert len({load_map(name).digest for name in map_names()}) == len(map_names())
@@ -386,7 +411,7 @@ WRONG = {
     ),
     "no continent": (
         ('continent = "South"\nsymbol', "symbol"),
-        "territory 'Brazil': the key 'continent' .* missing",
+        "any_third: territory 'Brazil' is in no continent",
     ),
     "bonus of a wrong type": (
         ("bonus = 1", 'bonus = "1"'),
@@ -433,12 +458,24 @@ WRONG = {
     "alias twice": (("Inca Land", "BRAZIL"), "'Peru', aliases 1: .* already used by territory 'Brazil'"),
     "continent twice": (('name = "South"', 'name = "north"'), "already used by continent 'North'"),
     "objective twice": (('name = "2 cities"', 'name = "north"'), "already used by objective 'North'"),
-    "a name that actions need": (("Inca Land", "wild"), "aliases 1: 'wild' is a reserved word"),
-    "a name with a sign": (("Inca Land", "A > B"), "aliases 1: 'A > B' cannot be a name"),
+    "a name that actions need": (
+        ("Inca Land", "wild"),
+        "aliases 1: 'wild' cannot be .* a reserved word",
+    ),
+    "a name in quotes": (("Inca Land", r"A \"B\""), "aliases 1: .* cannot be a name: .* no double quotes"),
+    "a name with two blanks": (("Inca Land", "A  B"), "cannot be a name: .* single blanks"),
+    "a name with a tab": (("Inca Land", r"A\tB"), "cannot be a name: .* single blanks"),
+    "an invisible letter": (("Inca Land", r"A\u200bB"), "cannot be a name: .* invisible"),
+    "a mark first": (("Inca Land", r"\u0301A"), "cannot be a name: .* combining mark"),
     "an empty name": (("Inca Land", ""), "'' cannot be a name"),
     "unknown symbol": (('"cavalry"', '"camel"'), "'Chile', symbol: 'camel' is not one of infantry, cavalry"),
     "three stars": (("stars = 2", "stars = 3"), "'Chile', stars: 3 is not between 1 and 2"),
     "no star": (("stars = 2", "stars = 0"), "'Chile', stars: 0 is not"),
+    "no card at all": (
+        ('symbol = "infantry"', 'symbol = "none"', 'symbol = "cavalry"', 'symbol = "none"')
+        + ('symbol = "artillery"', 'symbol = "none"'),
+        "the symbol of every territory is 'none'",
+    ),
     "symbols for some": (
         ('symbol = "cavalry"', ""),
         "'Chile': the key 'symbol' is missing; territory 'Peru' has it",

@@ -11,6 +11,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.core.types import SIZE_CLASSES
 from tests import golden
+from tests.foreign_maps import imported
 from tests.games import can_be_played, maps_of, play, random_rules, state_of
 from tests.naive import Naive
 
@@ -28,21 +29,21 @@ def draw_map(rng: random.Random, preset: str) -> str:
     return rng.choice([name for name in names if can_be_played(preset, load_map(name))])
 
 
-def draw_game(preset: str, seed: int, map_name: str | None = None) -> tuple[Rules, Board, float, int]:
+def draw_game(preset: str, seed: int, board: Board | None = None) -> tuple[Rules, Board, float, int]:
     """Draw rules, map, temper of the players, and length of a random game.
 
     Games are short on large maps, and complete on the tiny map.
     """
     rng = random.Random(f"{preset} {seed}")
-    board = load_map(map_name or draw_map(rng, preset))
+    board = load_map(draw_map(rng, preset)) if board is None else board
     rules = random_rules(rng, board, preset, max_rounds=rng.choice([None, 3, 30]))
     most = 600 if board.num_territories < 20 else 400 if board.num_territories < 60 else 200
     return rules, board, rng.choice(TEMPERS), 3 * most if rng.random() < 0.1 else most
 
 
-def compare(preset: str, seed: int, most: int | None = None, map_name: str | None = None) -> bytes:
+def compare(preset: str, seed: int, most: int | None = None, board: Board | None = None) -> bytes:
     """Play a random game on core and reference, and return the digest of the core's bytes."""
-    rules, board, temper, length = draw_game(preset, seed, map_name)
+    rules, board, temper, length = draw_game(preset, seed, board)
     chance: deque[str] = deque()
     digest = hashlib.sha256()
     reference: Naive | None = None
@@ -79,7 +80,23 @@ def test_twin_agrees(preset: str, block: int) -> None:
     ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
 )
 def test_twin_agrees_on_every_map(preset: str, map_name: str) -> None:
-    compare(preset, 0, MODE_ACTIONS, map_name)
+    compare(preset, 0, MODE_ACTIONS, load_map(map_name))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(
+    ("preset", "board"),
+    [
+        ("classic", load_map("random:1:territories=60,continents=8")),
+        ("secret_mission", load_map("random:2:territories=20")),
+        ("world_conquest", load_map("random:3:territories=12")),
+        ("classic", imported(2)),
+        ("secret_mission", imported(0)),
+    ],
+    ids=["random", "random, missions", "random, stars", "partial cards", "imported"],
+)
+def test_twin_agrees_on_random_and_imported_maps(preset: str, board: Board, seed: int) -> None:
+    compare(preset, seed, MODE_ACTIONS, board)
 
 
 @pytest.mark.modes

@@ -10,6 +10,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 
+from risk_env.board.drawings import nearest_distance
 from risk_env.board.maps import load_map, map_names
 from risk_env.board.rules import Rules
 from risk_env.core.types import Phase, Reward
@@ -17,7 +18,7 @@ from risk_env.game import Game
 from risk_env.render import Scene, draw_ansi, draw_rgb, draw_svg, rgb
 from risk_env.render import scene_of as game_scene
 from risk_env.render.geometry import geometry_of
-from risk_env.render.layout import MARGIN, automatic_drawing, drawing_of, nearest_distance
+from risk_env.render.layout import MARGIN, automatic_drawing, drawing_of
 from risk_env.render.picture import (
     NEUTRAL,
     SEATS,
@@ -187,7 +188,7 @@ def test_automatic_layout(size):
     drawing = automatic_drawing(size, borders)
     automatic_drawing.cache_clear()
     assert automatic_drawing(size, borders) == drawing
-    assert nearest_distance(np.array(drawing.centres)) > 60
+    assert nearest_distance(drawing.centres) > 60
     assert all(MARGIN <= x <= drawing.width - MARGIN for x, _ in drawing.centres)
     assert all(MARGIN <= y <= drawing.height - MARGIN for _, y in drawing.centres)
 

@@ -316,8 +316,8 @@ def test_troops_to_start(deck, troops):
     for players, wanted in troops.items():
         setup = "deal" if players == 2 else "claim"
         rules = Rules(num_players=players, deck=deck, setup=setup)
-        assert rules.troops_to_start() == wanted
-        assert rules.replace(initial_troops=50).troops_to_start() == 50
+        assert rules.troops_to_start(42) == wanted
+        assert rules.replace(initial_troops=50).troops_to_start(42) == 50
 
 
 def test_rules_are_frozen_and_equal_by_value():
@@ -381,7 +381,7 @@ def check_options(name: str | None, options: dict[str, Any]) -> None:
     assert options.items() <= rules.to_dict().items()
     assert Rules.from_dict(json.loads(json.dumps(rules.to_dict()))) == rules
     assert rules.replace(**options) == rules
-    assert rules.troops_to_start() >= 1
+    assert rules.troops_to_start(42) >= 1
 
 
 # What depends on the map.
@@ -473,7 +473,11 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
         ("num_players=2", "3 armies"),
     ),
     ({"initial_troops": 2}, {}, ("initial_troops=2", "at least 3", "8 territories")),
-    ({}, {"num_territories": 106}, ("initial_troops=None", "35 troops", "at least 36", "106 territories")),
+    (
+        {"initial_troops": 35},
+        {"num_territories": 106},
+        ("initial_troops=35", "35 troops", "at least 36", "106 territories"),
+    ),
     ({"max_troops": 17}, {}, ("max_troops=17", "35 starting troops", "at least 18", "8 territories")),
 ]
 

@@ -22,7 +22,7 @@ from risk_agents.game_files import save_game
 from risk_agents.web.browser_table import Setting
 from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore
-from risk_env import Game, Rules, presets
+from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
 from tests.web_server import (
@@ -61,6 +61,14 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
         with seated(found, begin["game"], "") as socket:
             facts = socket.receive_json()["facts"]
             assert facts["seat"] == -1 and "mission" not in facts["start"]
+
+
+def test_a_game_on_a_random_map_is_kept(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, map="random:7:territories=12", players=["human"] * 3)
+        assert found.lobby.tables[begin["game"]].game.board == load_map("random:7:territories=12")
+    with client(tmp_path) as found, seated(found, begin["game"], "") as socket:
+        assert len(socket.receive_json()["facts"]["map"]["territories"]) == 12
 
 
 def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
@@ -212,6 +220,8 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         ([], "a game needs preset, map and players"),
         (WISH | {"preset": "chess"}, "preset='chess'"),
         (WISH | {"map": "/etc/passwd"}, "map='/etc/passwd'"),
+        (WISH | {"map": "random:1:territories=65"}, "at most 64 territories"),
+        (WISH | {"map": ["random:1"]}, "is not a shipped map"),
         (WISH | {"players": ["human", "cmd:true"]}, "need --allow-programs"),
         (WISH | {"players": ["human", "bot.py:Mine"]}, "need --allow-programs"),
         (WISH | {"players": ["human"] * 9}, "players must be a list of at most 6"),

@@ -35,7 +35,7 @@ def add_rules_arguments(
         help=f"preset of the rules: {', '.join(presets())} (default: {before}{PRESET})",
     )
     add("--players", type=int, metavar="N", help=f"number of players (default: {before}{players})")
-    add("--map", metavar="NAME", help=f"name or file of the map (default: {before}{MAP})")
+    add("--map", metavar="NAME", help=f"name or file of the map, or random:SEED (default: {before}{MAP})")
     add(
         "--expert",
         action="store_true",

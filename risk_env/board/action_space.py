@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_env.board.maps import Board
+from risk_env.board.names import key_of
 from risk_env.board.rules import Rules
 from risk_env.core import types
 
@@ -148,7 +149,7 @@ class ActionSpace:
         if kind == "objective" and not isinstance(argument, str):
             return _number(argument, types.NUM_OBJECTIVES)
         if kind == "objective":
-            return _index_of(argument, tuple(goal.name for goal in self.board.objectives))
+            return _index_of(key_of(argument), tuple(goal.name for goal in self.board.objectives))
         return _index_of(argument, _CHOICES[kind])
 
     def _territory(self, place: Any) -> int:

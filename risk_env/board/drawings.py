@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import cos, hypot, pi, sin
 from typing import Any
 
 from risk_env.board.toml_table import TomlTable
@@ -9,6 +10,9 @@ from risk_env.bounded_io import shortened
 
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024
+LARGEST_DISC = 34.0  # radius
+CLOSEST = 10.0  # distance of two discs; those of closer centres overlap
+DISC_POINTS = 24
 
 Point = tuple[float, float]
 Ring = tuple[Point, ...]
@@ -37,8 +41,11 @@ def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
     table = file.table("drawing")
     table.only("width", "height", "centres", "labels", "outlines", "wrapped", "route")
     size = table.whole("width", 1, MAX_PIXELS), table.whole("height", 1, MAX_PIXELS)
-    outlines = _per_territory(table.table("outlines"), names, lambda t, n: _rings(t, n, size))
     centres = _per_territory(table.table("centres"), names, lambda t, n: _point(t, n, size))
+    if "outlines" in table.values:
+        outlines = _per_territory(table.table("outlines"), names, lambda t, n: _rings(t, n, size))
+    else:
+        outlines = discs(centres)
     labels, below = table.table("labels", {}), tuple(label_below(c, size[1]) for c in centres)
     return Drawing(
         *size,
@@ -48,6 +55,24 @@ def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
         wrapped=_wrapped(table, names),
         routes=tuple(_route(route, names, size) for route in table.tables("route", MAX_ROUTES)),
     )
+
+
+def discs(centres: Sequence[Point]) -> tuple[tuple[Ring, ...], ...]:
+    """Return round outlines that do not overlap, for territories of which only the centres are known."""
+    radius = min(LARGEST_DISC, 0.42 * nearest_distance(centres))
+    return tuple((disc(x, y, radius),) for x, y in centres)
+
+
+def nearest_distance(centres: Sequence[Point]) -> float:
+    """Return the smallest distance between two centres, at least CLOSEST."""
+    distances = (hypot(a[0] - b[0], a[1] - b[1]) for i, a in enumerate(centres) for b in centres[:i])
+    return max(CLOSEST, min(distances, default=CLOSEST))
+
+
+def disc(x: float, y: float, radius: float) -> Ring:
+    """Return a round outline."""
+    turns = [2 * pi * i / DISC_POINTS for i in range(DISC_POINTS)]
+    return tuple((x + radius * cos(turn), y + radius * sin(turn)) for turn in turns)
 
 
 def label_below(centre: Point, height: float) -> Point:

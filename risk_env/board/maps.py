@@ -11,7 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -22,10 +22,14 @@ import numpy.typing as npt
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, TomlTable, key_of, similar_names
+from risk_env.board.generating.random_map import random_map
+from risk_env.board.generating.spec import RandomMap, is_random, read_spec
+from risk_env.board.names import in_text, key_of
+from risk_env.board.toml_table import MapError, TomlTable, similar_names
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
+NO_CARD = "none"  # in place of a symbol
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
 OBJECTIVE_KINDS = tuple(kind.name.lower() for kind in types.Goal)
@@ -33,6 +37,7 @@ UNCOUNTED_OBJECTIVES = ("continent", "continent_in_turn")
 
 MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders are directed
 MAX_BONUS = 1000
+OUTSIDE = "Outside"  # continent without a bonus, of the territories that are in no continent
 MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
 
@@ -42,7 +47,7 @@ MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map fi
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
 # a TOML reader takes time proportional to the square of its length
 _LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")
-_COLOUR = re.compile(r"#[0-9a-f]{6}")
+COLOUR = re.compile(r"#[0-9a-f]{6}")
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ class Board:
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
     borders: tuple[tuple[int, int], ...]  # directed, both ways, sorted by (source, target)
-    symbols: tuple[str, ...] | None  # per territory
+    symbols: tuple[str | None, ...] | None  # per territory; None: the symbol deck has no card of it
     num_wilds: int
     stars: tuple[int, ...] | None  # per territory
     basic_training_cities: tuple[int, ...]  # ascending
@@ -112,6 +117,11 @@ class Board:
         found = np.array(self.borders, np.int64).T.copy()
         found.flags.writeable = False
         return found
+
+    @cached_property
+    def names_in_text(self) -> tuple[str, ...]:
+        """Name of each territory as texts write it, in double quotes if it could be misread."""
+        return tuple(map(in_text, self.territories))
 
     @cached_property
     def _neighbours(self) -> tuple[tuple[int, ...], ...]:
@@ -196,8 +206,11 @@ def map_names() -> tuple[str, ...]:
 def load_map(name_or_path: str | PathLike[str]) -> Board:
     """Return the shipped map of that name, or the map in the .toml file at that path.
 
-    Raises MapError if there is none.
+    The name `random:SEED:territories=60,continents=8` is a random map. Territories and continents may be left
+    out. Raises MapError if there is no such map.
     """
+    if is_random(name_or_path):
+        return _generate(read_spec(str(name_or_path)))
     if isinstance(name_or_path, str) and name_or_path in map_names():
         return _read_shipped(name_or_path)
     names = ", ".join(map_names())
@@ -217,20 +230,36 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    This is `board` if it is given, otherwise a shipped map, and never a file. Raises MapError if there is no
-    such map, or if `digest` is given and is neither the map's digest nor its first 16 digits.
+    This is `board` if it is given, otherwise a map that strangers may choose (`check_open_map`). Raises
+    MapError if there is no such map, or if `digest` is given and is neither the map's digest nor its first 16
+    digits.
     """
-    if board is None and name not in map_names():
-        names = ", ".join(map_names())
-        similar = similar_names(str(name), map_names(), "")
-        raise MapError(
-            f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
-        )
-    board = _read_shipped(name) if board is None else board
+    if board is None:
+        try:
+            check_open_map(name)
+        except MapError as error:
+            raise MapError(f"{error}; pass the board of any other map") from None
+    board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map of digest {shortened(digest)}"
         raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
     return board
+
+
+def check_open_map(name: Any) -> None:
+    """Raise MapError unless strangers may choose the map with this name.
+
+    They may choose the shipped maps, and random maps of the smallest size class, which are made in a moment
+    and need no compiling. They may not name files.
+    """
+    if is_random(name):
+        spec, most = read_spec(name), types.SIZE_CLASSES[0]
+        if spec.territories > most.territories or spec.continents > most.continents:
+            most_of = f"{most.territories} territories and {most.continents} continents"
+            raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
+    elif name not in map_names():
+        similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
+        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}, random:SEED")
 
 
 @cache
@@ -241,6 +270,11 @@ def _shipped_files() -> dict[str, Path]:
 @cache
 def _read_shipped(name: str) -> Board:
     return read_map(_file_text(_shipped_files()[name]), name)
+
+
+@lru_cache(maxsize=64)
+def _generate(spec: RandomMap) -> Board:
+    return _board(TomlTable(spec.name, "", random_map(spec)))
 
 
 def _file_text(path: Path) -> str:
@@ -280,6 +314,7 @@ def _board(file: TomlTable) -> Board:
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
     continents, territories = _continent_tables(file), _territory_tables(file)
+    continents += _outside_tables(file, continents, territories)
     names, places = tuple(c.values["name"] for c in continents), [t.values["name"] for t in territories]
     return Board(
         name=file.name(),
@@ -289,7 +324,7 @@ def _board(file: TomlTable) -> Board:
         bonuses=tuple(c.whole("bonus", 0, MAX_BONUS) for c in continents),
         continent_of=_continent_of(territories, continents, names),
         borders=_borders(file, territories),
-        symbols=_all_or_none(territories, "symbol", lambda t: t.text("symbol", SYMBOLS)),
+        symbols=_symbols(file, territories),
         num_wilds=file.whole("wilds", 0, MAX_WILDS, MAX_WILDS),
         stars=_all_or_none(territories, "stars", lambda t: t.whole("stars", 1, 2)),
         basic_training_cities=tuple(i for i, t in enumerate(territories) if t.flag("city")),
@@ -312,6 +347,32 @@ def _continent_tables(file: TomlTable) -> list[TomlTable]:
         table.only("name", "bonus", "colour")
         table.check_new("name", table.name(), seen)
     return tables
+
+
+def _outside_tables(
+    file: TomlTable, continents: list[TomlTable], territories: list[TomlTable]
+) -> list[TomlTable]:
+    """Return a continent without a bonus for the territories outside all continents, if there are any."""
+    outside = [t for t in territories if "continent" not in t.values]
+    if not outside:
+        return []
+    _refuse_counted_continents(file, outside[0])
+    table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
+    if len(continents) == MAX_CONTINENTS:
+        raise table.error(f"the file has {MAX_CONTINENTS} continents without it, the most that are allowed")
+    table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
+    return [table]
+
+
+def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
+    """Refuse goals that would count the territories outside all continents as a continent."""
+    for table in file.tables("mission", types.MAX_MISSIONS):
+        if table.values.get("any_third") is True:
+            raise table.error(f"{outside.place} is in no continent, so no mission may have it", "any_third")
+    for table in file.tables("objective", types.NUM_OBJECTIVES):
+        if table.values.get("kind") in ("continents", "continent_in_turn"):
+            problem = f"{outside.place} is in no continent, so no Objective may count continents"
+            raise table.error(problem, "kind")
 
 
 def _territory_tables(file: TomlTable) -> list[TomlTable]:
@@ -340,11 +401,21 @@ def _continent_of(
     territories: list[TomlTable], continents: list[TomlTable], names: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Return the continent of each territory. Every continent must have a territory."""
-    numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
+    named = [(t, t.text("continent", default=OUTSIDE)) for t in territories]
+    numbers = tuple(t.number_of("continent", name, names, "continent") for t, name in named)
     for c, table in enumerate(continents):
         if c not in numbers:
             raise table.error("no territory belongs to it")
     return numbers
+
+
+def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None, ...] | None:
+    """Return the symbols of the cards, None for territories without a card."""
+    words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
+    symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
+    if symbols is not None and not any(symbols):
+        raise file.error(f"the symbol of every territory is {NO_CARD!r}; at least one needs a card")
+    return symbols
 
 
 def _all_or_none(
@@ -365,7 +436,7 @@ def _all_or_none(
 
 def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
-    if colour is not None and not _COLOUR.fullmatch(colour):
+    if colour is not None and not COLOUR.fullmatch(colour):
         raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
     return colour
 
@@ -404,13 +475,19 @@ def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
     return targets
 
 
-def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:
-    reached, todo = {0}, [0]
+def reached_from(start: int, targets_of: list[list[int]]) -> set[int]:
+    """Return the territories that chains of borders join to a territory."""
+    reached, todo = {start}, [start]
     while todo:
         for target in targets_of[todo.pop()]:
             if target not in reached:
                 reached.add(target)
                 todo.append(target)
+    return reached
+
+
+def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:
+    reached = reached_from(0, targets_of)
     for t, table in enumerate(territories):
         if t not in reached:
             problem = f"no chain of borders joins it to {territories[0].place}: the map must be connected"
@@ -489,5 +566,5 @@ def _objective(table: TomlTable, continents: tuple[str, ...], territories: int) 
         most = {"continents": len(continents), "enemy_capitals": MAX_COLOURS - 1}.get(kind, territories)
         count = table.whole("count", 1, most)
     table.only(*keys)
-    name, flags = table.name(number_first=True), map(table.flag, ("major", "basic_training"))
+    name, flags = table.name(), map(table.flag, ("major", "basic_training"))
     return Objective(name, kind, count, number, *flags)

@@ -21,6 +21,7 @@ STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
 }
+BOOK_TERRITORIES = 42  # RULES 1.1
 # number of minor Objectives, and of major Objectives, with random Objectives or Rewards (RULES 9.3)
 LAID_OUT_OBJECTIVES = 4
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
@@ -283,14 +284,18 @@ class Rules:
             raise ValueError(f"options={options!r} must be a mapping of option names to values")
         return cls(**_known(options))
 
-    def troops_to_start(self) -> int:
-        """Return the number of troops that each army starts with (RULES 4.2).
+    def troops_to_start(self, num_territories: int) -> int:
+        """Return the number of troops that each army starts with on a map (RULES 4.2).
 
-        This is `initial_troops`, or the number in the rule books if `initial_troops` is None.
+        This is `initial_troops`. If `initial_troops` is None, it is the number in the rule books, or on a map
+        for which that is too small, as many troops for each territory as on the map of the rule books.
         """
         if self.initial_troops is not None:
             return self.initial_troops
-        return STARTING_TROOPS[self.deck][self.num_players]
+        troops, armies = STARTING_TROOPS[self.deck][self.num_players], self.num_players + self.neutral
+        if armies * troops >= num_territories:
+            return troops
+        return -(-troops * num_territories // BOOK_TERRITORIES)
 
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
@@ -446,6 +451,9 @@ def _check_deck(rules: Rules, board: Any) -> None:
     if getattr(board, given) is None:
         has = f"this map has {given} for 0 of {board.num_territories}"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
+    if rules.victory == "headquarters" and None in board.symbols:
+        without = f"this map has none for {board.symbols.count(None)} of {board.num_territories}"
+        _refuse(rules, "victory", f"needs a card for every territory, {without}")
 
 
 def _check_missions(rules: Rules, board: Any) -> None:
@@ -515,7 +523,7 @@ def _check_room(rules: Rules, board: Any) -> None:
     """
     armies = rules.num_players + rules.neutral
     fewest, most = board.num_territories // armies, -(-board.num_territories // armies)
-    troops = rules.troops_to_start()
+    troops = rules.troops_to_start(board.num_territories)
     shares = f"{board.num_territories} territories of this map for {armies} armies"
     if fewest == 0:
         _refuse(rules, "num_players", f"only {shares}")

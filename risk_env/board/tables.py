@@ -71,8 +71,8 @@ def _write_territories(record: Any, board: Board) -> None:
         _put(record.everywhere, territory)
         _put(record.continent_members[continent], territory)
         record.continent_of[territory] = continent
-        if board.symbols is not None:
-            _put(record.symbol_cards[SYMBOLS.index(board.symbols[territory])], territory)
+        if board.symbols is not None and (symbol := board.symbols[territory]) is not None:
+            _put(record.symbol_cards[SYMBOLS.index(symbol)], territory)
         if board.stars is not None and board.stars[territory] == 2:
             _put(record.two_stars, territory)
     for territory in board.basic_training_cities:
@@ -122,7 +122,8 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
     record.max_troops = rules.max_troops or types.MOST_TROOPS
     record.max_rounds = rules.max_rounds or types.UNLIMITED
     record.max_battles = rules.max_battles_per_turn or types.UNLIMITED
-    record.initial_troops = 0 if rules.setup == "chart" else rules.troops_to_start()
+    starting_troops = rules.troops_to_start(board.num_territories)
+    record.initial_troops = 0 if rules.setup == "chart" else starting_troops
     for block in ("border", "dice", "amount", "card", "die", "objective"):
         record[f"{block}_0"] = space.blocks[block].start
     record.done, record.num_actions = space.done, space.n
@@ -143,8 +144,9 @@ def _write_empty(game: Any, rules: Rules, board: Any) -> None:
     for field in ("winner", "mission", "objective_reward", "reward_owner"):
         game[field] = types.NOBODY
     game.objective = types.Held.NOT_IN_PLAY
-    game.deck = board.everywhere
-    game.deck_wilds = board.num_wilds if rules.deck == "symbol" else 0
+    has_symbols = rules.deck == "symbol"
+    game.deck = np.bitwise_or.reduce(board.symbol_cards) if has_symbols else board.everywhere
+    game.deck_wilds = board.num_wilds if has_symbols else 0
 
 
 def _write_amounts(record: Any) -> None:

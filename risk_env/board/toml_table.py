@@ -4,18 +4,13 @@ Every error names file, place and problem.
 """
 
 import difflib
-import re
-import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
-from risk_env.bounded_io import composed, shortened
-
-RESERVED_NAMES = ("wild", "done")  # words of the action texts
-MAX_NAME = 60  # characters
+from risk_env.board.names import MAX_NAME, key_of, problem_of
+from risk_env.bounded_io import shortened
 
 _REQUIRED: Any = object()
-_NAME = re.compile(r"[^\W\d_][\w'’.&()/-]*( [\w'’.&()/-]+)*")
 
 
 class MapError(ValueError):
@@ -72,25 +67,14 @@ class TomlTable:
         """Return a boolean, False if the key is missing."""
         return self.get(key, bool, "true or false", False)
 
-    def name(self, number_first: bool = False) -> str:
+    def name(self) -> str:
         """Return the value of the key `name`, checked by `checked_name`."""
-        return self.checked_name(self.text("name"), "name", number_first)
+        return self.checked_name(self.text("name"), "name")
 
-    def checked_name(self, name: str, at: str, number_first: bool = False) -> str:
-        """Return the name itself if it can be used in texts.
-
-        With `number_first` the name may begin with a number: "8 cities".
-        """
-        plain = _without_marks(name)
-        if (
-            not _NAME.fullmatch(re.sub(r"^\d+ ", "", plain) if number_first else plain)
-            or len(name) > MAX_NAME
-        ):
-            first = "a letter or a number first" if number_first else "a letter first"
-            allowed = f"up to {MAX_NAME} letters, their marks, digits, single blanks and '.&()/-, {first}"
-            raise self.error(f"{shortened(name)} cannot be a name: {allowed}", at)
-        if key_of(name) in RESERVED_NAMES:
-            raise self.error(f"{name!r} is a reserved word of actions", at)
+    def checked_name(self, name: str, at: str) -> str:
+        """Return the name itself if it can be a name."""
+        if problem := problem_of(name):
+            raise self.error(f"{shortened(name)} cannot be a name: {problem}", at)
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
@@ -145,20 +129,6 @@ class TomlTable:
 def _place(key: str, i: int, values: dict[str, Any]) -> str:
     name = values.get("name")
     return f"{key} {name!r}" if isinstance(name, str) and len(name) <= MAX_NAME else f"{key} {i}"
-
-
-def _without_marks(name: str) -> str:
-    """Remove the combining marks of letters, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
-    plain = ""
-    for letter in name:
-        if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):
-            plain += letter
-    return plain
-
-
-def key_of(name: str) -> str:
-    """Return the key that all spellings of a name share."""
-    return composed(name).strip().casefold()
 
 
 def similar_names(name: str, names: Sequence[str], otherwise: str | None = None) -> str:

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from risk_env.board.drawings import Drawing, Ring, label_below
+from risk_env.board.drawings import Drawing, discs, label_below
 from risk_env.board.maps import Board
 
 WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of a drawing with that number of territories
@@ -36,14 +36,13 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
     room = min(160.0, 0.8 * np.sqrt((size - 2 * MARGIN).prod() / num_territories))
     lines = np.array([border for border in borders if border[0] < border[1]])
     places = spread(fit(unfolded(steps_between(num_territories, borders)), size), room, lines, size)
-    radius = min(34.0, 0.42 * nearest_distance(places))
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
         width=int(size[0]),
         height=int(size[1]),
         centres=centres,
         labels=tuple(label_below(centre, size[1]) for centre in centres),
-        outlines=tuple((disc(x, y, radius),) for x, y in centres),
+        outlines=discs(centres),
         wrapped=(),
         routes=(),
     )
@@ -117,14 +116,3 @@ def distances(places: Places) -> NDArray[np.float64]:
     """Return the distance between any two places, (T, T)."""
     x, y = places.T
     return np.hypot(x[:, None] - x, y[:, None] - y)
-
-
-def nearest_distance(places: Places) -> float:
-    """Return the smallest distance between two places, at least 10."""
-    return max(10.0, float((distances(places) + np.diag(np.full(len(places), np.inf))).min()))
-
-
-def disc(x: float, y: float, radius: float) -> Ring:
-    """Return a round outline."""
-    turn = 2 * np.pi * np.arange(24) / 24
-    return tuple((float(x + radius * np.cos(a)), float(y + radius * np.sin(a))) for a in turn)

@@ -404,7 +404,7 @@ def _setup(p: Position) -> Reasons:
     """
     if not p.is_setup:
         return
-    start, to_place = p.rules.troops_to_start(), p.game.to_place
+    start, to_place = p.rules.troops_to_start(p.board.num_territories), p.game.to_place
     if sum(to_place) > MOST_TROOPS:
         yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
     for army in p.armies:
@@ -455,6 +455,8 @@ def _cards(p: Position) -> Reasons:
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
             yield f"cards in two places, or of headquarters: {_names(pile & seen, p.board)}"
+        if pile - p.empty.deck:
+            yield f"no cards of the deck: {_names(pile - p.empty.deck, p.board)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
@@ -622,7 +624,7 @@ def derive_facts(p: Position) -> None:
         words[:] = words_of(p.held.get(army, ()), len(words))
     game.strong = words_of((t for t in p.places if p.game.troops[t] > 1), len(game.strong))
     places = set(p.game.headquarters) - {NOWHERE}
-    game.deck = words_of(set(p.places).difference(places, p.game.discard, *p.game.hand), len(game.deck))
+    game.deck = words_of(p.empty.deck.difference(places, p.game.discard, *p.game.hand), len(game.deck))
     game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
     game.headquarters_open = len(places) == len(p.seats)
     game.trade = due_trade(p)

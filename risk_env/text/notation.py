@@ -9,6 +9,7 @@ import numpy as np
 
 from risk_env.board.action_space import AMOUNTS, BLITZ, BLOCK_OF, DEFENCE_DICE, DONE, WILD, ActionSpace
 from risk_env.board.maps import Board
+from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.tables import Tables
 from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NO_REWARD, Phase, Reward
@@ -89,7 +90,7 @@ _ARGUMENTS = {
 
 def card_text(card: int, board: Board) -> str:
     """Return the name of a card: its territory's name, or `wild` for `num_territories`."""
-    return WILD if card == board.num_territories else board.territories[card]
+    return WILD if card == board.num_territories else board.names_in_text[card]
 
 
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
@@ -175,9 +176,9 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
 def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
     """Return the words that follow the first word of an action."""
     if kind == "objective":
-        return board.objectives[arguments[0]].name
+        return in_text(board.objectives[arguments[0]].name)
     if kind in ("territory", "attack", "card"):
-        return " > ".join(place if place == WILD else board.territories[place] for place in arguments)
+        return " > ".join(place if place == WILD else board.names_in_text[place] for place in arguments)
     return str(*arguments)
 
 
@@ -189,7 +190,7 @@ def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
         return space.encode(word)
     if word != decision.word:
         raise ValueError(f"it asks for {decision.form}")
-    if decision.block == "border" and ">" not in argument:
+    arguments = split_outside_quotes(argument, ">", 1) if decision.block == "border" else [argument]
+    if decision.block == "border" and len(arguments) < 2:
         raise ValueError("an attack is written as attack SOURCE > TARGET")
-    arguments = argument.split(">", 1) if decision.block == "border" else (argument,)
     return space.encode(word, *(text.strip() for text in arguments))

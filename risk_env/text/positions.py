@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.board.maps import Board, found_map
+from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.rules import OPTIONS, Rules, read_option
 from risk_env.board.tables import Tables, tables
 from risk_env.board.toml_table import similar_names
@@ -140,9 +141,10 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
         if words.startswith("[") and words.endswith("]"):
             section = words[1:-1].strip()
             continue
-        key, colon, value = (" ".join(part.split()) for part in words.partition(":"))
+        key, *values = (" ".join(part.split()) for part in split_outside_quotes(words, ":", 1))
+        value = "".join(values)
         line = Line(f"line {number}" if section else f"line {number}, {key.casefold()}", section, key, value)
-        if not colon:
+        if not values:
             raise PositionError(
                 f"line {number}: {shortened(words)} is not of the form 'key: value' nor '[section]'"
             )
@@ -204,7 +206,7 @@ def _rules_of(value: str) -> Rules:
 
 def _parts(value: str) -> list[str]:
     """Return the parts of a comma-separated list. A dash is an empty list."""
-    return [] if value in ("", "-") else [part.strip() for part in value.split(",")]
+    return [] if value in ("", "-") else [part.strip() for part in split_outside_quotes(value, ",")]
 
 
 def _board_of(value: str, board: Board | None) -> Board:
@@ -228,7 +230,7 @@ def _territory_lines(p: Position) -> Iterator[str]:
         for t in (t for t in members if p.game.owner[t] != FREE):
             army = "neutral" if p.game.owner[t] == p.rules.num_players else f"player {p.game.owner[t]}"
             yield (
-                f"{p.board.territories[t]}: {army}, "
+                f"{p.board.names_in_text[t]}: {army}, "
                 f"{p.game.troops[t]} troop{'s' if p.game.troops[t] != 1 else ''}"
             )
 
@@ -361,7 +363,7 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
         **dict.fromkeys(
             ("mission", "headquarters", "capital", "hand"), tuple(map(str, range(rules.num_players)))
         ),
-        "objective": [goal.name for goal in board.objectives],
+        "objective": [in_text(goal.name) for goal in board.objectives],
         "reward_owner": REWARDS,
         "airfield": [REWARDS[reward] for reward in checks.AIRFIELDS],
     }
@@ -505,7 +507,7 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
 
 
 def _territory(board: Board) -> Form:
-    return Form(lambda value: board.territories[value], board.territory)
+    return Form(lambda value: board.names_in_text[value], board.territory)
 
 
 def _territories(board: Board) -> Form:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from risk_env.board.action_space import ALL, BLITZ, BLOCK_OF, DONE
 from risk_env.board.maps import Board
+from risk_env.board.names import read_arrows, split_outside_quotes
 from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.text.amounts import first_amount, most_troops
@@ -100,7 +101,8 @@ def _read_part(part: Any, board: Board) -> list[Step]:
         return [Step(NUMBER, str(part) if 0 <= part < _NO_ACTION else str(_NO_ACTION))]
     if not isinstance(part, str):
         raise ValueError(f"{shortened(part)} is neither an action's text nor its number")
-    return [step for words in re.split(r"[;\n]", part) for step in _read_step(words, board)]
+    pieces = (words for line in part.split("\n") for words in split_outside_quotes(line, ";"))
+    return [step for words in pieces for step in _read_step(words, board)]
 
 
 def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[Step]:
@@ -108,9 +110,7 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
 
     `words` are the allowed first words.
     """
-    text = _BULLET.sub(
-        "", " ".join(composed(part).replace("->", ">").replace("→", ">").split()).strip("`*., ")
-    )
+    text = _BULLET.sub("", " ".join(read_arrows(composed(part)).split()).strip("`*., "))
     if not text:
         return []
     word, _, argument = text.partition(" ")
@@ -128,13 +128,13 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
     if word == ALWAYS:
         return [Step(word, _order(argument))]
     if word == TRADE and argument:
-        return [Step("card", card.strip()) for card in argument.split(",")]
+        return [Step("card", card.strip()) for card in split_outside_quotes(argument, ",")]
     if word == FORTIFY:
         way, amount = _split_amount(argument, board)
-        source, arrow, target = way.partition(">")
-        if not arrow:
+        source, *target = split_outside_quotes(way, ">", 1)
+        if not target:
             raise ValueError(f"{shortened(f'{word} {argument}')}: it is written as fortify SOURCE > TARGET N")
-        return [Step("from", source.strip()), Step("to", target.strip()), Step("move", amount or "all")]
+        return [Step("from", source.strip()), Step("to", target[0].strip()), Step("move", amount or "all")]
     place, amount = _split_amount(argument, board)
     if word == "draft" and amount:
         return [Step("draft", place), Step("troops", amount)]
@@ -159,7 +159,7 @@ def _split_amount(argument: str, board: Board) -> tuple[str, str]:
     A territory's name may end in a number.
     """
     place, _, amount = argument.rpartition(" ")
-    last = argument.rpartition(">")[2].strip()
+    last = split_outside_quotes(argument, ">")[-1].strip()
     if not _AMOUNT.fullmatch(amount.casefold()) or _territory(last, board) != NOWHERE:
         return argument, ""
     return place, amount.casefold()
@@ -314,7 +314,7 @@ class ActionPlan:
 
     def _result(self, attack: tuple[int, int], after: Sequence[int], board: Board) -> str:
         """Return the result of an attack in words, from the target's owner and the troops at both places."""
-        (source, target), (owner, *troops) = (board.territories[place] for place in attack), after
+        (source, target), (owner, *troops) = (board.names_in_text[place] for place in attack), after
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
@@ -383,7 +383,7 @@ class ActionPlan:
 
     def _goes_on(self, step: Step, game: Any) -> bool:
         """Return True if a step leaves the territory that was just taken."""
-        source = _territory(step.argument.partition(">")[0], game.board)
+        source = _territory(split_outside_quotes(step.argument, ">", 1)[0], game.board)
         return step.word in ("attack", "from") and source == game.records["target"][0]
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
@@ -418,7 +418,8 @@ class ActionPlan:
 
     def _check_sense(self, step: Step, game: Any) -> None:
         """Raise Stopped if an attack after the first one has no more troops than its target."""
-        source, target = (_territory(place, game.board) for place in step.argument.partition(">")[::2])
+        sides = split_outside_quotes(step.argument, ">", 1)
+        source, target = (_territory(place, game.board) for place in (*sides, "")[:2])
         if source < 0 or target < 0 or game.owner[source] != self.seat:
             return
         attackers, defenders = int(game.troops[source]), int(game.troops[target])
@@ -440,7 +441,7 @@ class ActionPlan:
             return f"{word} {first}", [] if first == ALL else _decline_rest(phase)
         again = [Step(word, str(left))]
         if phase == Phase.DRAFT_AMOUNT:
-            again = [Step("draft", game.board.territories[game.record.target]), *again]
+            again = [Step("draft", game.board.names_in_text[game.record.target]), *again]
         return f"{word} {first}", again
 
     # -------------------------------------------------------------------------------- standing orders

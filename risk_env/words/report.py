@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from risk_env.board.action_space import WILD
 from risk_env.board.maps import Board, Mission
+from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.core.cards import ONE_OF_EACH, THREE_ARTILLERY, THREE_CAVALRY, THREE_INFANTRY
@@ -116,7 +117,7 @@ class _Report:
     def army(self, territory: int) -> str:
         """Return the name of another seat's territory, with owner and troops."""
         return (
-            f"{self.board.territories[territory]} "
+            f"{self.board.names_in_text[territory]} "
             f"({self.who(self.owner[territory])}, {self.troops[territory]})"
         )
 
@@ -172,13 +173,13 @@ class _Report:
         seat, most = ordered[0]
         is_worth = seat != FREE and 2 * len(most) > len(members)
         share = f" ({self._label(seat)} {len(most)} of {len(members)})" if is_worth else ""
-        return f"{self.board.continents[number]} +{self.board.bonuses[number]}{share}: {told}"
+        return f"{in_text(self.board.continents[number])} +{self.board.bonuses[number]}{share}: {told}"
 
     def _label(self, owner: int) -> str:
         return UNCLAIMED if owner == FREE else self.who(owner)
 
     def _garrisons(self, territories: Iterable[int]) -> str:
-        return ", ".join(f"{self.board.territories[t]} {self.troops[t]}" for t in territories)
+        return ", ".join(f"{self.board.names_in_text[t]} {self.troops[t]}" for t in territories)
 
     def stock(self) -> list[str]:
         """Return the lines about troops to be placed, and about cards."""
@@ -203,7 +204,9 @@ class _Report:
         reader = self.reader
         lines = [f"Your cards: {', '.join(map(self._card, reader.hand)) or 'none'}"]
         if self.state.picked or self.state.picked_wilds:
-            picked = [self.board.territories[t] for t in self.state.picked] + [WILD] * self.state.picked_wilds
+            picked = [self.board.names_in_text[t] for t in self.state.picked] + [
+                WILD
+            ] * self.state.picked_wilds
             lines.append(f"Laid out for a set: {', '.join(picked)}")
         if reader.mission is not None:
             names = [self.who(seat) for seat in range(self.state.num_players)]
@@ -261,7 +264,7 @@ class _Report:
             return f"{self.who(seat)} was eliminated" if before.alive[seat] else ""
         was = sum(troops for owner, troops in zip(before.owner, before.troops, strict=True) if owner == seat)
         change = sum(self.troops[t] for t in self.seats_of.get(seat, ())) - was
-        took = self.some([f"{self.board.territories[t]} ({self._label(before.owner[t])})" for t in taken])
+        took = self.some([f"{self.board.names_in_text[t]} ({self._label(before.owner[t])})" for t in taken])
         if not taken and not change:
             return ""
         return f"{self.who(seat)} {change:+d} troops" + (f", took {took}" if taken else "")
@@ -272,7 +275,7 @@ class _Report:
         weaker = [
             t for t in mine if before.owner[t] == self.reader.seat and self.troops[t] < before.troops[t]
         ]
-        told = [f"{self.board.territories[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
+        told = [f"{self.board.names_in_text[t]} {before.troops[t]} to {self.troops[t]}" for t in weaker]
         return f"you lost troops in {self.some(told)}" if told else ""
 
     # -------------------------------------------------------------------------------- battles
@@ -358,10 +361,10 @@ class _Report:
         if block == "territory":
             return f"`{word} TERRITORY`: {self._places([action.arguments[0] for action in actions])}"
         if block == "objective":
-            names = [self.board.objectives[action.arguments[0]].name for action in actions]
+            names = [in_text(self.board.objectives[action.arguments[0]].name) for action in actions]
         elif block == "card":
             cards = [action.arguments[0] for action in actions]
-            names = [card if card == WILD else self.board.territories[card] for card in cards]
+            names = [card if card == WILD else self.board.names_in_text[card] for card in cards]
         else:
             return ", ".join(
                 f"`{word} {action.arguments[0]}`" if action.arguments else "`blitz`" for action in actions
@@ -373,11 +376,11 @@ class _Report:
         for owner, words in ((self.reader.seat, "any of your territories"), (FREE, "any free territory")):
             if territories == self.seats_of.get(owner):
                 return words
-        return self.some([self.board.territories[t] for t in territories])
+        return self.some([self.board.names_in_text[t] for t in territories])
 
     def place(self, territory: int) -> str:
         """Return a territory's name and troops."""
-        return f"{self.board.territories[territory]} ({self.troops[territory]})"
+        return f"{self.board.names_in_text[territory]} ({self.troops[territory]})"
 
     def battle(self) -> str:
         """Return the current attack in words."""
@@ -442,8 +445,8 @@ HELP = (
 def _border_lines(board: Board) -> tuple[str, ...]:
     """Return all borders, each under the first of its two territories."""
     told = []
-    for territory, name in enumerate(board.territories):
-        later = [board.territories[t] for t in board.neighbours(territory) if t > territory]
+    for territory, name in enumerate(board.names_in_text):
+        later = [board.names_in_text[t] for t in board.neighbours(territory) if t > territory]
         told += [f"{name}-{'/'.join(later)}"] if later else []
     return (f"Borders: {'; '.join(told)}",)
 
@@ -466,7 +469,7 @@ def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holde
     """Return the mission card of a seat in words (RULES 8)."""
     if mission.kind == "continents":
         third = " and a third continent of any kind" * mission.any_third
-        return f"hold {' and '.join(board.continents[c] for c in mission.continents)}{third}"
+        return f"hold {' and '.join(in_text(board.continents[c]) for c in mission.continents)}{third}"
     if mission.kind == "territories":
         each = f" with at least {mission.min_troops} troops on each" * (mission.min_troops > 1)
         return f"hold {mission.territories} territories{each}"
@@ -504,9 +507,11 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
 def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
     """Return the facts of the lines after the head."""
     facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
-    continents = {f"{name} +{bonus}" for name, bonus in zip(board.continents, board.bonuses, strict=True)}
+    titles = zip(map(in_text, board.continents), board.bonuses, strict=True)
+    continents = {f"{name} +{bonus}" for name, bonus in titles}
     for line in lines:
-        title, _, rest = line.partition(": ")
+        title, *after = split_outside_quotes(line, ": ", 1)
+        rest = "".join(after)
         if title.partition(" (")[0] in continents or title.rpartition(" (")[0] in continents:
             _read_continent(rest, seats, board, facts)
         elif title.startswith("Players "):
@@ -522,9 +527,9 @@ def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> di
 
 
 def _read_continent(groups: str, seats: dict[str, int], board: Board, facts: dict[str, Any]) -> None:
-    for group in groups.split("; "):
+    for group in split_outside_quotes(groups, "; "):
         who, _, garrisons = group.partition(" ")
-        for garrison in garrisons.split(", "):
+        for garrison in split_outside_quotes(garrisons, ", "):
             name, _, troops = garrison.rpartition(" ")
             territory = board.territory(name)
             facts["owner"][territory], facts["troops"][territory] = seats[who], int(troops)

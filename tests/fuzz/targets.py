@@ -24,14 +24,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_env import Game, IllegalAction, Rules, load_map
-from risk_env.board.maps import MapError, read_map
+from risk_env.board.importing.reader import import_map
+from risk_env.board.maps import Board, MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
 from risk_env.game_vector import GameVector
 from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
+from tests.foreign_maps import FILES
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
 
+CARDS_MARK = b"\n=====\n"  # between a map and its cards
+FOREIGN = {"sections": (".map",), "club": (".xml",), "graph": (".json", ".csv")}
 KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # made by `make`, taken by `change`
 
@@ -123,8 +127,12 @@ def change_lines(text: str, rng: random.Random) -> bytes:
 
 
 def read_a_map(data: bytes) -> None:
-    """Read the file and, if it is a small map, prepare a game on it."""
-    board = load_map(written("map.toml", data))
+    """Read the file, and prepare a game on it."""
+    prepare_a_game(load_map(written("map.toml", data)))
+
+
+def prepare_a_game(board: Board) -> None:
+    """Prepare a game on a map if the map is small."""
     if board.num_territories <= 64 and len(board.borders) <= 192:
         try:
             rules = Rules.preset("classic", 2, initial_troops=60)
@@ -134,6 +142,40 @@ def read_a_map(data: bytes) -> None:
         except ValueError as error:
             raise MapError(f"no game: {error}") from error
         assert record.num_actions > 0
+
+
+def foreign_maps(*endings: str) -> Callable[[], list[bytes]]:
+    """Return a function that returns the files with these endings, each with its cards after CARDS_MARK."""
+    found = [file for file in FILES if file.file.endswith(endings)]
+    return lambda: [file.content + (CARDS_MARK + file.cards if file.cards else b"") for file in found]
+
+
+def change_foreign_map(data: bytes, rng: random.Random) -> bytes:
+    """Change lines or bytes, and sometimes repeat a part."""
+    if rng.random() < 0.1:
+        start = rng.randrange(len(data))
+        part = data[start : start + rng.choice((1, 40, 400))]
+        data = data[:start] + part * rng.choice((2, 30, 1000)) + data[start:]
+    return change_lines(data.decode("utf-8", "surrogateescape"), rng)
+
+
+def read_a_foreign_map(data: bytes) -> None:
+    """Import a map with all options, and without any."""
+    text, _, cards = data.partition(CARDS_MARK)
+    path = written("foreign.map", text)
+    options: dict[str, Any] = {"cards": written("foreign.cards", cards)} if cards else {}
+    prepare_a_game(import_map(path, mirror=True, simplify=True, **options).board)
+    import_map(path, **options)
+
+
+def random_names() -> list[str]:
+    """Return names of random maps."""
+    return ["random:7", "random:7:territories=20", "random:0:territories=12,continents=3"]
+
+
+def read_a_random_name(data: bytes) -> None:
+    """Load the random map of a name."""
+    prepare_a_game(load_map("random:" + data.decode(errors="surrogateescape").removeprefix("random:")))
 
 
 def change_position(text: str, rng: random.Random) -> bytes:
@@ -1123,6 +1165,11 @@ def named() -> dict[str, Target]:
     files = ValueError, OSError
     return {
         "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
+        "random": Target(random_names, change_lines, read_a_random_name, (MapError,)),
+        **{
+            name: Target(foreign_maps(*endings), change_foreign_map, read_a_foreign_map, (MapError,))
+            for name, endings in FOREIGN.items()
+        },
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
         "save": Target(lambda: games(), change_save, read_a_save, (SavedGameError,)),
         "load": Target(lambda: games(), change_loaded, load_a_record, (ValueError,)),

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from risk_env.agent import View
 from risk_env.board.action_space import DONE, HALF
+from risk_env.board.names import read_arrows, split_outside_quotes
 from risk_env.bounded_io import composed
 from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops
@@ -36,7 +37,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     `listed` are the actions that were shown with numbers from 1.
     """
     decision = DECISIONS[view.phase]
-    words = " ".join(composed(answer).replace("->", ">").split())
+    words = " ".join(read_arrows(composed(answer)).split())
     if decision.block in NUMBERED and words.isdecimal():
         return Understood(_from_list(int(words), view, listed))
     if words.casefold() == DONE and DONE in view.texts:
@@ -65,11 +66,11 @@ def _problem(said: str, decision: Decision, view: View) -> str:
 
 
 def _no_attack(said: str, view: View) -> str:
-    source, arrow, target = said.partition(">")
-    if not arrow:
+    sides = split_outside_quotes(said, ">", 1)
+    if len(sides) < 2:
         return "an attack is written as SOURCE > TARGET"
-    a, b = (view.board.territory(name) for name in (source, target))
-    names = view.board.territories[a], view.board.territories[b]
+    a, b = map(view.board.territory, sides)
+    names = view.board.names_in_text[a], view.board.names_in_text[b]
     if b not in view.board.neighbours(a):
         return f"{names[0]} does not border {names[1]}"
     return (
@@ -98,7 +99,7 @@ def _fitting(said: str, decision: Decision, view: View) -> list[str]:
 
 def _grade(said: str, argument: str, view: View) -> int:
     """Grade how well words fit an action. If the action has a `>`, the worse of both sides counts."""
-    parts, names = said.split(">"), argument.split(">")
+    parts, names = (split_outside_quotes(text, ">") for text in (said, argument))
     if len(parts) != len(names):
         return _NOT
     return min(_fit(part.strip(), name.strip(), view) for part, name in zip(parts, names, strict=True))
@@ -108,8 +109,9 @@ def _fit(part: str, name: str, view: View) -> int:
     """Grade how well words fit a name, or one of the aliases of a territory."""
     board = view.board
     called = [name]
-    if name in board.territories:
-        called += board.aliases[board.territories.index(name)]
+    if name in board.names_in_text:
+        t = board.names_in_text.index(name)
+        called += [board.territories[t], *board.aliases[t]]
     key = part.casefold()
     if not key:
         return _NOT
@@ -132,5 +134,5 @@ def _amount(wanted: int, view: View) -> Understood:
     first, left = first_amount(wanted, total)
     again = (str(left),) if left else ()
     if left and view.phase == Phase.DRAFT_AMOUNT:
-        again = (view.board.territories[view.public.target], *again)
+        again = (view.board.names_in_text[view.public.target], *again)
     return Understood(_number(f"{DECISIONS[view.phase].word} {first}", view), again)

@@ -7,6 +7,7 @@ from risk_agents.human.narration import Words
 from risk_agents.human.terminal import wrapped
 from risk_env.agent import View
 from risk_env.board.action_space import DONE, WILD
+from risk_env.board.names import split_outside_quotes
 from risk_env.core.cards import (
     MAX_STARS,
     MIN_STARS,
@@ -134,7 +135,7 @@ def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -
     """Return one line for every territory to attack from."""
     place, rows = view.public, dict[str, list[str]]()
     for name, number in _named(numbers, view):
-        source, target = map(view.board.territory, name.split(" > "))
+        source, target = map(view.board.territory, split_outside_quotes(name, " > "))
         defenders = f"{words.place(target)} {place.troops[target]} {words.names[int(place.owner[target])]}"
         rows.setdefault(f"{words.place(source)} {place.troops[source]} >", []).append(f"{number} {defenders}")
     return [_row(source, targets, width) for source, targets in rows.items()]

@@ -15,7 +15,7 @@ from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent
 from risk_env.arguments import check_seat
-from risk_env.board.maps import Board, load_map, map_names
+from risk_env.board.maps import Board, check_open_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
@@ -85,7 +85,7 @@ class OpenGames:
         P = rules.num_players
         check_seat(seat, P)
         agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
-        table = OpenGame(rules, load_shipped(board), [agents.get(s) for s in range(P)], seed, client)
+        table = OpenGame(rules, load_open_map(board), [agents.get(s) for s in range(P)], seed, client)
         with closed_on_error(table.close):
             table.play_on()
             return self._add(table)
@@ -187,12 +187,9 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     return rules
 
 
-def load_shipped(name: str) -> Any:
-    """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
-    if name not in map_names():
-        raise ValueError(
-            f"board={name!r} must be one of {', '.join(map_names())}{suggestion(name, map_names())}"
-        )
+def load_open_map(name: str) -> Any:
+    """Return a map that clients may choose (`check_open_map`), by name. Raises MapError for any other."""
+    check_open_map(name)
     return load_map(name)
 
 

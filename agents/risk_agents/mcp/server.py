@@ -12,7 +12,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.types import ASGIApp
 
-from risk_agents.mcp.games import OPEN, OpenGames, load_shipped
+from risk_agents.mcp.games import OPEN, OpenGames, load_open_map
 from risk_agents.serving import connections
 from risk_agents.serving.hosts import NamedHosts, served_names
 from risk_agents.serving.rates import LONGEST_BODY, Rates, network_of
@@ -148,7 +148,7 @@ def _add_resources(server: MCPServer) -> None:
     @server.resource("risk://map/{name}", mime_type="application/json")
     def map_facts(name: str) -> str:
         """Return a map: territories, continents, borders."""
-        board = asdict(load_shipped(name))
+        board = asdict(load_open_map(name))
         kept = ("name", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
         return json.dumps({field: board[field] for field in kept})
 

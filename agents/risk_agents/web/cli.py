@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from risk_agents.replay import replayed_games
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, options_of, rules_of
-from risk_env.board.maps import load_map, map_names
-from risk_env.board.rules import BOOK, check_rules, suggestion
+from risk_env.board.maps import MapError, check_open_map, load_map
+from risk_env.board.rules import BOOK, check_rules
 from risk_env.cli import PROGRAM, command_parser
 
 if TYPE_CHECKING:
@@ -79,9 +79,10 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
     from risk_agents.web.lobby import proposal
 
     wanted, name = vars(arguments), arguments.map or MAP
-    if name not in map_names():
-        hint = suggestion(name, map_names())
-        raise ValueError(f"--map {name}: games on the page are played on {', '.join(map_names())}{hint}")
+    try:
+        check_open_map(name)
+    except MapError as error:
+        raise ValueError(f"--map {error}") from None
     rules = rules_of(wanted, BOOK)
     check_rules(rules, load_map(name))
     beside = {"expert": bool(arguments.expert), "profile": arguments.profile or BOOK}

@@ -23,7 +23,7 @@ from risk_agents.web.browser_table import (
 from risk_agents.web.game_store import GameStore
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
-from risk_env.board.maps import map_names
+from risk_env.board.maps import MapError, check_open_map, map_names
 from risk_env.board.rules import BOOK, Rules, preset_players, presets, rules_from, suggestion
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
@@ -67,7 +67,8 @@ class Lobby:
         """Return the choices for a new game."""
         numbers = {preset: list(preset_players(preset)) for preset in presets()}
         players = [HUMAN, *bots.names()]
-        return {"presets": numbers, "maps": list(map_names()), "players": players} | {
+        maps = list(dict.fromkeys((*map_names(), self.proposed["map"])))
+        return {"presets": numbers, "maps": maps, "players": players} | {
             "programs": self.allow_programs,
             "proposed": self.proposed,
         }
@@ -169,8 +170,7 @@ class Lobby:
         for player in setting.game.players:
             if player != RECORDED:
                 self._player(player)
-        if setting.game.map not in map_names():
-            raise Refused(f"map={setting.game.map!r} is unknown")
+        _check_map(setting.game.map)
         return setting
 
     def add_recorded(self, saved: SavedGame) -> str:
@@ -178,8 +178,7 @@ class Lobby:
 
         Browsers can then watch the game and continue from it.
         """
-        if saved.map not in map_names():
-            raise ValueError(f"map={saved.map!r}: games on the page are played on {', '.join(map_names())}")
+        _check_map(saved.map)
         if len(saved.actions) > MOST_DECISIONS:
             raise ValueError(
                 f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are shown"
@@ -293,16 +292,23 @@ def proposal(
     return {"preset": preset, "map": map_name, **shown, "options": options}
 
 
+def _check_map(name: Any) -> None:
+    """Raise Refused for a map that a browser may not choose."""
+    try:
+        check_open_map(name)
+    except MapError as error:
+        raise Refused(f"map={error}") from None
+
+
 def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     """Return a new game with the rules and the map of a browser's request.
 
     Raise ValueError if the preset, the map or an option is not valid.
     """
-    for name, known in (("preset", presets()), ("map", map_names())):
-        if wish[name] not in known:
-            raise Refused(
-                f"{name}={shortened(wish[name])} is not known{suggestion(shortened(wish[name]), known)}"
-            )
+    if wish["preset"] not in presets():
+        shown = shortened(wish["preset"])
+        raise Refused(f"preset={shown} is not known{suggestion(shown, presets())}")
+    _check_map(wish["map"])
     options = wish.get("options", {})
     if not isinstance(options, dict):
         raise Refused("options must be a table")

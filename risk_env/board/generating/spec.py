@@ -1,0 +1,93 @@
+"""The name of a random map, `random:SEED:territories=60,continents=8`, and its random numbers."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from risk_env.board.toml_table import MapError, similar_names
+from risk_env.bounded_io import shortened
+
+PREFIX = "random:"
+LEAST_TERRITORIES, MOST_TERRITORIES = 6, 256
+MOST_CONTINENTS = 64
+USUAL_TERRITORIES, TERRITORIES_OF_A_CONTINENT = 42, 7
+FORM = "random:SEED:territories=N,continents=N"
+_NUMBER = re.compile("[0-9]{1,20}")
+_WORD = 2**64
+
+
+class RandomMap(NamedTuple):
+    """The seed and the size of a random map."""
+
+    seed: int
+    territories: int
+    continents: int
+
+    @property
+    def name(self) -> str:
+        """The complete name of the map."""
+        return f"{PREFIX}{self.seed}:territories={self.territories},continents={self.continents}"
+
+
+def is_random(name: Any) -> bool:
+    """Return True if a name begins like the name of a random map."""
+    return isinstance(name, str) and name.startswith(PREFIX)
+
+
+def read_spec(name: str) -> RandomMap:
+    """Return the seed and the size of the random map with this name.
+
+    Raises MapError for a name that is not of the form FORM. Territories and continents may be left out.
+    """
+    written, _, options = name.removeprefix(PREFIX).partition(":")
+    values: dict[str, int] = {}
+    for option in filter(None, options.split(",")):
+        key, _, number = map(str.strip, option.partition("="))
+        if key not in ("territories", "continents"):
+            hint = similar_names(key[:100], ("territories", "continents"))
+            raise MapError(f"{shortened(name)}: unknown option {shortened(key)}{hint}")
+        if key in values:
+            raise MapError(f"{shortened(name)}: {key} is given twice")
+        values[key] = _whole(name, key, number)
+    territories = values.get("territories", USUAL_TERRITORIES)
+    _check(name, "territories", territories, LEAST_TERRITORIES, MOST_TERRITORIES)
+    continents = values.get("continents", max(2, territories // TERRITORIES_OF_A_CONTINENT))
+    _check(name, "continents", continents, 1, min(MOST_CONTINENTS, territories // 2))
+    seed = _whole(name, "seed", written)
+    _check(name, "seed", seed, 0, _WORD - 1)
+    return RandomMap(seed, territories, continents)
+
+
+def _whole(name: str, key: str, number: str) -> int:
+    if not _NUMBER.fullmatch(number):
+        problem = f"{shortened(number)} is not a whole number: a random map is {FORM}"
+        raise MapError(f"{shortened(name)}: {key}: {problem}")
+    return int(number)
+
+
+def _check(name: str, key: str, number: int, least: int, most: int) -> None:
+    if not least <= number <= most:
+        raise MapError(f"{shortened(name)}: {key}={number} must be {least} to {most}")
+
+
+class RandomNumbers:
+    """Random numbers of a seed (SplitMix64), the same on every machine and in every version of Python."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed
+
+    def below(self, bound: int) -> int:
+        """Return a number from 0 to `bound` - 1. The bias is below `bound` / 2**64."""
+        self._state = (self._state + 0x9E3779B97F4A7C15) % _WORD
+        mixed = self._state
+        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % _WORD
+        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % _WORD
+        return (mixed ^ mixed >> 31) * bound >> 64
+
+    def shuffled(self, values: Sequence[Any]) -> list[Any]:
+        """Return the values in random order."""
+        mixed = list(values)
+        for last in range(len(mixed) - 1, 0, -1):
+            other = self.below(last + 1)
+            mixed[last], mixed[other] = mixed[other], mixed[last]
+        return mixed

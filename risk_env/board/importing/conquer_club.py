@@ -1,0 +1,145 @@
+"""Maps of Conquer Club: one XML file with `continents` and `territories`.
+
+A continent has a `name`, a `bonus` and the `territory` elements in it. A territory has a `name`, `border`
+elements and `coordinates`. Entities and document types are refused, so that nothing outside the file is read
+and nothing grows.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+from xml.etree.ElementTree import Element, TreeBuilder
+from xml.parsers import expat
+
+from risk_env.board.importing.draft import (
+    DraftContinent,
+    DraftTerritory,
+    MapDraft,
+    Numbers,
+    Report,
+    clean_name,
+    point,
+    whole_number,
+)
+from risk_env.bounded_io import MOST_NESTING, shortened
+
+MOST_ELEMENTS = 20_000
+IGNORED = {  # elements of a territory that change its play, and what is done without them
+    "bombardments": "bombardments are left out",
+    "killer": "it does not fall back to the neutral army",
+    "bonus": "it gives no troops of its own",
+    "neutral": "it begins like any other territory",
+    "conditional_borders": "conditional borders are left out",
+}
+IGNORED_OF_MAP = ("objectives", "requirements", "positions", "transforms", "collections")
+
+
+def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
+    """Return the map of an XML text. Raises ValueError if the text is not such a file."""
+    root = parse_xml(text)
+    draft = MapDraft(_text(root, "name") or name)
+    elements = list(root.iterfind("territories/territory"))
+    territories = Numbers("territory", report)
+    for element in elements:
+        draft.territories.append(_territory(element, report))
+        territories.add(draft.territories[-1].name)
+    for source, element in enumerate(elements):
+        targets = [
+            territories.find(border.text or "", f"territory {shortened(territories.names[source])}")
+            for border in element.iterfind("borders/border")
+        ]
+        draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))
+    _read_continents(root, territories, draft, report)
+    for tag in IGNORED_OF_MAP:
+        if root.find(tag) is not None:
+            report.left_out(f"<{tag}> of the map", f"<{tag}> is left out")
+    return draft
+
+
+def parse_xml(text: str) -> Element:
+    """Return the root element of an XML text.
+
+    Raises ValueError for any other text, for a document type or an entity, and beyond MOST_ELEMENTS elements
+    or MOST_NESTING levels.
+    """
+    builder, parser = TreeBuilder(), expat.ParserCreate("utf-8")
+    depth = count = 0
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal depth, count
+        depth, count = depth + 1, count + 1
+        if depth > MOST_NESTING or count > MOST_ELEMENTS:
+            raise ValueError(f"more than {MOST_ELEMENTS} elements or {MOST_NESTING} levels of XML")
+        builder.start(tag.casefold(), attributes)
+
+    def end(tag: str) -> None:
+        nonlocal depth
+        depth -= 1
+        builder.end(tag.casefold())
+
+    def refuse(*_: Any) -> Any:
+        raise ValueError("a document type or an entity; remove it from the file")
+
+    parser.StartElementHandler, parser.EndElementHandler = start, end
+    parser.CharacterDataHandler = builder.data
+    parser.StartDoctypeDeclHandler = parser.EntityDeclHandler = refuse
+    parser.ExternalEntityRefHandler = refuse
+    try:
+        parser.Parse(text.encode(errors="replace"), True)
+    except expat.ExpatError as error:
+        raise ValueError(f"not XML: {error}") from None
+    return builder.close()
+
+
+def _text(element: Element, tag: str) -> str:
+    """Return the text of the first element of this name inside, "" if there is none."""
+    return (element.findtext(tag) or "").strip()
+
+
+def _territory(element: Element, report: Report) -> DraftTerritory:
+    name = clean_name(_text(element, "name"), "territory", report)
+    what = f"territory {shortened(name)}"
+    for tag, instead in IGNORED.items():
+        if element.find(tag) is not None:
+            report.left_out(f"{what} has <{tag}>", instead)
+    for x, y in (("largex", "largey"), ("smallx", "smally")):
+        if element.find(f"coordinates/{x}") is not None:
+            place = _text(element, f"coordinates/{x}"), _text(element, f"coordinates/{y}")
+            return DraftTerritory(name, centre=point(*place, f"{what}, coordinates", report))
+    return DraftTerritory(name)
+
+
+def _read_continents(root: Element, territories: Numbers, draft: MapDraft, report: Report) -> None:
+    names = Numbers("continent", report)
+    for element in root.iterfind("continents/continent"):
+        name = clean_name(_text(element, "name"), "continent", report)
+        what = f"continent {shortened(name)}"
+        if any(inner.tag == "continent" for inner in element.iterfind(".//*")):
+            report.left_out(f"{what} consists of continents", "it is left out")
+            continue
+        number = names.add(name)
+        draft.continents.append(DraftContinent(name, _bonus(element, what, report)))
+        for territory in _members(element, what, territories):
+            if draft.territories[territory].continent >= 0:
+                other = draft.continents[draft.territories[territory].continent].name
+                shown = shortened(territories.names[territory])
+                report.left_out(f"{what} shares {shown} with {other!r}", "the first continent has it")
+            else:
+                draft.territories[territory].continent = number
+
+
+def _members(element: Element, what: str, territories: Numbers) -> Iterator[int]:
+    named = [inner.text or "" for inner in element.iter("territory")]
+    found = dict.fromkeys(territories.find(name, what) for name in named)
+    return (territory for territory in found if territory >= 0)
+
+
+def _bonus(element: Element, what: str, report: Report) -> int:
+    """Return the bonus for all territories of a continent. Bonuses for a part of them are left out."""
+    bonuses = list(element.iter("bonus"))
+    for bonus in bonuses[:-1]:
+        shown = shortened((bonus.text or "").strip())
+        report.left_out(f"{what} has several bonuses", f"the bonus {shown} for a part of it is left out")
+    if not bonuses:
+        report.problem(f"{what}: the bonus is missing")
+        return 0
+    return whole_number(bonuses[-1].text or "", f"{what}, bonus", report)

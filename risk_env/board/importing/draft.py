@@ -1,0 +1,165 @@
+"""A map while it is imported, and the report of its problems and of the decisions taken."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from risk_env.board.names import QUOTE, RESERVED_NAMES, key_of
+from risk_env.board.toml_table import MapError, similar_names
+from risk_env.bounded_io import composed, shortened
+
+MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
+MOST_HINTS = 20  # maximum number of problems for which similar names are searched
+MOST_DIGITS = 9
+_NUMBER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,18}})?")
+
+
+@dataclass
+class DraftContinent:
+    """A continent of a draft."""
+
+    name: str
+    bonus: int
+    colour: str | None = None
+
+
+@dataclass
+class DraftTerritory:
+    """A territory of a draft."""
+
+    name: str
+    continent: int = -1  # number of the continent; -1: outside all continents
+    centre: tuple[float, float] | None = None
+    symbol: str | None = None
+
+
+@dataclass
+class DraftMission:
+    """A mission of a draft. Its values are written into the file as they are."""
+
+    kind: str
+    values: dict[str, int | bool] = field(default_factory=dict)
+    continents: list[int] = field(default_factory=list)
+
+
+@dataclass
+class MapDraft:
+    """A map before its checks. Territories and continents are numbered in the order of the file."""
+
+    name: str
+    continents: list[DraftContinent] = field(default_factory=list)
+    territories: list[DraftTerritory] = field(default_factory=list)
+    borders: dict[tuple[int, int], None] = field(default_factory=dict)  # directed, an ordered set
+    missions: list[DraftMission] = field(default_factory=list)
+    wilds: int = 2
+
+
+@dataclass
+class Report:
+    """The problems of a file, and the decisions of the importer.
+
+    `mirror` and `simplify` are the wishes of the user: make one-way borders two-way, and leave out what the
+    rules do not have.
+    """
+
+    file: str
+    mirror: bool = False
+    simplify: bool = False
+    problems: list[str] = field(default_factory=list)
+    decisions: list[str] = field(default_factory=list)
+    hints: dict[str, None] = field(default_factory=dict)  # ways out of the problems, an ordered set
+    num_problems: int = 0
+    num_decisions: int = 0
+
+    def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
+        """Add a problem, with names that are similar to the wrong `name`, and a way out of such problems."""
+        self.hints |= {hint: None} if hint else {}
+        if names and self.num_problems < MOST_HINTS:
+            problem += similar_names(name[:100], names)
+        self.num_problems += 1
+        if len(self.problems) < MOST_SHOWN:
+            self.problems.append(problem)
+
+    def decision(self, decision: str) -> None:
+        """Add a decision."""
+        self.num_decisions += 1
+        if len(self.decisions) < MOST_SHOWN:
+            self.decisions.append(decision)
+
+    def left_out(self, what: str, instead: str) -> None:
+        """Report something that the rules do not have.
+
+        It is a problem, or with `simplify` a decision to leave it out.
+        """
+        if self.simplify:
+            self.decision(f"{what}: {instead}")
+        else:
+            hint = "The rules have no such things: --simplify leaves them out, as the lines above say."
+            self.problem(f"{what} (--simplify: {instead})", hint=hint)
+
+    def raise_problems(self) -> None:
+        """Raise a MapError that lists all problems, if there are any."""
+        if self.problems:
+            more = self.num_problems - len(self.problems)
+            lines = [*self.problems, *([f"... and {more} more"] if more else [])]
+            count = f"{self.num_problems} problem{'s' if self.num_problems > 1 else ''}"
+            raise MapError("\n  ".join([f"{self.file}: {count}:", *lines, *self.hints]))
+
+
+def clean_name(text: str, what: str, report: Report) -> str:
+    """Return a name that a map file allows: composed, with single blanks and without double quotes.
+
+    Other names are changed, and the report says how.
+    """
+    name = " ".join(composed(text).split())
+    allowed = _allowed(name)
+    if allowed != name:
+        report.decision(f"{what} {shortened(name)} is called {shortened(allowed)}")
+    return allowed
+
+
+def _allowed(name: str) -> str:
+    """Return a name without double quotes that is no reserved word."""
+    name = name.replace(QUOTE, "'")
+    return f"{name} 2" if key_of(name) in RESERVED_NAMES else name
+
+
+def whole_number(text: str, what: str, report: Report) -> int:
+    """Return a whole number of a text. Anything else is a problem, and 0."""
+    if re.fullmatch(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}", text.strip(), re.ASCII):
+        return int(text)
+    report.problem(f"{what}: {shortened(text)} is not a whole number")
+    return 0
+
+
+def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
+    """Return the coordinates of a point. Anything else than two numbers is a problem, and None."""
+    if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
+        return float(x), float(y)
+    report.problem(f"{what}: {shortened(x)}, {shortened(y)} is not a point x, y")
+    return None
+
+
+class Numbers:
+    """The numbers of names in any spelling. A name that is used twice is a problem."""
+
+    def __init__(self, what: str, report: Report) -> None:
+        self.what, self.report = what, report
+        self.names: list[str] = []
+        self._numbers: dict[str, int] = {}
+
+    def add(self, name: str) -> int:
+        """Add a name and return its number."""
+        if key_of(name) in self._numbers:
+            self.report.problem(f"{self.what} {shortened(name)} is given twice")
+        number = self._numbers.setdefault(key_of(name), len(self.names))
+        self.names.append(name)
+        return number
+
+    def find(self, name: str, place: str) -> int:
+        """Return the number of a name. An unknown name is a problem of `place`, and -1."""
+        name = _allowed(" ".join(composed(name).split()))
+        number = self._numbers.get(key_of(name), -1)
+        if number < 0:
+            self.report.problem(f"{place}: no {self.what} {shortened(name)}", name, self.names)
+        return number

@@ -1,0 +1,185 @@
+"""Checks of a draft, and the decisions that complete it.
+
+All problems are collected before any is raised.
+"""
+
+from collections import Counter
+
+from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
+from risk_env.board.maps import (
+    COLOUR,
+    MAX_BONUS,
+    MAX_BORDERS,
+    MAX_COLOURS,
+    MAX_CONTINENTS,
+    MAX_TERRITORIES,
+    SYMBOLS,
+    reached_from,
+)
+from risk_env.board.names import problem_of
+from risk_env.bounded_io import shortened
+from risk_env.core.types import MAX_MISSIONS
+
+WIDTH, MARGIN, TERRITORIES = 1200, 60, 42  # width of a drawing with that number of territories
+NARROWEST, WIDEST = 600, 3000
+MOST_PIXELS_APART = 10**7
+MOST_MISSION_TROOPS = 1000
+MOST_NAMED = 8  # names in one sentence
+
+
+def finish(draft: MapDraft, report: Report) -> None:
+    """Check and complete a draft. Raises MapError with all problems of the file."""
+    _check_sizes(draft, report)
+    _check_names(draft, report)
+    _finish_continents(draft, report)
+    _finish_borders(draft, report)
+    _finish_missions(draft, report)
+    _finish_cards(draft, report)
+    _finish_centres(draft, report)
+    report.raise_problems()
+
+
+def _listed(names: list[str]) -> str:
+    """Return names for a sentence, a few of many."""
+    more = len(names) - MOST_NAMED
+    return ", ".join(map(shortened, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
+
+
+def _check_sizes(draft: MapDraft, report: Report) -> None:
+    """Report a map that is too small or too large. Such a map is not checked further."""
+    sizes = (
+        ("territories", len(draft.territories), 2, MAX_TERRITORIES),
+        ("continents", len(draft.continents), 1, MAX_CONTINENTS),
+    )
+    for what, size, least, most in sizes:
+        if not least <= size <= most:
+            report.problem(f"{size} {what}: a map has {least} to {most}")
+    if report.num_problems and len(draft.territories) > MAX_TERRITORIES:
+        report.raise_problems()
+
+
+def _check_names(draft: MapDraft, report: Report) -> None:
+    places = [("territory", territory.name) for territory in draft.territories]
+    for what, name in [("map", draft.name), *(("continent", c.name) for c in draft.continents), *places]:
+        if problem := problem_of(name):
+            report.problem(f"{what} {shortened(name)}: {problem}")
+
+
+def _finish_continents(draft: MapDraft, report: Report) -> None:
+    """Leave out empty continents, and check the bonuses."""
+    sizes = Counter(territory.continent for territory in draft.territories)
+    for number, continent in enumerate(draft.continents):
+        what = f"continent {shortened(continent.name)}"
+        if not sizes[number]:
+            report.decision(f"{what} has no territories: it is left out")
+        elif continent.bonus < 0:
+            report.left_out(f"{what} has the bonus {continent.bonus}", "the bonus is 0")
+            continent.bonus = 0
+        elif continent.bonus > MAX_BONUS:
+            report.problem(f"{what} has the bonus {continent.bonus}: at most {MAX_BONUS} is allowed")
+        if continent.colour is not None and not COLOUR.fullmatch(continent.colour):
+            report.decision(f"{what} has no colour like '#8fa3c7': its colour is automatic")
+            continent.colour = None
+    kept = [number for number in range(len(draft.continents)) if sizes[number]]
+    renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
+    draft.continents = [draft.continents[number] for number in kept]
+    for territory in draft.territories:
+        territory.continent = renumbered[territory.continent]
+    for mission in draft.missions:
+        mission.continents = [renumbered.get(number, -1) for number in mission.continents]
+    if outside := [t.name for t in draft.territories if t.continent < 0]:
+        report.decision(f"outside all continents: {_listed(outside)}")
+
+
+def _finish_borders(draft: MapDraft, report: Report) -> None:
+    """Check that all borders are two-way, or make them so, and that they connect all territories."""
+    names = [territory.name for territory in draft.territories]
+    for source, target in [border for border in draft.borders if border[0] == border[1]]:
+        report.decision(f"territory {shortened(names[source])} borders itself: this border is left out")
+        del draft.borders[source, target]
+    for source, target in [border for border in draft.borders if border[::-1] not in draft.borders]:
+        way = f"one-way border {shortened(names[source])} > {shortened(names[target])}"
+        if report.mirror:
+            report.decision(f"{way}: it is two-way")
+        else:
+            report.problem(way, hint="The rules have two-way borders only: --mirror adds the way back.")
+        draft.borders[target, source] = None
+    if len(draft.borders) > MAX_BORDERS:
+        report.problem(f"{len(draft.borders) // 2} borders: a map has at most {MAX_BORDERS // 2}")
+    targets_of: list[list[int]] = [[] for _ in names]
+    for source, target in draft.borders:
+        targets_of[source].append(target)
+    if names:
+        reached = reached_from(0, targets_of)
+        apart = [name for t, name in enumerate(names) if t not in reached]
+        if apart:
+            report.problem(f"no chain of borders joins {shortened(names[0])} to {_listed(apart)}")
+
+
+def _finish_missions(draft: MapDraft, report: Report) -> None:
+    """Leave out missions that the map does not allow, and those beyond the number that a map may have."""
+    allowed = [mission for mission in draft.missions if _is_allowed(mission, draft)]
+    if len(allowed) < len(draft.missions):
+        report.decision(
+            f"{len(draft.missions) - len(allowed)} missions that this map does not allow: left out"
+        )
+    most = MAX_MISSIONS - MAX_COLOURS
+    if len(allowed) > most:
+        report.decision(f"{len(allowed)} missions: the first {most} are kept")
+    draft.missions = allowed[:most]
+
+
+def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
+    """Return whether the map reader allows a mission."""
+    values, territories = mission.values, len(draft.territories)
+    counts = [values.get(key, 1) for key in ("territories", "fallback_territories")]
+    if -1 in mission.continents or not all(0 < count <= territories for count in counts):
+        return False
+    if values.get("any_third"):
+        has_outside = any(territory.continent < 0 for territory in draft.territories)
+        if has_outside or len(mission.continents) >= len(draft.continents):
+            return False
+    return 0 < values.get("min_troops", 1) <= MOST_MISSION_TROOPS
+
+
+def _finish_cards(draft: MapDraft, report: Report) -> None:
+    """Give each territory a card, the symbols in turn, if the file has no cards."""
+    without = [territory.name for territory in draft.territories if territory.symbol is None]
+    if len(without) < len(draft.territories):
+        if without:
+            report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
+        return
+    report.decision("the file has no cards: each territory gets one, the symbols in turn")
+    for number, territory in enumerate(draft.territories):
+        territory.symbol = SYMBOLS[number % len(SYMBOLS)]
+
+
+def _finish_centres(draft: MapDraft, report: Report) -> None:
+    """Scale the centres to a drawing, or leave them out unless all territories have places of their own."""
+    missing = [t.name for t in draft.territories if t.centre is None]
+    places = [t.centre for t in draft.territories if t.centre is not None]
+    if not places:
+        report.decision("the file has no coordinates: the drawing is automatic")
+    elif missing:
+        report.decision(f"no coordinates for {_listed(missing)}: the drawing is automatic")
+    elif not _scale(draft.territories):
+        report.decision("coordinates of several territories are the same: the drawing is automatic")
+    else:
+        return
+    for territory in draft.territories:
+        territory.centre = None
+
+
+def _scale(territories: list[DraftTerritory]) -> bool:
+    """Scale the centres to whole pixels of a drawing. Returns False if two of them are the same."""
+    points = [territory.centre for territory in territories if territory.centre is not None]
+    low = [min(point[axis] for point in points) for axis in (0, 1)]
+    extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))
+    width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / TERRITORIES) ** 0.5)))
+    if not 0 < extent <= MOST_PIXELS_APART:
+        return False
+    scale = (width - 2 * MARGIN) / extent
+    scaled = [tuple(MARGIN + round(scale * (p[axis] - low[axis])) for axis in (0, 1)) for p in points]
+    for territory, (x, y) in zip(territories, scaled, strict=True):
+        territory.centre = x, y
+    return len(set(scaled)) == len(scaled)

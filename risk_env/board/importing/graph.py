@@ -1,0 +1,133 @@
+"""Maps as plain graphs: JSON, or a CSV table.
+
+JSON is one table: `continents` and `territories` are lists of tables with a `name`, `borders` is a list of
+pairs of names. In CSV each row begins with its kind:
+
+```
+continent,NAME,BONUS
+territory,NAME,CONTINENT,X,Y,SYMBOL
+border,NAME,NAME
+```
+Borders are two-way, unless JSON says `"directed": true`.
+"""
+
+import csv
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from risk_env.board.importing.draft import (
+    DraftContinent,
+    DraftTerritory,
+    MapDraft,
+    Numbers,
+    Report,
+    clean_name,
+    point,
+    whole_number,
+)
+from risk_env.board.maps import SYMBOLS
+from risk_env.bounded_io import parse_json, shortened
+
+KINDS = {
+    "continent": ("name", "bonus", "colour"),
+    "territory": ("name", "continent", "x", "y", "symbol"),
+    "border": ("from", "to"),
+}
+Row = tuple[str, str, dict[str, str]]  # place, kind, values
+
+
+def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
+    """Return the map of a JSON text. Raises ValueError if it is no JSON table."""
+    values = parse_json(text)
+    if not isinstance(values, dict):
+        raise ValueError("JSON of a map is a table with territories, continents and borders")
+    known = ("name", "directed", "continents", "territories", "borders")
+    for key in values:
+        if key not in known:
+            report.problem(f"unknown key {shortened(key)}", key, known)
+    title = values.get("name", name)
+    if not isinstance(title, str):
+        report.problem(f"name: {shortened(title)} is not a text")
+        title = name
+    if not isinstance(values.get("directed", False), bool):
+        report.problem(f"directed: {shortened(values['directed'])} is not true or false")
+    rows = [
+        *_rows(values, "continent", "continents", report),
+        *_rows(values, "territory", "territories", report),
+    ]
+    rows += _rows(values, "border", "borders", report)
+    return _draft_of(title, rows, values.get("directed") is True, report)
+
+
+def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
+    """Return the map of a CSV text. Raises ValueError if it is no table."""
+    rows: list[Row] = []
+    lines = csv.reader(text.splitlines(), skipinitialspace=True)
+    try:
+        for cells in lines:
+            kind, *values = (cell.strip() for cell in cells or [""])
+            place = f"line {lines.line_num}"
+            if kind.casefold() in KINDS:
+                rows.append((place, kind.casefold(), dict(zip(KINDS[kind.casefold()], values, strict=False))))
+            elif kind and not kind.startswith("#"):
+                report.problem(f"{place}: {shortened(kind)} is no kind of row", kind, tuple(KINDS))
+    except csv.Error as error:
+        raise ValueError(f"not CSV: line {lines.line_num}: {error}") from None
+    return _draft_of(name, rows, False, report)
+
+
+def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Iterator[Row]:
+    """Yield the entries of a list of JSON as rows. A text or a list is an entry without keys."""
+    entries = values.get(key, [])
+    if not isinstance(entries, list):
+        report.problem(f"{key}: {shortened(entries)} is not a list")
+        return
+    for i, entry in enumerate(entries, 1):
+        cells = entry if isinstance(entry, list) else [entry] if isinstance(entry, str) else []
+        table = entry if isinstance(entry, dict) else dict(zip(KINDS[kind], cells, strict=False))
+        place = f"{kind} {i}"
+        for name in table:
+            if name not in KINDS[kind]:
+                report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
+        if not table or any(not isinstance(value, str | int | float) for value in table.values()):
+            report.problem(f"{place}: {shortened(entry)} is not a table of texts and numbers")
+        else:
+            yield place, kind, {name: _as_text(value) for name, value in table.items()}
+
+
+def _as_text(value: Any) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
+
+
+def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> MapDraft:
+    draft = MapDraft(name)
+    continents, territories = Numbers("continent", report), Numbers("territory", report)
+    for place, kind, values in rows:
+        if kind == "continent":
+            title = clean_name(values.get("name", ""), kind, report)
+            bonus = whole_number(values.get("bonus", ""), f"{place}, bonus", report)
+            draft.continents.append(DraftContinent(title, bonus, values.get("colour") or None))
+            continents.add(title)
+    for place, kind, values in rows:
+        if kind == "territory":
+            draft.territories.append(_territory(place, values, continents, report))
+            territories.add(draft.territories[-1].name)
+    for place, kind, values in rows:
+        if kind == "border":
+            source, target = (territories.find(values.get(end, ""), place) for end in KINDS["border"])
+            if min(source, target) >= 0:
+                draft.borders[source, target] = None
+                if not directed:
+                    draft.borders[target, source] = None
+    return draft
+
+
+def _territory(place: str, values: dict[str, str], continents: Numbers, report: Report) -> DraftTerritory:
+    name = clean_name(values.get("name", ""), "territory", report)
+    continent = continents.find(values["continent"], place) if values.get("continent") else -1
+    x, y = values.get("x", ""), values.get("y", "")
+    symbol = values.get("symbol", "").casefold() or None
+    if symbol not in (None, *SYMBOLS):
+        report.problem(f"{place}, symbol: {shortened(symbol)} is not one of {', '.join(SYMBOLS)}")
+        symbol = None
+    return DraftTerritory(name, continent, point(x, y, place, report) if x or y else None, symbol)

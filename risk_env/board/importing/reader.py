@@ -1,0 +1,135 @@
+"""Import of a map file of another program: find its format, read it, check it, write it as TOML."""
+
+import csv
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from risk_env.board.importing.conquer_club import read_conquer_club
+from risk_env.board.importing.conquest import read_conquest
+from risk_env.board.importing.domination import cards_file_of, read_domination
+from risk_env.board.importing.draft import MapDraft, Report, clean_name
+from risk_env.board.importing.finishing import finish
+from risk_env.board.importing.graph import KINDS, read_csv_graph, read_json_graph
+from risk_env.board.importing.sections import read_sections
+from risk_env.board.importing.toml_text import toml_of
+from risk_env.board.maps import Board, read_map
+from risk_env.board.names import MAX_NAME
+from risk_env.board.toml_table import MapError
+from risk_env.bounded_io import composed, read_file, shortened, text_of
+
+MOST_BYTES = 1 << 19  # maximum size of a file
+OLD_ENCODING = "cp1252"  # Latin-1 as Windows writes it
+FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
+
+
+class ImportedMap(NamedTuple):
+    """A map of another program: the board, the text of its map file, and the decisions of the importer."""
+
+    board: Board
+    text: str
+    decisions: tuple[str, ...]
+
+
+def import_map(
+    path: str | Path, cards: str | Path | None = None, mirror: bool = False, simplify: bool = False
+) -> ImportedMap:
+    """Return the map of a file that another program uses.
+
+    `cards` is the `.cards` file of a Domination map; without it, the file that the map names is read if it
+    lies in the same folder. `mirror` makes one-way borders two-way. `simplify` leaves out what the rules do
+    not have. Raises MapError with all problems of the file.
+    """
+    path = Path(path)
+    report = Report(path.name, mirror, simplify)
+    text = _text_of_file(path, path.name, report)
+    cards_text = None
+    if format_of(text) == "domination":
+        beside = Path(cards) if cards is not None else _cards_beside(path, text, report)
+        cards_text = _text_of_file(beside, "cards", report) if beside is not None else None
+    elif cards is not None:
+        raise MapError(f"{path.name}: only maps of Domination have a file of cards")
+    return import_text(text, cards_text, path.stem, report)
+
+
+def import_text(text: str, cards: str | None, name: str, report: Report) -> ImportedMap:
+    """Return the map of a text, called `name` if the text has no name.
+
+    Raises MapError with all problems of the text.
+    """
+    try:
+        draft = _draft_of(text, cards, name[:MAX_NAME], report)
+        draft.name = clean_name(draft.name, "map", report)
+        finish(draft, report)
+    except MapError:
+        raise
+    except ValueError as error:
+        report.problem(str(error))
+    report.raise_problems()
+    written = toml_of(draft, f"Imported from {shortened(report.file)}.")
+    return ImportedMap(read_map(written, report.file), written, tuple(report.decisions))
+
+
+def format_of(text: str) -> str:
+    """Return the format of a text, "" if it is none of those that are read."""
+    start = text.lstrip()[:1]
+    if start in ("<", "{"):
+        return "conquer club" if start == "<" else "json"
+    sections = read_sections(text)
+    if "countries" in sections:
+        return "domination"
+    if "territories" in sections:
+        return "conquest"
+    first = next((line for line in text.splitlines() if line.strip() and not line.startswith("#")), "")
+    try:
+        cells = next(csv.reader([first], skipinitialspace=True), [""])
+    except csv.Error:
+        return ""
+    return "csv" if cells and cells[0].strip().casefold() in KINDS else ""
+
+
+def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
+    match format_of(text):
+        case "domination":
+            return read_domination(text, cards, name, report)
+        case "conquest":
+            return read_conquest(text, name, report)
+        case "conquer club":
+            return read_conquer_club(text, name, report)
+        case "json":
+            return read_json_graph(text, name, report)
+        case "csv":
+            return read_csv_graph(text, name, report)
+    raise ValueError(f"not a map that can be imported: {FORMATS}")
+
+
+def decoded(content: bytes, what: str, report: Report) -> str:
+    """Return the text of a file in UTF-8 or, if it is not UTF-8, in Latin-1 as Windows writes it.
+
+    Raises ValueError for other encodings.
+    """
+    try:
+        return text_of(content)
+    except UnicodeDecodeError:
+        text = content.decode(OLD_ENCODING)
+    report.decision(f"{what} is not UTF-8: it is read as Latin-1 ({OLD_ENCODING})")
+    return composed(text)
+
+
+def _text_of_file(path: Path, what: str, report: Report) -> str:
+    try:
+        return decoded(read_file(path, MOST_BYTES), what, report)
+    except (OSError, ValueError) as error:
+        raise MapError(f"{path}: cannot be read: {error}") from None
+
+
+def _cards_beside(path: Path, text: str, report: Report) -> Path | None:
+    """Return the `.cards` file in the folder of a map that the map names, or None if there is none."""
+    named = cards_file_of(text)
+    beside = path.parent / Path(named.replace("\\", "/")).name
+    with suppress(OSError, ValueError):  # a name that no file can have
+        if named and beside.suffix == ".cards" and beside.is_file():
+            return beside
+    if named:
+        report.decision(f"there is no file of cards {shortened(named)} next to the map")
+    return None

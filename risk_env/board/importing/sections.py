@@ -1,0 +1,41 @@
+"""Texts of sections: lines under headers such as `[countries]`, without comments."""
+
+from typing import NamedTuple
+
+from risk_env.bounded_io import shortened
+
+
+class Line(NamedTuple):
+    """A line of a section with its place in the file."""
+
+    place: str
+    text: str
+
+
+Sections = dict[str, list[Line]]
+
+
+def read_sections(text: str, comment: str = ";") -> Sections:
+    """Return the lines of each section by its name in lower case, without empty lines and comments.
+
+    Lines before the first header are in the section "".
+    """
+    sections: Sections = {"": []}
+    section = sections[""]
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line.startswith(comment):
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            section = sections.setdefault(line[1:-1].strip().casefold(), [])
+        else:
+            section.append(Line(f"line {number}", line))
+    return sections
+
+
+def needed(sections: Sections, name: str) -> list[Line]:
+    """Return the lines of a section. Raises ValueError if the file does not have it."""
+    if name not in sections:
+        found = ", ".join(shortened(f"[{name}]") for name in list(sections)[:10] if name)
+        raise ValueError(f"the section [{name}] is missing; there are {found or 'none'}")
+    return sections[name]

@@ -1,0 +1,69 @@
+"""Names of territories, continents and Objectives: which are allowed, and how texts write them.
+
+A plain name stands in a text as it is. Any other name stands in double quotes: `attack "A > B" > Kamchatka`.
+"""
+
+import re
+import unicodedata
+
+from risk_env.bounded_io import composed
+
+RESERVED_NAMES = ("wild", "done")  # words of the action texts
+MAX_NAME = 60  # characters
+QUOTE = '"'
+
+_PLAIN = re.compile(r"(?=.*[^\W\d_])[^\W_][\w'’.&()/-]*( [\w'’.&()/-]+)*(?<!\.)")
+_ARROW = re.compile(r'("[^"]*")|->|→')
+_WHITE = re.compile(r"^\s|\s$|\s\s|[^\S ]")
+
+
+def problem_of(name: str) -> str:
+    """Return the reason why a text cannot be a name, or "" if it can."""
+    if not 0 < len(name) <= MAX_NAME:
+        return f"a name has 1 to {MAX_NAME} characters"
+    if QUOTE in name:
+        return "a name has no double quotes"
+    if _WHITE.search(name):
+        return "a name has single blanks between words, and no other white space"
+    if any(unicodedata.category(letter).startswith(("C", "Z")) for letter in name.replace(" ", "")):
+        return "a name has no invisible characters"
+    if any(unicodedata.category(letter).startswith("M") for letter in _without_marks(name)):
+        return "a name has no combining marks without a letter"
+    if key_of(name) in RESERVED_NAMES:
+        return "it is a reserved word of actions"
+    return ""
+
+
+def in_text(name: str) -> str:
+    """Return a name as texts write it: plain, or in double quotes if it could be misread."""
+    return name if _PLAIN.fullmatch(_without_marks(name)) else f"{QUOTE}{name}{QUOTE}"
+
+
+def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
+    """Split a text at a separator that is not in double quotes, at most `most` times (0: everywhere)."""
+    parts: list[str] = []
+    start = 0
+    for found in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):
+        if found[1] is not None and (not most or len(parts) < most):
+            parts.append(text[start : found.start()])
+            start = found.end()
+    return [*parts, text[start:]]
+
+
+def read_arrows(text: str) -> str:
+    """Return a text in which the arrows outside quotes, `->` and `→`, are written `>`."""
+    return _ARROW.sub(lambda found: found[1] or ">", text)
+
+
+def key_of(name: str) -> str:
+    """Return the key that all spellings of a name share, with or without quotes."""
+    return composed(name).strip().strip(QUOTE).casefold()
+
+
+def _without_marks(name: str) -> str:
+    """Remove the combining marks of letters, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
+    plain = ""
+    for letter in name:
+        if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):
+            plain += letter
+    return plain

@@ -1,0 +1,146 @@
+"""The command `risk-env maps`: list, draw, check and import maps."""
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from risk_env.board.importing.reader import ImportedMap, import_map
+from risk_env.board.maps import Board, load_map, map_names
+from risk_env.board.rules import Rules, check_rules, preset_players, presets
+from risk_env.board.toml_table import MapError
+from risk_env.cli import PROGRAM, check_output, command_parser
+from risk_env.core.types import size_class
+from risk_env.text.escape import for_terminal
+
+LIST, DRAW, CHECK, IMPORT = ACTIONS = ("list", "draw", "check", "import")
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    _check_arguments(parser, arguments)
+    does: dict[str, Callable[[argparse.Namespace], None]] = {
+        LIST: list_maps,
+        DRAW: draw_map,
+        CHECK: check_map,
+        IMPORT: write_imported_map,
+    }
+    does[arguments.action](arguments)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("maps")
+    add = parser.add_argument
+    add(
+        "action",
+        nargs="?",
+        choices=ACTIONS,
+        default=LIST,
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST})",
+    )
+    add("map", nargs="?", help="name or file of a map; for import, a file of another program")
+    add(
+        "--out",
+        metavar="FILE",
+        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
+    )
+    add("--cards", metavar="FILE", help="import: the .cards file (default: the one that the map names)")
+    add("--mirror", action="store_true", help="import: make one-way borders two-way")
+    add("--simplify", action="store_true", help="import: leave out what the rules do not have")
+    return parser
+
+
+def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Stop with an error for arguments that the action does not take."""
+    if (arguments.map is None) != (arguments.action == LIST):
+        parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
+    if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
+        parser.error(f"{arguments.action}: writes no file, so --out is not allowed")
+    for option in ("cards", "mirror", "simplify"):
+        if getattr(arguments, option) and arguments.action != IMPORT:
+            parser.error(f"{arguments.action}: --{option} is for import only")
+
+
+def list_maps(_: argparse.Namespace) -> None:
+    """Print a table of the shipped maps."""
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("map", "territories", "borders", "continents", "drawing", box=None, pad_edge=False)
+    for name in map_names():
+        board = load_map(name)
+        drawn = "drawn" if board.drawing else "automatic"
+        numbers = board.num_territories, len(board.borders) // 2, len(board.continents)
+        table.add_row(name, *map(str, numbers), drawn)
+    console = Console()
+    console.print(table)
+    console.print(f"\n{PROGRAM} maps check NAME lists the games that a map can be used for.", highlight=False)
+
+
+def draw_map(arguments: argparse.Namespace) -> None:
+    """Write a picture of a map."""
+    from risk_env.render import svg
+
+    out = arguments.out or "map.svg"
+    check_output("--out", out, ".svg")
+    Path(out).write_text(svg.draw_map(load_map(arguments.map)), encoding="utf-8")
+    print(f"Wrote {out}.")
+
+
+def check_map(arguments: argparse.Namespace) -> None:
+    """Print the size of a map, and the presets that can be played on it."""
+    for line in facts_of(load_map(arguments.map)):
+        print(for_terminal(line))
+
+
+def write_imported_map(arguments: argparse.Namespace) -> None:
+    """Read a map of another program, and write it as a map file."""
+    if arguments.out is not None:
+        check_output("--out", arguments.out, ".toml")
+    found = _imported(arguments)
+    for decision in found.decisions:
+        print(for_terminal(f"note: {decision}"))
+    for line in facts_of(found.board):
+        print(for_terminal(line))
+    if arguments.out is None:
+        print("Nothing is written: --out MAP.toml writes the map.")
+        return
+    Path(arguments.out).write_text(found.text, encoding="utf-8")
+    print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
+
+
+def _imported(arguments: argparse.Namespace) -> ImportedMap:
+    """Return the map of a file. Its problems are printed line by line before the error."""
+    try:
+        return import_map(arguments.map, arguments.cards, arguments.mirror, arguments.simplify)
+    except MapError as error:
+        head, *lines = str(error).split("\n")
+        for line in lines:
+            print(for_terminal(line), file=sys.stderr)
+        raise MapError(head.removesuffix(":")) from None
+
+
+def facts_of(board: Board) -> Iterator[str]:
+    """Yield lines about the size of a map, and about the presets that can be played on it."""
+    sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
+    yield (
+        f"{board.name}: {board.num_territories} territories, {len(board.borders) // 2} borders, "
+        f"{len(board.continents)} continents; digest {board.digest[:16]}"
+    )
+    yield (
+        f"size class: up to {sizes.territories} territories, {sizes.borders // 2} borders, "
+        f"{sizes.continents} continents"
+    )
+    yield f"drawing: {'from the file' if board.drawing else 'automatic'}"
+    for preset in presets():
+        numbers, problem = [], ""
+        for players in preset_players(preset):
+            try:
+                check_rules(Rules.preset(preset, players), board)
+                numbers.append(str(players))
+            except ValueError as error:
+                problem = str(error)
+        games = f"{', '.join(numbers)} players" if numbers else "no"
+        yield f"{preset}: {games}{f' ({problem})' if problem else ''}"

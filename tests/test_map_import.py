@@ -1,0 +1,192 @@
+"""Maps of other programs: they load, or are refused with all their problems at once."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from risk_env import Game, Rules, cli, load_map
+from risk_env.board.importing.draft import MOST_SHOWN
+from risk_env.board.importing.reader import MOST_BYTES, ImportedMap, import_map
+from risk_env.board.maps import MapError
+from tests.foreign_maps import CARDS, CLUB, CONQUEST, CSV, DOMINATION, FILES, Foreign
+
+LOADED = [file for file in FILES if file.territories]
+
+
+def written(file: Foreign, folder: Path) -> Path:
+    """Write a file, and its cards where the map finds them."""
+    path = folder / file.file
+    path.write_bytes(file.content)
+    if file.cards is not None:
+        (folder / "corners.cards").write_bytes(file.cards)
+    return path
+
+
+def test_there_are_sixteen_files() -> None:
+    assert len(FILES) == 16
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.file)
+def test_a_file_loads_or_all_its_problems_are_reported(file: Foreign, tmp_path: Path) -> None:
+    path = written(file, tmp_path)
+    if file.problems:
+        with pytest.raises(MapError) as error:
+            import_map(path)
+        lines = str(error.value).splitlines()
+        count = len(file.problems)
+        assert lines[0] == f"{file.file}: {count} problem{'s' if count > 1 else ''}:"
+        for line, problem in zip(lines[1:], file.problems, strict=False):
+            assert problem in line
+    if file.territories:
+        check_loaded(file, import_map(path, **file.options), tmp_path)
+
+
+def check_loaded(file: Foreign, found: ImportedMap, folder: Path) -> None:
+    """Compare an imported map with what is known of the file, and read the written map again."""
+    assert (found.board.num_territories, len(found.board.borders)) == (file.territories, 2 * file.borders)
+    for part in file.decisions:
+        assert any(part in decision for decision in found.decisions), (part, found.decisions)
+    if not file.decisions:
+        assert found.decisions == ()
+    path = folder / "written.toml"
+    path.write_text(found.text, encoding="utf-8")
+    assert load_map(path) == found.board
+    game = Game(Rules.preset("classic", 2, setup="random"), load_map(path), seed=1)
+    for _ in range(40):
+        action = int(game.legal_actions()[-1])
+        assert game.parse_action(game.action_text(action)) == action
+        game.step(action)
+    assert Game.from_text(game.to_text(), board=game.board).to_text() == game.to_text()
+
+
+def test_facts_of_a_file_are_kept(tmp_path: Path) -> None:
+    board = import_map(written(FILES[0], tmp_path)).board
+    assert board.name == "Four Corners"
+    assert board.territories == ("Ash", "Birch Hill", "Cedar", "Dune")
+    assert list(zip(board.continents, board.bonuses, strict=True)) == [("West Side", 2), ("East", 3)]
+    assert board.symbols == ("infantry", "cavalry", "artillery", "infantry")
+    assert board.num_wilds == 1
+    assert [m.kind for m in board.missions] == ["territories", "continents", *3 * ["destroy"]]
+    assert board.missions[1].any_third
+    assert {m.fallback_territories for m in board.missions[2:]} == {3}
+    assert board.drawing is not None
+    (x0, y0), (x1, y1), _, (x3, y3) = board.drawing.centres
+    assert (y0, x1, y1) == (y1, x3, y0)
+    assert (x1 - x0) * 80 == pytest.approx((y3 - y1) * 100, abs=100)
+    assert all(len(rings) == 1 for rings in board.drawing.outlines)
+
+
+# ------------------------------------------------------------------------------------------- hostile files
+
+BIG = "continent,C,1\n" + "".join(f"territory,T{i},C\n" for i in range(257))
+CROWD = (
+    "continent,C,1\n"
+    + "".join(f"territory,T{i},C\n" for i in range(33))
+    + "".join(f"border,T{i},T{j}\n" for i in range(33) for j in range(i))
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (b"", "not a map that can be imported"),
+        (b"\xff\xfe[\x00", "cannot be read: the text is encoded as UTF-16"),
+        (b"[countries]\n", "the section [continents] is missing; there are '[countries]'"),
+        (b"x" * (MOST_BYTES + 1), f"has more than {MOST_BYTES} bytes"),
+        (BIG.encode(), "257 territories: a map has 2 to 256"),
+        (CROWD.encode(), "528 borders: a map has at most 512"),
+        (b'{"territories":' + b"[" * 5000, "cannot be|levels|not"),
+        (b'{"a": 1' + b"0" * 6000 + b"}", "digits"),
+        (b"<map>" * 40, "levels of XML"),
+        (b"<map>" + b"<a/>" * 20_001, "20000 elements"),
+        (b"<map>", "not XML"),
+        (b'<!DOCTYPE x SYSTEM "http://example.invalid/x.dtd"><map/>', "a document type or an entity"),
+        (b"border,A,B\n" * 5000, f"and {10_000 + 2 - MOST_SHOWN} more"),
+        (b"continent,C,1\nterritory,A\x81,C\n", "A\\x81|cannot be read"),
+        (b"continent,C,1001\nterritory,A,C\nterritory,B,C\nborder,A,B", "the bonus 1001: at most 1000"),
+    ],
+)
+def test_hostile_files_are_refused_soon(content: bytes, problem: str, tmp_path: Path) -> None:
+    path = tmp_path / "evil"
+    path.write_bytes(content)
+    start = time.process_time()
+    with pytest.raises(MapError) as error:
+        import_map(path)
+    assert any(part in str(error.value) for part in problem.split("|")), str(error.value)[:500]
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    "named",
+    ["../secret.cards", "/etc/passwd", "secret.txt", "..\\secret.cards", "a\0b.cards", "x" * 300 + ".cards"],
+)
+def test_a_map_names_only_cards_next_to_it(named: str, tmp_path: Path) -> None:
+    (tmp_path / "secret.cards").write_text("[cards]\nsecret 1\n")
+    folder = tmp_path / "maps"
+    folder.mkdir()
+    path = folder / "corners.map"
+    path.write_text(DOMINATION.replace("corners.cards", named))
+    found = import_map(path)
+    assert any("no file of cards" in decision for decision in found.decisions)
+
+
+def test_cards_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "map").write_text(DOMINATION)
+    (tmp_path / "other").write_text(CARDS)
+    assert import_map(tmp_path / "map", tmp_path / "other").board.num_wilds == 1
+    (tmp_path / "graph").write_text(CSV)
+    with pytest.raises(MapError, match="only maps of Domination have a file of cards"):
+        import_map(tmp_path / "graph", tmp_path / "other")
+    with pytest.raises(MapError, match="cannot be read"):
+        import_map(tmp_path / "map", tmp_path / "nowhere")
+
+
+# --------------------------------------------------------------------------------------------- the command
+
+
+def test_the_command_imports_checks_and_draws(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, out, picture = (str(tmp_path / name) for name in ("m.map", "m.toml", "m.svg"))
+    Path(source).write_text(CONQUEST)
+    assert cli.main(["maps", "import", source]) == 0
+    assert "Nothing is written" in capsys.readouterr().out
+    assert cli.main(["maps", "import", source, "--out", out]) == 0
+    assert "note: the file has no cards" in capsys.readouterr().out
+    assert cli.main(["maps", "check", out]) == 0
+    printed = capsys.readouterr().out
+    assert "m: 4 territories, 4 borders, 2 continents" in printed
+    assert "classic: 2, 3, 4 players" in printed
+    assert cli.main(["maps", "draw", out, "--out", picture]) == 0
+    assert "Birch Hill" in Path(picture).read_text()
+    capsys.readouterr()
+    assert cli.main(["maps"]) == 0
+    assert "classic" in capsys.readouterr().out
+
+
+def test_the_command_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "broken.xml"
+    path.write_text(CLUB.replace("<border>Ash</border>", "").replace("<bonus>3", "<bonus>-3"))
+    assert cli.main(["maps", "import", str(path), "--out", str(tmp_path / "x.toml")]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if "one-way border 'Ash' >" in line] == lines[1:3]
+    assert "--mirror" in lines[4]
+    assert lines[-1] == "risk-env: error: broken.xml: 3 problems"
+    assert not (tmp_path / "x.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["draw"],
+        ["list", "classic"],
+        ["check", "classic", "--out", "x.svg"],
+        ["draw", "tiny", "--mirror"],
+        ["paint"],
+    ],
+)
+def test_wrong_arguments(arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["maps", *arguments])
+    assert stop.value.code == 2
