@@ -64,7 +64,6 @@ def play_tracks(plan: Plan, console: Console) -> list[Played]:
     The caller closes the stores. Raises ValueError if the agent cannot play a track, if an opponent has
     another version than the track states, or if the folder holds games of another benchmark.
     """
-    plan.folder.mkdir(exist_ok=True)
     played = []
     with _executor(plan) as executor:
         for track in plan.tracks:
@@ -97,6 +96,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     """Open the file of the games on a map, or make it."""
     path = folder / f"{track.title}-{config.map_source}.sqlite"
+    folder.mkdir(exist_ok=True)
     if not path.exists():
         return Store.create(path, config)
     store = Store.open(path)
