@@ -233,7 +233,7 @@ def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]],
     with pytest.raises(ResultFileError, match="game 5 of track duel is missing"):
         read_results(written(tmp_path / "a.jsonl", resigned(lines[:-1])))
     with pytest.raises(ResultFileError, match="another digest"):
-        read_results(written(tmp_path / "a.jsonl", changed(lines, lambda h, g: g.update(state="x" * 32))))
+        read_results(written(tmp_path / "a.jsonl", changed(lines, lambda h, g: h.update(risk_env="9"))))
 
 
 @pytest.mark.usefixtures("only")

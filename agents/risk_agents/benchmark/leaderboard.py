@@ -116,7 +116,7 @@ def _is_short(saved: SavedGame) -> bool:
 
 def _content(entries: Sequence[Entry], verified: Collection[Path]) -> Iterator[str]:
     """Yield the parts of the page, as HTML."""
-    tracks = [find(name) for name in names()]
+    tracks = [find(name) for name in names() if any(name in entry.scores for entry in entries)]
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
     yield _scores(ranked, tracks, verified)
     yield "<h2>Agents</h2><div class='cards'>"
@@ -124,8 +124,7 @@ def _content(entries: Sequence[Entry], verified: Collection[Path]) -> Iterator[s
     yield "</div><h2>Agent against opponent</h2>"
     yield "<p>Percent of meetings in which the agent finished before the opponent.</p>"
     for track in tracks:
-        if rows := [entry for entry in ranked if track.name in entry.scores]:
-            yield _pairwise(rows, track)
+        yield _pairwise([entry for entry in ranked if track.name in entry.scores], track)
 
 
 def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
@@ -169,7 +168,7 @@ def _pairwise(entries: Sequence[Entry], track: Track) -> str:
 
 
 def _text(words: Any) -> str:
-    return f"<td>{for_html(words)}</td>"
+    return f'<td class="text">{for_html(words)}</td>'
 
 
 def _mean(mean: float | None) -> str:
