@@ -103,8 +103,9 @@ class OnnxPolicy(Policy):
         """Raise ValueError if the facts of an exported model are not those of a game."""
         game = schema_of(rules, board)
         trained = Rules.from_dict(parse_json(self._facts["rules"]))
-        facts = (self._facts.get(name, "") for name in ("map", "map_digest", "columns"))
-        Schema(*facts, game.num_actions, trained.to_dict()).check(game, str(self.path))
+        source, digest, columns = (self._facts.get(name, "") for name in ("map", "map_digest", "columns"))
+        schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
+        schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
             raise ValueError(f"agent={str(self.path)!r}: the model numbers actions in another way")
 
@@ -135,7 +136,7 @@ class OnnxPolicy(Policy):
             return np.asarray(found)
         if found.shape != masks.shape:
             raise ValueError(f"{self.name}: logits have shape {found.shape} instead of {masks.shape}")
-        least = np.finfo(np.float32).min
+        least = float(np.finfo(np.float32).min)
         finite = np.nan_to_num(found, nan=least, neginf=least)
         return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
 

@@ -230,9 +230,8 @@ def leaderboard(argv: Sequence[str]) -> None:
     check_output("--html", arguments.html, ".html")
     if not 0 <= arguments.replays <= MOST_REPLAYS:
         parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
-    page, files, untrue, verified = Path(arguments.html), read_folder(arguments.folder), [], []
-    if arguments.verify:
-        verified, untrue = _verified(files, arguments)
+    page, files = Path(arguments.html), read_folder(arguments.folder)
+    verified, untrue = _verified(files, arguments) if arguments.verify else ([], [])
     refused = untrue + write_page(
         page, files if not arguments.verify else verified, arguments.replays, verified
     )

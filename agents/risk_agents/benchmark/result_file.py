@@ -171,7 +171,8 @@ def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
     Raises FileNotFoundError if there is no regular file, and ResultFileError unless the file is complete and
     its scores follow from its games. The actions are not played again (`verification`).
     """
-    header, found = read_header(path), {track.name: [] for track in read_header(path).tracks}
+    header = read_header(path)
+    found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
     for line in read_lines(path):
         found[line.track.name].append((line.config.map_source, replace(line.result, actions=None)))
     return header, scores_of(path, header, found)
