@@ -20,8 +20,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
-from risk_agents.web.analysis_board import Analysis, checked_wish
-from risk_agents.web.browser_table import Feed, Table
+from risk_agents.web.analysis_board import Analysis, check_choice, checked_wish
+from risk_agents.web.browser_table import BrowserTable, Feed
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -171,7 +171,7 @@ async def _send(socket: WebSocket, message: str) -> None:
         await socket.send_text(message)
 
 
-async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
+async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent: int) -> None:
     """Send new frames, in pieces, and the viewer's decision whenever something changes for the viewer."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
@@ -182,7 +182,7 @@ async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) 
         await changed.wait()
 
 
-async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) -> None:
+async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace: bool) -> None:
     """Take actions, and changes of pace, from the browser; raise Refused if there are too many messages."""
     rate = Rate(MOST_MESSAGES, MOST_MESSAGES)
     while True:
@@ -192,6 +192,7 @@ async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) 
         try:
             if message.keys() & {"decision", "action", "troops"}:
                 answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
+                check_choice(answer)
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))
