@@ -18,8 +18,7 @@ import numpy as np
 from risk_agents.registry import KEPT_OUT
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
-from risk_env.board.toml_table import near
+from risk_env.board.rules import Rules, suggestion
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import read_file, shortened
 from risk_env.match import Match
@@ -126,7 +125,7 @@ def find(name: str, version: int | None = None) -> Track:
     if not versions:
         known = names()
         raise ValueError(
-            f"track={shortened(name)} is unknown{near(str(name)[:80], known)}: tracks are {', '.join(known)}"
+            f"track={shortened(name)} is unknown{suggestion(str(name)[:80], known)}: tracks are {', '.join(known)}"
         )
     version = max(versions) if version is None else version
     if version not in versions:
