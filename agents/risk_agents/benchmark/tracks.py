@@ -123,10 +123,8 @@ def find(name: str, version: int | None = None) -> Track:
     found = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
     versions = {int(path.stem.rpartition("-")[2]): path for path in found}
     if not versions:
-        known = names()
-        raise ValueError(
-            f"track={shortened(name)} is unknown{suggestion(str(name)[:80], known)}: tracks are {', '.join(known)}"
-        )
+        hint = suggestion(str(name)[:80], names())
+        raise ValueError(f"track={shortened(name)} is unknown{hint}: tracks are {', '.join(names())}")
     version = max(versions) if version is None else version
     if version not in versions:
         raise ValueError(f"track {name} has no version {shortened(version)} in this installation")
