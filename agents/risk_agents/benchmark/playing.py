@@ -78,7 +78,7 @@ def play_tracks(plan: Plan, console: Console) -> list[Played]:
 
 def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[TournamentConfig]:
     """Try the agent and all opponents of a track, and return the configuration for each map."""
-    named = [(each.label, each.agent) for each in track.opponents]
+    named = [NamedAgent(each.label, each.agent) for each in track.opponents]
     trials = [Trial(track.rules, name, track.time_limit, sandbox) for name, _ in track.maps]
     for trial in trials:
         (own,) = entrants([agent], trial)
