@@ -18,12 +18,13 @@ from typing import Any
 import numpy as np
 
 from benchmarks.arguments import documented_parser
-from benchmarks.kept_out import kept_out
+from risk_agents import kept_out
 from risk_agents.agent_list import split_agents
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.learned.trained import STATE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
 from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
+from risk_agents.scripted import attacker
 from risk_agents.search.tactician import FILE as TACTICIAN
 from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env.agent import Agent, CompiledAgent, View
@@ -124,7 +125,7 @@ def win_rate_in_field(
     seats, chance = rules.num_players, np.random.default_rng(seed)
     games = -(-games // seats) * seats
     deals, places = np.divmod(np.arange(games), seats)
-    bots = [bot for name in field for bot in _compiled(name, rules.num_players)]
+    bots = [bot for name in field for bot in _compiled(name)]
     line_ups = np.array([np.insert(drawn(len(bots), seats - 1, chance), place, 0) for place in places])
     players = [player, *bots]
     results = play(rules, board, players, games, seed, lanes, line_ups=line_ups, deals=deals)
@@ -141,10 +142,10 @@ def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
     return 1 + numbers
 
 
-def _compiled(name: str, players: int) -> tuple[CompiledBot, ...]:
+def _compiled(name: str) -> tuple[CompiledBot, ...]:
     """Return the bots that a name in a field stands for."""
     if name == KEPT_OUT:
-        return kept_out(players)
+        return attacker.BOT, *kept_out.bots()
     found = _judged_by(name) or load(name)
     if not isinstance(found, CompiledBot):
         raise ValueError(f"--field {name}: only compiled bots can sit there")

@@ -27,10 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.arguments import at_least_one
-from benchmarks.kept_out import other_beams
 from benchmarks.records import heading, heading_lines, keep
 from benchmarks.records import table as markdown_table
-from risk_agents import registry
+from risk_agents import kept_out, registry
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.learned.trained import STATE_VALUE, facts_of, kind_in
 from risk_agents.scripted import breaker, grower, hunter, random_bot
@@ -150,7 +149,7 @@ class Data(NamedTuple):
 
 def table_for(players: int) -> Table:
     """Return the table for a number of players: `classic`, territories dealt, blitzes."""
-    plans = (*FIELD, *other_beams(players), random_bot.BOT)
+    plans = (*FIELD, *kept_out.bots(), random_bot.BOT)
     return Table(players, Rules.preset("classic", players, profile="fast"), plans)
 
 

@@ -32,7 +32,7 @@ EXTRAS = {  # extra of the package that installs each optional module
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
     "matplotlib": "tournament",
     "pygame": "render",
-    "onnx": "onnx",
+    **dict.fromkeys(("onnx", "onnxruntime"), "onnx"),
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),
     **dict.fromkeys(("starlette", "uvicorn", "websockets"), "web"),
     **dict.fromkeys(("httpx2", "mcp"), "llm"),
@@ -74,6 +74,12 @@ COMMANDS: dict[str, Command] = {
     ),
     "tournament": Command(
         "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
+    ),
+    "benchmark": Command(
+        "risk_agents.benchmark.cli", "main", "measure an agent on frozen tracks, or verify a result file"
+    ),
+    "leaderboard": Command(
+        "risk_agents.benchmark.cli", "leaderboard", "write a page about the result files of benchmarks"
     ),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "list the agents that can play"),
     "replay": Command("risk_agents.replay", "main", "replay recorded games: check, read or watch them"),
@@ -209,7 +215,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {_version()}")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {installed_version()}")
     parser.add_argument(
         "--debug", action="store_true", help="print the traceback of an error (before the command)"
     )
@@ -222,7 +228,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _version() -> str:
+def installed_version() -> str:
+    """Return the version of the installed package."""
     try:
         return version("risk-env")
     except PackageNotFoundError:

@@ -13,7 +13,6 @@ import pytest
 from benchmarks import (
     bots,
     first_use,
-    kept_out,
     measures,
     models,
     peers,
@@ -25,6 +24,7 @@ from benchmarks import (
     strength,
 )
 from benchmarks.random_play import Event
+from risk_agents import kept_out
 from risk_agents.search import judges, strategist
 from risk_env import cli
 from risk_env.board.maps import load_map
@@ -403,8 +403,8 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert "0.0 % (" in capsys.readouterr().out
     strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
     assert f"{value}: 100.0 % (" in capsys.readouterr().out
-    names = [bot.name for bot in kept_out.kept_out(3)]
-    assert len(set(names)) == 5
+    names = [bot.name for bot in kept_out.bots()]
+    assert len(set(names)) == 4
     used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS
     assert not set(names) & {bot.name for bot in used}
 

@@ -33,6 +33,7 @@ QUICK = (
         "message",
         "replay",
         "kept",
+        "results",
         "specs",
     ),
     *("config", "value", "zip", "positions", "endpoint", "kernel"),

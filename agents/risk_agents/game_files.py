@@ -53,11 +53,14 @@ def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
     with open(path, "rb") as lines:
         for number, line in enumerate(iter(partial(lines.readline, LONGEST_LINE + 1), b""), 1):
             if line.strip():
-                yield _read(line, f"{path}, line {number}")
+                yield read_game(line, f"{path}, line {number}")
 
 
-def _read(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
-    """Read the game and the result of a line. `place` is the file and the number of the line, for errors."""
+def read_game(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
+    """Read the game and the result of a line. `place` is the file and the number of the line, for errors.
+
+    Raise SavedGameError if the line is not a saved game.
+    """
     if len(line) > LONGEST_LINE:
         raise SavedGameError(f"{place}: more than {LONGEST_LINE} bytes")
     try:

@@ -1,7 +1,8 @@
 """Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
 
 `load` returns a player, which all functions that play games accept. A spec is a registered name,
-`path/to/file.py:Class`, a trained file, a program (`cmd:command line`) or a language model (`llm:MODEL`).
+`path/to/file.py:Class`, a trained file, a kept-out opponent (`kept_out:NAME`), a program
+(`cmd:command line`) or a language model (`llm:MODEL`).
 `make` returns an agent for one seat.
 """
 
@@ -26,10 +27,11 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, 
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
+KEPT_OUT = "kept_out:"  # opponents of benchmarks (`risk_agents.kept_out`)
 HUMAN = "human"  # a person at the terminal
 # Specs that `make` accepts in addition to names
-SPECS = "file.py:Class, a trained file (.zip, .npz), 'cmd:program', llm:MODEL"
-POLICY_FILES = (".npz", ".zip")
+SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
+POLICY_FILES = (".npz", ".zip", ".onnx")
 
 
 def make(named: Named) -> Agent:
@@ -49,9 +51,9 @@ def make(named: Named) -> Agent:
 def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     """Return the player of a spec.
 
-    A spec is a registered name, `file.py:NAME`, a trained file, `cmd:...` or `llm:MODEL`. `opponents=`,
-    `Match`, `GameBatch.play` and `Arena` accept the player. For classes of agents, programs and language
-    models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
+    A spec is a registered name, `file.py:NAME`, a trained file, `kept_out:NAME`, `cmd:...` or `llm:MODEL`.
+    `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the player. For classes of agents, programs and
+    language models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
     """
     if spec == HUMAN:
         raise ValueError(f"agent={spec!r} is a person at a terminal, who can play only in `risk-env play`")
@@ -63,6 +65,10 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
         from risk_agents.llm.agent import ModelAgent
 
         return AgentFactory(partial(ModelAgent, spec), spec)
+    if spec.startswith(KEPT_OUT):
+        from risk_agents import kept_out
+
+        return kept_out.find(spec.removeprefix(KEPT_OUT))
     is_trained = spec.endswith(POLICY_FILES)
     found = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
     try:
@@ -102,12 +108,15 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
 
 def _load_trained(spec: str) -> Any:
-    """Load a policy, the beam or the strategist with a learned value, or a policy of Stable-Baselines3."""
+    """Load a policy, the beam or the strategist with a learned value, or a policy of another library."""
+    from risk_agents import onnx_policy
     from risk_agents.learned import sb3_policy, state_value
     from risk_agents.search import strategist
 
     if spec.endswith(".zip"):
         return sb3_policy.load_zip(spec)
+    if spec.endswith(onnx_policy.SUFFIX):
+        return onnx_policy.OnnxPolicy(spec)
     kind = trained_class(spec)
     return strategist.with_value(spec) if kind is state_value.StateValueFile else kind.load_bot(spec)
 

@@ -1152,6 +1152,76 @@ def read_specs(data: bytes) -> None:
             registry.load(spec)
 
 
+@functools.cache
+def result_lines() -> list[Any]:
+    """Return the header and the first games of a benchmark's result file, with random actions."""
+    from risk_agents.benchmark.result_file import FORMAT, SCHEMA, Header, result_facts
+    from risk_agents.benchmark.tracks import find
+    from risk_agents.tournament.records import saved_game
+    from risk_agents.tournament.results import TRUNCATED, GameResult
+
+    agent = {"name": "mine", "version": "1", "registered": False, "compiled": False, "sha256": "ab"}
+    track = find("new_maps")
+    score = {"games": 60, "score": [1.5, -2.0, 3.0], "ahead": {"grower": None}}
+    facts = {
+        "format": FORMAT,
+        "schema": SCHEMA,
+        "risk_env": "0.2.0",
+        "agent": agent,
+        "quick": True,
+        "card": {"method": "none", "budget": "", "code": "https://example.org"},
+        "tracks": [{"name": track.name, "version": 1, "digest": track.digest, "score": score}],
+        "digest": "ab" * 32,
+        "machine": {"system": "x"},
+        "times": {"date": "2026-11-26", "seconds": 1.5, "ms_a_turn": {track.name: 0.5}},
+    }
+    (config,) = Header(facts, (track,)).configs(track)
+    lines: list[Any] = [facts]
+    for pairing in config.schedule(3):
+        game = Game(config.rules, config.board, config.seed, lane=pairing.deal)
+        play_on(game, random.Random(pairing.game), 20)
+        counts = (0, 0, 0), (0, 0, 0), (0.0, 0.0, 0.0)
+        result = GameResult(*pairing, 0, TRUNCATED, -1, (1, 2, 3), 2, *counts, actions=game.actions)
+        lines.append(saved_game(config, result).to_dict() | {"result": result_facts(track, result)})
+    return lines
+
+
+def change_result_lines(lines: list[Any], rng: random.Random) -> bytes:
+    """Change a line of a result file, or leave out or repeat lines."""
+    at = rng.randrange(len(lines))
+    changed = [*lines[:at], change_value(lines[at], rng), *lines[at + rng.choice((1, 1, 1, 1, 0, 2)) :]]
+    return b"\n".join(map(as_json, changed)) + b"\n"
+
+
+def read_result_file(data: bytes) -> None:
+    """Read a result file as the leaderboard does."""
+    from risk_agents.benchmark.result_file import read_results
+
+    read_results(written("results.jsonl", data))
+
+
+@functools.cache
+def onnx_model() -> bytes:
+    """Return an exported policy."""
+    from risk_agents.export import read
+    from risk_agents.onnx_model import model_of
+
+    return model_of(read("duelist")).SerializeToString()
+
+
+def change_model(model: bytes, rng: random.Random) -> bytes:
+    """Change bytes of a model, usually outside its weights, which are the longest part."""
+    first = rng.randrange(1, 20_000)
+    return change_bytes(model[:first], rng) + model[first:]
+
+
+def read_a_model_file(data: bytes) -> None:
+    """Read an ONNX model as an agent, without running it."""
+    from risk_agents.onnx_policy import OnnxPolicy
+
+    OnnxPolicy(written("model.onnx", data))
+
+
 def named() -> dict[str, Target]:
     """Return all targets by name. A database is a target if its reader is a function."""
     from risk_agents.external import ProgramFault
@@ -1183,6 +1253,8 @@ def named() -> dict[str, Target]:
         "store": Target(lambda: [store_file()], change_bytes, read_a_store, (ValueError,)),
         "mcp": Target(tool_calls, change_json, read_a_call, (ValueError, TypeError, ArithmeticError)),
         "replay": Target(records, change_json, read_replays, (SavedGameError,)),
+        "results": Target(lambda: [result_lines()], change_result_lines, read_result_file, files),
+        "onnx": Target(lambda: [onnx_model()], change_model, read_a_model_file, files),
         "kept": Target(kept_games, change_json, read_a_kept_game, (SavedGameError,)),
         "policy": Target(lambda: [shipped("policy")], change_arrays, read_a_trained_file, files),
         "value": Target(lambda: [shipped("value")], change_arrays, read_a_trained_file, files),

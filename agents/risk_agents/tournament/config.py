@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from risk_agents.program import check_limit
-from risk_agents.tournament.schedule import Pairing, duel_pairings, fixed_pairings, pairings
+from risk_agents.tournament.schedule import Pairing, duel_pairings, field_pairings, fixed_pairings, pairings
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.text.escape import for_terminal, is_label
@@ -26,7 +26,7 @@ class Entrant:
     label: str
     spec: str  # argument of `risk_agents.make`
     version: str
-    compiled: bool
+    compiled: bool  # the agent plays in lanes of a process: a compiled bot or an ONNX model
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,8 @@ class TournamentConfig:
     fresh: bool = False  # start a new process for every game of an agent that runs in a process
     game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
     fixed_seats: bool = False  # agent s sits at seat s in every game
+    # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
+    groups: tuple[tuple[int, ...], ...] = ()
     # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
     sandbox: str | None = None
 
@@ -75,6 +77,8 @@ class TournamentConfig:
         """Return the games to be played: at least `games`, in whole deals."""
         if self.fixed_seats:
             return fixed_pairings(self.num_players, games)
+        if self.groups:
+            return field_pairings(self.groups, self.num_players, games, self.seed)
         if self.duel:
             return duel_pairings(self.num_players, games)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
@@ -109,6 +113,7 @@ class TournamentConfig:
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
                 raise ValueError(f"the configuration has no valid {name!r}")
+        facts["groups"] = _groups(facts["groups"], len(facts["agents"]))
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
         agents, rules = _entrants(facts["agents"]), Rules.from_dict(facts["rules"])
@@ -120,17 +125,32 @@ class TournamentConfig:
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
 
-_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats")
+_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "groups")
 _KINDS: dict[str, tuple[type, ...]] = {
-    "agents": (list,),
+    **dict.fromkeys(("agents", "groups"), (list,)),
     "rules": (dict,),
     **dict.fromkeys(("map", "map_digest"), (str,)),
     "seed": (int,),
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
     **dict.fromkeys(("record", "duel", "fresh", "fixed_seats"), (bool,)),
 }
-_ADDED = {"fresh": False, "game_time": GAME_TIME, "fixed_seats": False}  # missing in older files
+_ADDED: dict[str, Any] = {
+    "fresh": False,
+    "game_time": GAME_TIME,
+    "fixed_seats": False,
+    "groups": [],
+}  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
+
+
+def _groups(facts: list[Any], num_agents: int) -> tuple[tuple[int, ...], ...]:
+    """Return the groups of opponents; raise ValueError unless each is a list of agents other than agent 0."""
+    for group in facts:
+        if not isinstance(group, list) or not group:
+            raise ValueError("the configuration's groups must be lists of agents")
+        if not all(type(agent) is int and 0 < agent < num_agents for agent in group):
+            raise ValueError(f"the configuration's groups may hold the agents 1 to {num_agents - 1} only")
+    return tuple(map(tuple, facts))
 
 
 def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:

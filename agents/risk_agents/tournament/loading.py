@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
+from risk_agents.onnx_policy import OnnxPolicy
 from risk_agents.program import ProgramFault, check_limit
-from risk_agents.registry import HUMAN, POLICY_FILES, is_in_file, load
+from risk_agents.registry import HUMAN, KEPT_OUT, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
@@ -19,22 +20,31 @@ from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.compiling import compile_games
+from risk_env.players import Policy
 from risk_env.text.escape import label as as_label
 
 _COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` in which a host has found a compiled bot
 
 
-@cache
 def compiled_bot(spec: str) -> CompiledBot | None:
-    """Return the compiled bot of a spec, or None if the spec is of another kind.
+    """Return the compiled bot of a spec, or None if the spec is of another kind."""
+    found = lane_player(spec)
+    return found if isinstance(found, CompiledBot) else None
 
-    Names, `file.py:NAME` and policy files can be compiled bots.
+
+@cache
+def lane_player(spec: str) -> CompiledBot | Policy | None:
+    """Return the player of a spec if it plays in the lanes of this process, or None if it is of another kind.
+
+    Compiled bots and ONNX models play in lanes. Names, `file.py:NAME`, `kept_out:NAME` and policy files can
+    be compiled bots.
     """
-    may_be_compiled = is_in_file(spec) or spec.endswith(POLICY_FILES) or spec in bots.names()
+    is_named = spec.startswith(KEPT_OUT) or spec in bots.names()
+    may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
     if not may_be_compiled or is_program(spec) or is_model(spec):
         return None
     found = load(spec)
-    return found if isinstance(found, CompiledBot) else None
+    return found if isinstance(found, CompiledBot | OnnxPolicy) else None
 
 
 def make_config(
@@ -90,7 +100,7 @@ def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
     if spec == HUMAN:
         load(spec)  # raises ValueError, because people play only by `risk-env play`
     is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
-    bot = None if is_unknown else compiled_bot(spec)  # loads a file in this process
+    bot = None if is_unknown else lane_player(spec)  # loads a file in this process
     if bot is None:
         try:
             name, version = _introduced(spec, trial)
@@ -103,10 +113,12 @@ def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
     return Entrant(label or as_label(bot.name), spec, as_label(bot.version), compiled=True)
 
 
-def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None:
-    """Compile a bot; raise ValueError if this fails, or if the bot cannot play with these rules."""
+def _compile(bot: CompiledBot | Policy, spec: str, rules: Rules, map_source: str) -> None:
+    """Compile or load a player; raise ValueError if this fails, or if it cannot play with these rules."""
     board = load_map(map_source)
     try:
+        if isinstance(bot, Policy):
+            return bot.prepare(rules, board)
         bot.check(rules, board)
         SeatedBot(bot, seed=0).load(tables(rules, board))
     except Exception as error:

@@ -31,7 +31,7 @@ from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.game_vector import GameVector
 from risk_env.match import Match
-from risk_env.players import PlayerFault
+from risk_env.players import PlayerFault, Policy
 from risk_env.seeds import game_seed
 from risk_env.text.escape import for_terminal
 
@@ -40,7 +40,7 @@ LANES = 256
 
 
 def play_compiled(
-    config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot]
+    config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot | Policy]
 ) -> Iterator[GameResult]:
     """Play games between compiled bots, and yield each game when it has ended.
 
@@ -92,14 +92,14 @@ class BatchRunner:
         self,
         config: TournamentConfig,
         pairings: Sequence[Pairing],
-        bots: Sequence[CompiledBot],
+        bots: Sequence[CompiledBot | Policy],
         line_ups: Ints,
     ) -> None:
         self.config, self.pairings, self._line_ups = config, pairings, line_ups
         lanes = min(LANES, len(pairings))
-        self.batch = GameVector(
-            config.rules, config.board, lanes, observation=None, mask=None, autoreset=False
-        )
+        has_policies = any(isinstance(bot, Policy) for bot in bots)
+        shown: dict[str, Any] = {} if has_policies else {"observation": None, "mask": None}
+        self.batch = GameVector(config.rules, config.board, lanes, autoreset=False, **shown)
         self.arena = Arena(self.batch, bots, counts=True, keeps_actions=config.record, stops_at_illegal=True)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
@@ -148,7 +148,7 @@ class TournamentMatch(Match):
     """One game, played decision by decision, so that each error and each second is counted for its agent."""
 
     def __init__(
-        self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Agent]
+        self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Policy | Agent]
     ) -> None:
         super().__init__(config.rules, config.board, players, config.seed, lane=pairing.deal)
         self._config, self._pairing, self._opening = config, pairing, ""

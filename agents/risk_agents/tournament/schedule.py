@@ -60,6 +60,22 @@ def duel_pairings(num_players: int, games: int) -> list[Pairing]:
     return _whole_deals(games, repeat(list(dict.fromkeys(alone))))
 
 
+def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int, seed: int) -> list[Pairing]:
+    """Return the schedule of agent 0 against opponents that are drawn from groups.
+
+    The schedule has at least `games` games, in whole deals. The opponents of a deal come from one of the
+    `groups` of agents, which take turns. Agent 0 plays each deal once from every seat.
+    """
+    drawn = [line_ups(len(group), num_players - 1, seed) for group in groups]
+
+    def seated(deal: int) -> list[tuple[int, ...]]:
+        group = groups[deal % len(groups)]
+        others = [group[number] for number in next(drawn[deal % len(groups)])]
+        return [(*others[:seat], 0, *others[seat:]) for seat in range(num_players)]
+
+    return _whole_deals(games, map(seated, count()))
+
+
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
     """Return a schedule in which agent s sits at seat s of every game. Each game is a deal of its own."""
     return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]

@@ -1,0 +1,261 @@
+"""The commands `benchmark` and `leaderboard` (`risk-env benchmark --help`)."""
+
+import argparse
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from risk_agents.agent_list import labelled
+from risk_agents.benchmark.leaderboard import read_folder, write_page
+from risk_agents.benchmark.playing import (
+    FOLDER_SUFFIX,
+    Plan,
+    default_path,
+    facts_of,
+    play_tracks,
+    remove_games,
+)
+from risk_agents.benchmark.result_file import (
+    CARD,
+    LONGEST_TEXT,
+    SUFFIX,
+    Header,
+    ResultFileError,
+    read_results,
+    write_results,
+)
+from risk_agents.benchmark.scoring import Rate, TrackScore
+from risk_agents.benchmark.tracks import ALL, Track, find, names
+from risk_agents.benchmark.verification import verify
+from risk_agents.progress import progress_bar
+from risk_agents.registry import SPECS
+from risk_agents.sandbox import LEVELS, sandbox
+from risk_agents.workers import add_options, local_processes, open_executor
+from risk_env.cli import check_output, command_parser
+from risk_env.text.escape import for_terminal
+
+SCALE = "score: 0 is an even share of the wins, 100 is every game won; intervals: 95 %, by deals"
+MOST_REPLAYS = 20
+
+# ------------------------------------------------------------------------------------------ benchmark
+
+
+def main(argv: Sequence[str]) -> None:
+    """Run the command `benchmark`: measure an agent on tracks, or verify a result file."""
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    try:
+        local_processes(arguments.workers)
+    except ValueError as error:
+        parser.error(f"--{error}")
+    console = Console(stderr=True, quiet=arguments.quiet)
+    if arguments.verify is not None:
+        _check_only_verify(parser, arguments)
+        _verify(arguments, console)
+    elif arguments.agent is None:
+        _print_tracks()
+    else:
+        _benchmark(arguments, console)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = command_parser("benchmark")
+    add = parser.add_argument
+    add(
+        "agent",
+        nargs="?",
+        help=f"agent: a name, {SPECS}; label=agent sets a label (default: list the tracks)",
+    )
+    tracks = ", ".join(names())
+    add(
+        "--track",
+        metavar="NAME",
+        default=ALL,
+        help=f"tracks to play, separated by commas: {tracks}, or {ALL} (default: {ALL})",
+    )
+    add(
+        "--quick",
+        action="store_true",
+        help="play only the first deals of each track, about two minutes in all",
+    )
+    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
+    add("--html", metavar="FILE", help="write the result as a page too")
+    add("--verify", metavar="FILE", help="play all games of a result file again, and compare the scores")
+    for name, meaning in CARD.items():
+        add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for its card on the leaderboard")
+    add_options(parser)
+    add(
+        "--sandbox",
+        nargs="?",
+        const=LEVELS[0],
+        choices=LEVELS,
+        help="limit network, memory and files of programs and Python files",
+    )
+    add("--quiet", action="store_true", help="do not show a progress bar")
+    return parser
+
+
+def _check_only_verify(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
+    """Refuse arguments that have no effect together with `--verify`."""
+    given = [name for name in ("quick", "out", "html", "sandbox", *CARD) if getattr(arguments, name)]
+    if arguments.agent is not None or arguments.track != ALL or given:
+        wrong = f"--{given[0]}" if given else "an agent" if arguments.agent is not None else "--track"
+        parser.error(f"--verify checks a finished file: {wrong} cannot be given with it")
+
+
+def _print_tracks() -> None:
+    table = Table("track", "players", "maps", "games", "quick", "", box=None, pad_edge=False)
+    for track in map(find, names()):
+        games = [str(track.games(quick) * len(track.maps)) for quick in (False, True)]
+        maps = ", ".join(name for name, _ in track.maps)
+        table.add_row(track.title, str(track.rules.num_players), maps, *games, track.about)
+    Console(width=None if sys.stdout.isatty() else 160).print(table)
+
+
+def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
+    """Play the tracks, write the result file, and print the scores."""
+    agent = labelled(arguments.agent, "agent")
+    path = Path(arguments.out) if arguments.out else default_path(agent)
+    _check_outputs(path, arguments)
+    sandbox(arguments.sandbox)  # raises an error if this machine cannot provide the sandbox
+    folder = path.with_name(path.name + FOLDER_SUFFIX)
+    limits = arguments.sandbox, arguments.workers, arguments.chunk_limit
+    plan = Plan(agent, _tracks(arguments.track), arguments.quick, folder, *limits)
+    start = time.monotonic()
+    try:
+        played = play_tracks(plan, console)
+    except KeyboardInterrupt:
+        console.print(f"stopped; the same command continues with the games in {folder}", highlight=False)
+        raise
+    card = {name: getattr(arguments, name) for name in CARD}
+    facts = facts_of(plan, played, card, time.monotonic() - start)
+    write_results(path, facts, [(each.track, each.stores) for each in played])
+    remove_games(played, folder)
+    header, scores = read_results(path)
+    _print_scores(header, scores)
+    games, size = sum(score.games for score in scores.values()), path.stat().st_size / 1000
+    print(f"{path}: {games} games, {size:,.0f} kB; to check it: risk-env benchmark --verify {path}")
+    if arguments.html:
+        write_page(Path(arguments.html), [path])
+
+
+def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
+    check_output("--out", str(path), SUFFIX)
+    if path.exists():
+        raise FileExistsError(f"--out {path}: the file exists; choose another name")
+    if arguments.html:
+        check_output("--html", arguments.html, ".html")
+    for name in CARD:
+        text = getattr(arguments, name)
+        if len(text) > LONGEST_TEXT:
+            raise ValueError(f"--{name}: {len(text)} letters, at most {LONGEST_TEXT} are allowed")
+
+
+def _tracks(text: str) -> list[Track]:
+    """Return the tracks of `--track`, each once."""
+    wanted = names() if text == ALL else [name.strip() for name in text.split(",")]
+    return [find(name) for name in dict.fromkeys(wanted)]
+
+
+def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
+    """Print a table with the score on each track."""
+    title = f"{header.name}, version {header.facts['agent']['version']}" + ", quick" * header.is_quick
+    heading = (
+        "track",
+        "score",
+        "against train",
+        "against kept out",
+        "games",
+        "wins",
+        "truncated",
+        "forfeits",
+    )
+    table = Table(title=Text(for_terminal(title)), title_justify="left", box=None, pad_edge=False)
+    for number, column in enumerate(heading):
+        table.add_column(column, justify="right" if number else "left", no_wrap=number < 2)
+    for track in header.tracks:
+        score = scores[track.name]
+        rates = map(shown, (score.score, score.train, score.kept_out))
+        counts = (score.games, score.wins, score.truncated, score.forfeits)
+        table.add_row(track.title, *rates, *map(str, counts))
+    console = Console(width=None if sys.stdout.isatty() else 160)
+    console.print(table)
+    console.print(SCALE, highlight=False)
+    if any(score.is_rough for score in scores.values()):
+        console.print("some tracks have few deals: their intervals are too narrow", highlight=False)
+
+
+def shown(rate: Rate | None) -> str:
+    """Format a score or a percentage with its interval."""
+    return "" if rate is None else f"{rate[0]:.1f} [{rate[1]:.1f}, {rate[2]:.1f}]"
+
+
+def _verify(arguments: argparse.Namespace, console: Console) -> None:
+    """Play all games of a result file again, and print the scores."""
+    header = read_results(arguments.verify)[0]
+    total = sum(track.games(header.is_quick) * len(track.maps) for track in header.tracks)
+    with (
+        open_executor(arguments.workers, arguments.chunk_limit) as executor,
+        progress_bar("games", total, console) as show,
+    ):
+        verified = verify(arguments.verify, executor, lambda games: show(games, ""))
+    _print_scores(verified.header, verified.scores)
+    whose = "all actions" if verified.agent_played else "all actions of the opponents"
+    print(f"{arguments.verify}: true; {verified.games} games played again, {whose} compared")
+
+
+# ------------------------------------------------------------------------------------------ leaderboard
+
+
+def leaderboard(argv: Sequence[str]) -> None:
+    """Run the command `leaderboard`: write one page about a folder of result files."""
+    parser = command_parser("leaderboard")
+    parser.add_argument("folder", help="folder with result files of `benchmark` (.jsonl)")
+    parser.add_argument("--html", metavar="OUT", required=True, help="page to write, .html")
+    parser.add_argument(
+        "--replays",
+        type=int,
+        default=1,
+        metavar="N",
+        help="replays per file and track, in a folder beside the page (default: 1)",
+    )
+    parser.add_argument("--verify", action="store_true", help="play all games of all files again, and say so")
+    add_options(parser)
+    arguments = parser.parse_args(argv)
+    check_output("--html", arguments.html, ".html")
+    if not 0 <= arguments.replays <= MOST_REPLAYS:
+        parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
+    page, files = Path(arguments.html), read_folder(arguments.folder)
+    verified, untrue = _verified(files, arguments) if arguments.verify else ([], [])
+    refused = untrue + write_page(
+        page, files if not arguments.verify else verified, arguments.replays, verified
+    )
+    for path, problem in refused:
+        print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
+    shown_files = len(files) - len(refused)
+    print(f"{page}: {shown_files} result {'file' if shown_files == 1 else 'files'}")
+
+
+def _verified(
+    files: Sequence[Path], arguments: argparse.Namespace
+) -> tuple[list[Path], list[tuple[Path, str]]]:
+    """Play all games of all files again. Return the true files, and the other files with the reason.
+
+    Raises ValueError if no file is true.
+    """
+    true, untrue = [], []
+    with open_executor(arguments.workers, arguments.chunk_limit) as executor:
+        for path in files:
+            try:
+                verify(path, executor)
+                true.append(path)
+            except ResultFileError as error:
+                untrue.append((path, str(error)))
+    if not true:
+        raise ValueError("; ".join(problem for _, problem in untrue))
+    return true, untrue

@@ -1,0 +1,214 @@
+"""Leaderboard: one static page about result files, which may come from strangers.
+
+The page needs no network. All words of the files are escaped, and a content security policy allows only the
+page's own script.
+"""
+
+import base64
+import hashlib
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, ResultFileError, read_lines, read_results
+from risk_agents.benchmark.scoring import Rate, TrackScore
+from risk_agents.benchmark.tracks import Track, find, names
+from risk_agents.tournament.results import NOBODY
+from risk_agents.whole_file import whole_file
+from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.text.escape import for_html
+
+STATIC = Path(__file__).parent / "static"
+MOST_FILES = 500
+MOST_ACTIONS = 50_000  # longest game of which a replay is written
+
+
+class Entry(NamedTuple):
+    """A result file on the page."""
+
+    path: Path
+    header: Header
+    scores: dict[str, TrackScore]
+    replays: list[tuple[str, str]]  # address and title of each replay
+
+    @property
+    def mean(self) -> float | None:
+        """Mean score over all tracks; None if a track is missing."""
+        if set(self.scores) != set(names()):
+            return None
+        return sum(score.score[0] for score in self.scores.values()) / len(self.scores)
+
+
+def read_folder(folder: str | Path) -> list[Path]:
+    """Return the result files in a folder; raise ValueError if there is none, or if there are too many."""
+    if not Path(folder).is_dir():
+        raise NotADirectoryError(f"there is no folder {str(folder)!r}")
+    found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
+    if not 0 < len(found) <= MOST_FILES:
+        raise ValueError(f"{folder} holds {len(found)} files *{SUFFIX}, must be 1 to {MOST_FILES}")
+    return found
+
+
+def write_page(
+    page: Path, files: Sequence[Path], replays: int = 0, verified: Collection[Path] = ()
+) -> list[tuple[Path, str]]:
+    """Write a page about result files, and return the files that were left out, each with the reason.
+
+    `replays` is the number of replays for each file and track. They are written into a folder beside the
+    page. `verified` are the files whose games were all played again. Raises ValueError if no file is left.
+    """
+    entries, refused = [], []
+    for number, path in enumerate(files):
+        try:
+            header, scores = read_results(path)
+            links = _write_replays(page, number, path, replays) if replays else []
+            entries.append(Entry(path, header, scores, links))
+        except (ResultFileError, SavedGameError) as error:
+            refused.append((path, str(error)))
+    if not entries:
+        raise ValueError("; ".join(problem for _, problem in refused))
+    script, style = ((STATIC / f"leaderboard.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
+    template = Template((STATIC / "leaderboard.html").read_text(encoding="utf-8"))
+    parts = {"policy": _policy(script), "style": style, "script": script}
+    with whole_file(page) as fresh:
+        content = "\n".join(_content(entries, verified))
+        fresh.write_text(template.substitute(parts, content=content), encoding="utf-8")
+    return refused
+
+
+def _policy(script: str) -> str:
+    """Return a content security policy that allows the inline style and this script only."""
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
+
+
+# ------------------------------------------------------------------------------------------ replays
+
+
+def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tuple[str, str]]:
+    """Write replays of the longest games that the agent won, and return their addresses and titles."""
+    folder = page.with_name(f"{page.stem}-replays")
+    wanted: dict[str, list[tuple[int, int]]] = {}  # by track: rounds and place in the file
+    for place, line in enumerate(read_lines(path)):
+        result = line.result
+        if result.winner != NOBODY and result.seats[result.winner] == 0 and _is_short(line.saved):
+            wanted.setdefault(line.track.name, []).append((-result.rounds, place))
+    chosen = {place for games in wanted.values() for _, place in sorted(games)[:count]}
+    links = []
+    for place, line in enumerate(read_lines(path)):
+        if place in chosen:
+            folder.mkdir(exist_ok=True)
+            name = f"{number}-{line.track.title}-{place}.html"
+            replay = line.saved.replay(line.config.board).replay(line.saved.players)
+            with whole_file(folder / name) as fresh:
+                replay.save(fresh)
+            links.append((f"{folder.name}/{name}", f"{line.track.title}, {line.result.rounds} rounds"))
+    return links
+
+
+def _is_short(saved: SavedGame) -> bool:
+    return len(saved.actions) <= MOST_ACTIONS
+
+
+# ------------------------------------------------------------------------------------------ the page
+
+
+def _content(entries: Sequence[Entry], verified: Collection[Path]) -> Iterator[str]:
+    """Yield the parts of the page, as HTML."""
+    tracks = [find(name) for name in names() if any(name in entry.scores for entry in entries)]
+    ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
+    yield _scores(ranked, tracks, verified)
+    yield "<h2>Agents</h2><div class='cards'>"
+    yield from (_card(entry, entry.path in verified) for entry in ranked)
+    yield "</div><h2>Agent against opponent</h2>"
+    yield "<p>Percent of meetings in which the agent finished before the opponent.</p>"
+    for track in tracks:
+        yield _pairwise([entry for entry in ranked if track.name in entry.scores], track)
+
+
+def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
+    """Return a sortable table. `heading` has the title and the kind (text or number) of each column."""
+    head = "".join(
+        f'<th scope="col" data-kind="{kind}"><button type="button">{for_html(title)}</button></th>'
+        for title, kind in heading
+    )
+    body = "\n".join("<tr>" + "".join(row) + "</tr>" for row in rows)
+    return (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{for_html(caption)}"><table>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Collection[Path]) -> str:
+    titles = [("agent", "text"), ("version", "text"), ("mean", "number")]
+    heading = [*titles, *((track.title, "number") for track in tracks), ("games", "text"), ("date", "text")]
+    rows = []
+    for entry in entries:
+        agent = entry.header.facts["agent"]
+        cells = [_text(agent["name"]), _text(agent["version"]), _mean(entry.mean)]
+        cells += [
+            _rate(entry.scores[track.name].score if track.name in entry.scores else None) for track in tracks
+        ]
+        part = "quick" if entry.header.is_quick else "all"
+        state = "verified" if entry.path in verified else "not verified"
+        rows.append([*cells, _text(f"{part}, {state}"), _text(entry.header.facts["times"]["date"])])
+    return _table("Scores", heading, rows)
+
+
+def _pairwise(entries: Sequence[Entry], track: Track) -> str:
+    heading = [("agent", "text"), *((each.label, "number") for each in track.opponents)]
+    rows = []
+    for entry in entries:
+        ahead = entry.scores[track.name].ahead
+        cells = (_rate(ahead[each.label]) for each in track.opponents)
+        rows.append([_text(entry.header.name), *cells])
+    table = _table(f"Agents against opponents, {track.title}", heading, rows)
+    return f"<details><summary>{track.title}: {for_html(track.about)}</summary>{table}</details>"
+
+
+def _text(words: Any) -> str:
+    return f'<td class="text">{for_html(words)}</td>'
+
+
+def _mean(mean: float | None) -> str:
+    return '<td data-value=""></td>' if mean is None else f'<td data-value="{mean:.4f}">{mean:.1f}</td>'
+
+
+def _rate(rate: Rate | None) -> str:
+    if rate is None:
+        return '<td data-value=""></td>'
+    value, low, high = rate
+    interval = f'<span class="interval">[{low:.1f}, {high:.1f}]</span>'
+    return f'<td data-value="{value:.2f}">{value:.1f} {interval}</td>'
+
+
+def _card(entry: Entry, is_verified: bool) -> str:
+    """Return the card of an agent."""
+    facts = entry.header.facts
+    agent, machine, times = facts["agent"], facts["machine"], facts["times"]
+    lines = [(name, _linked(facts["card"][name])) for name in CARD]
+    lines.append(("date", for_html(times["date"])))
+    lines.append(("risk_env", for_html(facts["risk_env"])))
+    lines.append(("file", for_html(entry.path.name)))
+    lines.append(
+        ("checked", "all games played again" if is_verified else "scores against the games' results")
+    )
+    if agent["sha256"]:
+        lines.append(("SHA-256", for_html(agent["sha256"])))
+    paces = ", ".join(f"{name} {pace:.3g}" for name, pace in times["ms_a_turn"].items())
+    lines.append(("ms a turn", for_html(paces)))
+    lines.append(("machine", for_html(", ".join(f"{name} {text}" for name, text in machine.items()))))
+    if entry.replays:
+        links = (f'<a href="{for_html(address)}">{for_html(title)}</a>' for address, title in entry.replays)
+        lines.append(("replays", "<br>".join(links)))
+    shown = "".join(f"<dt>{name}</dt><dd>{words or '–'}</dd>" for name, words in lines)
+    title = f"{agent['name']} {agent['version']}"
+    return f'<article class="card"><h3>{for_html(title)}</h3><dl>{shown}</dl></article>'
+
+
+def _linked(words: str) -> str:
+    """Return a text for HTML; an address that begins with https:// becomes a link."""
+    text = for_html(words)
+    is_address = words.startswith("https://") and words.isprintable() and not set(words) & set(" \"'<>`")
+    return f'<a href="{text}" rel="nofollow noopener noreferrer">{text}</a>' if is_address else text

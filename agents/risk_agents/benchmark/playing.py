@@ -1,0 +1,210 @@
+"""Play an agent on tracks, each track and map as a tournament that is resumed if it was interrupted."""
+
+import hashlib
+import os
+import platform
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from rich.console import Console
+
+from risk_agents.agent_list import NamedAgent
+from risk_agents.benchmark.result_file import SUFFIX, TESTED, label_on
+from risk_agents.benchmark.tracks import Track
+from risk_agents.external import is_program
+from risk_agents.llm.agent import is_model
+from risk_agents.progress import progress_bar
+from risk_agents.tournament.config import Entrant, TournamentConfig
+from risk_agents.tournament.jobs import begin_job, close_pools
+from risk_agents.tournament.loading import Trial, entrants
+from risk_agents.tournament.results_store import Store
+from risk_agents.tournament.running import conduct
+from risk_agents.workers import ProcessExecutor, WorkExecutor, local_processes, open_executor
+from risk_env import bots, cli
+from risk_env.text.escape import LABEL_LETTERS
+
+FOLDER_SUFFIX = ".games"  # added to the name of the result file: folder of the games while they are played
+
+
+class Played(NamedTuple):
+    """Games of an agent on a track, with a store for each map."""
+
+    track: Track
+    agent: Entrant
+    stores: list[Store]
+
+
+class Plan(NamedTuple):
+    """What is played, and how."""
+
+    agent: NamedAgent
+    tracks: Sequence[Track]
+    quick: bool
+    folder: Path
+    sandbox: str | None
+    workers: str
+    limit: float | None  # seconds for a chunk of games
+
+
+def default_path(agent: NamedAgent) -> Path:
+    """Return the name of an agent's result file."""
+    words = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(agent.name).name if agent.label is None else agent.label)
+    return Path(f"benchmark-{words.strip('-.') or 'agent'}{SUFFIX}")
+
+
+def play_tracks(plan: Plan, console: Console) -> list[Played]:
+    """Play all games of the tracks that are not yet in the folder.
+
+    The caller closes the stores. Raises ValueError if the agent cannot play a track, if an opponent has
+    another version than the track states, or if the folder holds games of another benchmark.
+    """
+    played = []
+    with _executor(plan) as executor:
+        for track in plan.tracks:
+            console.print(f"{track.title}: {track.about}", highlight=False)
+            configs = configs_of(track, plan.agent, plan.sandbox)
+            stores = [_store(plan.folder, track, config) for config in configs]
+            for store in stores:
+                _play(store, track.games(plan.quick), plan, executor, console)
+            played.append(Played(track, configs[0].entrants[0], stores))
+    return played
+
+
+def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[TournamentConfig]:
+    """Try the agent and all opponents of a track, and return the configuration for each map."""
+    named = [NamedAgent(each.label, each.agent) for each in track.opponents]
+    trials = [Trial(track.rules, name, track.time_limit, sandbox) for name, _ in track.maps]
+    for trial in trials:
+        (own,) = entrants([agent], trial)
+        others = entrants(named, trial)
+    for found, wanted in zip(others, track.entrants, strict=True):
+        if found != wanted:
+            raise ValueError(
+                f"track {track.title} needs {wanted.label} in version {wanted.version!r}; "
+                f"this installation has version {found.version!r}"
+            )
+    own = replace(own, label=label_on(track, own.label[: LABEL_LETTERS - len(TESTED)]))
+    return [replace(config, sandbox=sandbox) for config in track.configs([own, *others])]
+
+
+def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
+    """Open the file of the games on a map, or make it."""
+    path = folder / f"{track.title}-{config.map_source}.sqlite"
+    folder.mkdir(exist_ok=True)
+    if not path.exists():
+        return Store.create(path, config)
+    store = Store.open(path)
+    if store.config != replace(config, sandbox=None):
+        store.close()
+        raise ValueError(
+            f"{path} holds games of another agent or version: delete the folder {folder}, or choose another "
+            "--out"
+        )
+    store.config = config
+    return store
+
+
+def _play(store: Store, games: int, plan: Plan, executor: WorkExecutor | None, console: Console) -> None:
+    jobs = local_processes(plan.workers) or 1
+    with progress_bar("games", games, console) as show:
+
+        def tell(games: int, forfeits: int) -> None:
+            show(games, f"{forfeits} forfeited" if forfeits else "")
+
+        conduct(store, games, jobs, executor, progress=tell, limit=plan.limit)
+
+
+@contextmanager
+def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
+    """Context manager that provides one executor for the games of all tracks; None: this process."""
+    jobs = local_processes(plan.workers)
+    if jobs is None:
+        with open_executor(plan.workers, plan.limit) as cluster:
+            yield cluster
+    elif jobs == 1:
+        try:
+            yield None
+        finally:
+            close_pools()
+    else:
+        executor = ProcessExecutor(jobs, plan.limit, begin_job)
+        try:
+            yield executor
+            executor.shutdown()
+        finally:
+            executor.shutdown(cancel_futures=True)
+
+
+def remove_games(played: Sequence[Played], folder: Path) -> None:
+    """Close and delete the files of the games, and their folder if nothing else is in it."""
+    for store in (store for each in played for store in each.stores):
+        store.close()
+        for path in (store.path, *(store.path.with_name(store.path.name + end) for end in ("-wal", "-shm"))):
+            path.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+# ------------------------------------------------------------------------------------------ the header
+
+
+def facts_of(plan: Plan, played: Sequence[Played], card: dict[str, str], seconds: float) -> dict[str, Any]:
+    """Return the parts of a result file's header that describe the agent, the machine and the times."""
+    agent = played[0].agent
+    paces = {each.track.name: _pace(each.stores) for each in played}
+    return {
+        "risk_env": cli.installed_version(),
+        "agent": _agent_facts(plan.agent, agent),
+        "card": card,
+        "quick": plan.quick,
+        "machine": machine(),
+        "times": {
+            "date": time.strftime("%Y-%m-%d", time.gmtime()),
+            "seconds": round(seconds, 1),
+            "ms_a_turn": paces,
+        },
+    }
+
+
+def _agent_facts(named: NamedAgent, agent: Entrant) -> dict[str, Any]:
+    spec, is_registered = agent.spec, agent.spec in bots.names()
+    return {
+        "name": spec if is_registered else agent.label.removesuffix(TESTED),
+        "version": agent.version,
+        "registered": is_registered,
+        "compiled": agent.compiled,
+        "sha256": _digest_of(spec),
+    }
+
+
+def _digest_of(spec: str) -> str:
+    """Return the SHA-256 of the agent's file, or "" if the agent is not a file."""
+    if is_program(spec) or is_model(spec):
+        return ""
+    path = Path(spec.rpartition(":")[0] if ".py:" in spec else spec)
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+
+
+def _pace(stores: Sequence[Store]) -> float:
+    """Return the agent's mean thinking time per turn, in milliseconds."""
+    seconds, turns = 0.0, 0
+    for result in (result for store in stores for result in store.results()):
+        seat = result.seats.index(0)
+        seconds, turns = seconds + result.seconds[seat], turns + result.turns[seat]
+    return round(1000.0 * seconds / max(turns, 1), 4)
+
+
+def machine() -> dict[str, str]:
+    """Return facts about this machine and its software, without its name."""
+    return {
+        "system": f"{platform.system()} {platform.machine()}",
+        "cores": str(os.cpu_count() or ""),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+    }

@@ -1,0 +1,349 @@
+"""Result files of benchmarks: JSON Lines with a header and one saved game per line (docs/benchmark.md).
+
+The header names the agent, the tracks and the scores. The games follow in the order of the tracks' schedules.
+Each game is a `SavedGame` with a `result`. Scores are always computed again from the games that are read.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from risk_agents.benchmark.scoring import TrackScore, score_of
+from risk_agents.benchmark.tracks import ORDER, Track, find
+from risk_agents.game_files import LONGEST_LINE, read_game
+from risk_agents.tournament.columns import COLUMNS
+from risk_agents.tournament.config import Entrant, TournamentConfig
+from risk_agents.tournament.records import saved_game
+from risk_agents.tournament.results import FORFEIT, GameResult
+from risk_agents.tournament.results_store import Store
+from risk_agents.tournament.schedule import Pairing
+from risk_agents.whole_file import whole_file
+from risk_env.bounded_io import parse_json, shortened
+from risk_env.saved_game import SavedGame
+from risk_env.text.escape import is_label
+
+FORMAT = "risk_env benchmark"
+SCHEMA = 1
+SUFFIX = ".jsonl"
+MOST_BYTES = 1 << 29  # maximum bytes of a file
+LONGEST_HEADER = 1 << 18  # maximum bytes of the header
+LONGEST_TEXT = 300  # maximum letters of a text of the agent's card
+MOST_TRACKS = len(ORDER)
+TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
+# parts of the header, and the types of their values
+_HEADER: dict[str, type] = {
+    "format": str,
+    "schema": int,
+    "risk_env": str,
+    "agent": dict,
+    "card": dict,
+    "quick": bool,
+    "tracks": list,
+    "digest": str,
+    "machine": dict,
+    "times": dict,
+}
+_AGENT: dict[str, type] = {"name": str, "version": str, "registered": bool, "compiled": bool, "sha256": str}
+CARD: dict[str, str] = {  # parts of an agent's card, and their meaning
+    "method": "method of the agent",
+    "budget": "training budget of the agent",
+    "code": "address of the agent's code",
+}
+_TRACK: dict[str, type] = {"name": str, "version": int, "digest": str, "score": dict}
+# parts of a game's result
+_RESULT = ("track", "game", "starter", "ending", "winner", "places", "rounds", "opening")
+_FORFEIT = ("forfeit_seat", "forfeit_kind")
+
+
+class ResultFileError(ValueError):
+    """A file is not a result file of a benchmark, or its content is not true.
+
+    The message names the file, the place and the problem.
+    """
+
+
+@dataclass(frozen=True)
+class Header:
+    """First line of a result file."""
+
+    facts: Mapping[str, Any]  # checked JSON
+    tracks: tuple[Track, ...]
+
+    @property
+    def name(self) -> str:
+        """Name of the agent."""
+        return str(self.facts["agent"]["name"])
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether only the quick part of the tracks was played."""
+        return bool(self.facts["quick"])
+
+    def configs(self, track: Track) -> list[TournamentConfig]:
+        """Return the configuration of the track's games on each map."""
+        agent = self.facts["agent"]
+        spec = agent["name"] if agent["registered"] else ""
+        label = label_on(track, agent["name"])
+        return track.configs([Entrant(label, spec, agent["version"], agent["compiled"]), *track.entrants])
+
+    def pairings(self, track: Track) -> list[tuple[TournamentConfig, Pairing]]:
+        """Return the games of a track that the file must contain, in order."""
+        games = track.games(self.is_quick)
+        return [(config, pairing) for config in self.configs(track) for pairing in config.schedule(games)]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A game of a result file: what it must be, what it is, and its result."""
+
+    track: Track
+    config: TournamentConfig
+    saved: SavedGame
+    result: GameResult
+
+
+def label_on(track: Track, name: str) -> str:
+    """Return the label of the measured agent among the opponents of a track."""
+    return name + TESTED if name in {each.label for each in track.opponents} else name
+
+
+# ------------------------------------------------------------------------------------------ writing
+
+
+def write_results(
+    path: Path, facts: Mapping[str, Any], played: Sequence[tuple[Track, Sequence[Store]]]
+) -> Header:
+    """Write a result file, and return its header.
+
+    `facts` are the parts of the header that describe the agent, the machine and the times. `played` are the
+    games of each track, in a store for each map.
+    """
+    header = Header(facts, tuple(track for track, _ in played))
+    digest, tracks = _digest_of(facts), []
+    for track, parts in played:
+        for line in _lines(header, track, parts):
+            digest.update(line)
+        score = score_of(track, [list(part.results()) for part in parts])
+        tracks.append(
+            {"name": track.name, "version": track.version, "digest": track.digest, "score": score.to_dict()}
+        )
+    whole = {"format": FORMAT, "schema": SCHEMA, **facts, "tracks": tracks, "digest": digest.hexdigest()}
+    header = Header({name: whole[name] for name in _HEADER}, header.tracks)
+    with whole_file(path) as fresh, open(fresh, "wb") as lines:
+        lines.write(json.dumps(header.facts).encode() + b"\n")
+        for track, parts in played:
+            lines.writelines(_lines(header, track, parts))
+    return header
+
+
+def _digest_of(facts: Mapping[str, Any]) -> Any:
+    """Return a hash of the parts of a header that decide the games, to which the games are added."""
+    parts = [facts[name] for name in ("risk_env", "agent", "quick")]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+
+
+def _lines(header: Header, track: Track, parts: Sequence[Store]) -> Iterator[bytes]:
+    """Yield the lines of a track's games."""
+    games = track.games(header.is_quick)
+    for config, part in zip(header.configs(track), parts, strict=True):
+        for result in islice(part.results(actions=True), games):
+            facts = saved_game(config, result).to_dict() | {"result": result_facts(track, result)}
+            yield json.dumps(facts).encode() + b"\n"
+
+
+def result_facts(track: Track, result: GameResult) -> dict[str, Any]:
+    """Return the result of a game as a dict for a file."""
+    names = _RESULT[1:] + (_FORFEIT if result.forfeit_kind else ())
+    return {"track": track.name, **{name: getattr(result, name) for name in names}}
+
+
+# ------------------------------------------------------------------------------------------ reading
+
+
+def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
+    """Read a result file, and return its header and the score on each track.
+
+    Raises FileNotFoundError if there is no regular file, and ResultFileError unless the file is complete and
+    its scores follow from its games. The actions are not played again (`verification`).
+    """
+    header = read_header(path)
+    found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
+    for line in read_lines(path):
+        found[line.track.name].append((line.config.map_source, replace(line.result, actions=None)))
+    return header, scores_of(path, header, found)
+
+
+def scores_of(
+    path: str | Path, header: Header, found: Mapping[str, Sequence[tuple[str, GameResult]]]
+) -> dict[str, TrackScore]:
+    """Return the score on each track; raise ResultFileError unless the header states the same scores.
+
+    `found` are the map and the result of each game, by the name of the track.
+    """
+    scores = {}
+    for track, facts in zip(header.tracks, header.facts["tracks"], strict=True):
+        parts = [[result for where, result in found[track.name] if where == name] for name, _ in track.maps]
+        score = scores[track.name] = score_of(track, parts)
+        true = json.loads(json.dumps(score.to_dict()))
+        for name in {**true, **facts["score"]}:
+            if facts["score"].get(name) != true.get(name) or name not in facts["score"]:
+                raise ResultFileError(
+                    f"{path}, track {track.name}: {shortened(name)} is {shortened(facts['score'].get(name))} "
+                    f"in the file, but {shortened(true.get(name))} in its games"
+                )
+    return scores
+
+
+def read_header(path: str | Path) -> Header:
+    """Read the first line of a result file; raise ResultFileError if it is not a header."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    if Path(path).stat().st_size > MOST_BYTES:
+        raise ResultFileError(f"{path} has more than {MOST_BYTES} bytes")
+    with open(path, "rb") as lines:
+        return _header(lines, path)
+
+
+def _header(lines: BinaryIO, path: str | Path) -> Header:
+    line = lines.readline(LONGEST_HEADER + 1)
+    try:
+        if len(line) > LONGEST_HEADER:
+            raise ValueError(f"more than {LONGEST_HEADER} bytes")
+        facts = parse_json(line)
+        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
+            raise ValueError("not the header of a benchmark's result file")
+        if facts.get("schema") != SCHEMA:
+            raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
+        return Header(facts, _checked_tracks(facts))
+    except ValueError as error:
+        raise ResultFileError(f"{path}, line 1: {error}") from error
+
+
+def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
+    """Check the header, and return its tracks; raise ValueError if a part is missing or not allowed."""
+    _check_types(facts, _HEADER, "the header")
+    _check_types(facts["agent"], _AGENT, "agent")
+    for name in ("name", "version"):
+        if not is_label(facts["agent"][name]):
+            raise ValueError(f"agent: {name} is {shortened(facts['agent'][name])}, not a label")
+    _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
+    for part in ("card", "machine"):
+        for name, text in facts[part].items():
+            if len(facts[part]) > 20 or not isinstance(text, str) or len(text) > LONGEST_TEXT:
+                raise ValueError(f"{part}: {shortened(name)} is {shortened(text)}, not a short text")
+    _check_times(facts["times"])
+    if not 0 < len(facts["tracks"]) <= MOST_TRACKS:
+        raise ValueError(f"{len(facts['tracks'])} tracks, must be 1 to {MOST_TRACKS}")
+    tracks = []
+    for each in facts["tracks"]:
+        _check_types(each, _TRACK, "a track")
+        track = find(each["name"], each["version"])
+        if track.digest != each["digest"]:
+            raise ValueError(
+                f"track {track.title} has digest {shortened(each['digest'])}, but the released track has "
+                f"{track.digest}"
+            )
+        tracks.append(track)
+    if len({track.name for track in tracks}) < len(tracks):
+        raise ValueError("a track occurs twice")
+    return tuple(tracks)
+
+
+def _check_times(times: dict[str, Any]) -> None:
+    """Raise ValueError unless the times of a header are a date, seconds, and milliseconds by track."""
+    _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
+    if not re.fullmatch(r"\d{4}-\d\d-\d\d", times["date"], re.ASCII):
+        raise ValueError(f"times: date is {shortened(times['date'])}, must be YYYY-MM-DD")
+    paces = times["ms_a_turn"]
+    for name, pace in paces.items():
+        if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
+            raise ValueError(f"times: ms_a_turn of {shortened(name)} is {shortened(pace)}")
+
+
+def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
+    """Raise ValueError unless a value is a dict with exactly these names, and values of these types."""
+    if not isinstance(facts, dict):
+        raise ValueError(f"{what} is {shortened(facts)}, must be of type dict")
+    for name in sorted(kinds.keys() ^ facts.keys()):
+        raise ValueError(f"{what}: {shortened(name)} is {'missing' if name in kinds else 'unknown'}")
+    for name, kind in kinds.items():
+        if type(facts[name]) is not kind:
+            raise ValueError(f"{what}: {name} is {shortened(facts[name])}, must be of type {kind.__name__}")
+
+
+def read_lines(path: str | Path) -> Iterator[Line]:
+    """Yield the games of a result file, in order.
+
+    Raises ResultFileError unless the file holds exactly the games of its tracks, and for games that differ
+    from the digest in the header. The actions are not played again.
+    """
+    with open(path, "rb") as lines:
+        header, number = _header(lines, path), 1
+        digest = _digest_of(header.facts)
+        for track in header.tracks:
+            for config, pairing in header.pairings(track):
+                number += 1
+                line = lines.readline(LONGEST_LINE + 1)
+                digest.update(line)
+                try:
+                    yield _game(line, f"{path}, line {number}", track, config, pairing)
+                except ValueError as error:
+                    text = str(error)
+                    place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
+                    raise ResultFileError(f"{place}{text}") from error
+        if lines.read(1):
+            raise ResultFileError(f"{path}: more games than its tracks have")
+        if digest.hexdigest() != header.facts["digest"]:
+            raise ResultFileError(
+                f"{path}: agent, version or games have another digest than the header states"
+            )
+
+
+def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> Line:
+    """Read a game that must be this one of the schedule; raise ValueError if it is another game."""
+    if not line:
+        raise ValueError(f"game {pairing.game} of track {track.name} is missing")
+    saved, facts = read_game(line, place)
+    result = replace(_result(facts, track, config, pairing), actions=saved.actions)
+    expected = saved_game(config, result)
+    for name in vars(expected):
+        if name != "place" and getattr(saved, name) != getattr(expected, name):
+            given, true = shortened(getattr(saved, name)), shortened(getattr(expected, name))
+            raise ValueError(f"{name} is {given}, but {true} in the schedule of track {track.title}")
+    return Line(track, config, saved, result)
+
+
+def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairing: Pairing) -> GameResult:
+    """Return the result of a game from a file; raise ValueError if a value is not allowed."""
+    names = {*_RESULT, *(_FORFEIT if facts.get("ending") == FORFEIT else ())}
+    for name in sorted(names ^ facts.keys(), key=str):
+        raise ValueError(f"result: {shortened(name)} is {'missing' if name in names else 'unknown'}")
+    if facts["track"] != track.name or facts["game"] != pairing.game or type(facts["game"]) is not int:
+        given = f"{shortened(facts['game'])} of {shortened(facts['track'])}"
+        raise ValueError(f"result: game {given}, but {pairing.game} of {track.name} comes next")
+    P = config.num_players
+    if not isinstance(facts["places"], list) or len(facts["places"]) != P:
+        raise ValueError(f"result: places is {shortened(facts['places'])}, must be a list of {P} places")
+    for name in sorted(names - {"track", "game"}):
+        column = COLUMNS[name]
+        values = facts[name] if name == "places" else [facts[name]]
+        if not all(column.is_right(value, config) for value in values):
+            raise ValueError(f"result: {name} is {shortened(facts[name])}, not {column.words}")
+    if len(set(facts["places"])) < P:
+        raise ValueError(f"result: places {facts['places']} must differ")
+    values = {name: facts[name] for name in names - {"track", "game", "places"}}
+    return GameResult(
+        pairing.game,
+        pairing.deal,
+        pairing.seats,
+        places=tuple(facts["places"]),
+        decisions=(0,) * P,
+        turns=(0,) * P,
+        seconds=(0.0,) * P,
+        **values,
+    )

@@ -1,0 +1,165 @@
+"""Tracks: frozen games in which agents are measured, one file `tracks/NAME.toml` each.
+
+A track fixes the rules, the maps, the deals, the opponents and the time limits. A released file never
+changes: a new version of a track is a new file.
+"""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risk_agents.registry import KEPT_OUT
+from risk_agents.tournament.config import Entrant, TournamentConfig
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import Rules, suggestion
+from risk_env.bots import CompiledBot
+from risk_env.bounded_io import read_file, shortened
+from risk_env.match import Match
+
+FOLDER = Path(__file__).parent / "tracks"
+MOST_BYTES = 1 << 16  # most bytes of a track file
+ALL = "all"
+ORDER = ("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps")
+PLAYED_ROUNDS = 20  # rounds of the game whose actions `play_digest` hashes
+
+
+@dataclass(frozen=True)
+class Opponent:
+    """An opponent of a track."""
+
+    agent: str  # argument of `risk_agents.load`
+    version: str
+    play: str  # `play_digest` of the opponent on the track
+    kept_out: bool  # agents that play the track may not be trained against this opponent
+
+    @property
+    def label(self) -> str:
+        """Name of the opponent in tables and files."""
+        return self.agent.removeprefix(KEPT_OUT)
+
+
+@dataclass(frozen=True)
+class Track:
+    """A track, as its file describes it."""
+
+    name: str
+    version: int
+    about: str
+    rules: Rules
+    maps: tuple[tuple[str, str], ...]  # name and digest of each map; each map has the same number of deals
+    seed: int
+    deals: int  # number of deals of each map
+    quick_deals: int  # number of deals of each map with `--quick`
+    time_limit: float  # seconds for one decision
+    game_time: float  # seconds for all decisions of a seat in one game
+    opponents: tuple[Opponent, ...]
+    digest: str  # SHA-256 of the file
+
+    @property
+    def title(self) -> str:
+        """Name and version of the track, such as `duel-1`."""
+        return f"{self.name}-{self.version}"
+
+    @property
+    def even_share(self) -> float:
+        """Win rate of an agent that is as strong as its opponents."""
+        return 1.0 / self.rules.num_players
+
+    @cached_property
+    def boards(self) -> tuple[Board, ...]:
+        """Maps of the track; raises ValueError if a map has changed since the release."""
+        boards = tuple(load_map(name) for name, _ in self.maps)
+        for board, (name, digest) in zip(boards, self.maps, strict=True):
+            if board.digest != digest:
+                raise ValueError(f"track {self.title}: map {name} is {board.digest[:16]}, not {digest[:16]}")
+        return boards
+
+    @property
+    def entrants(self) -> tuple[Entrant, ...]:
+        """Opponents of the track as entrants of a tournament."""
+        return tuple(Entrant(each.label, each.agent, each.version, True) for each in self.opponents)
+
+    def games(self, quick: bool) -> int:
+        """Return the number of games on each map."""
+        return (self.quick_deals if quick else self.deals) * self.rules.num_players
+
+    def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:
+        """Return a configuration for each map. The first of the `entrants` is the agent to be measured."""
+        groups = [
+            tuple(number for number, each in enumerate(self.opponents, 1) if each.kept_out == is_kept_out)
+            for is_kept_out in (False, True)
+        ]
+        return [
+            TournamentConfig(
+                tuple(entrants),
+                self.rules,
+                name,
+                board.digest,
+                seed=self.seed + number,
+                time_limit=self.time_limit,
+                game_time=self.game_time,
+                record=True,
+                groups=tuple(group for group in groups if group),
+            )
+            for number, ((name, _), board) in enumerate(zip(self.maps, self.boards, strict=True))
+        ]
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all tracks, in the order of the documentation."""
+    found = {path.stem.rpartition("-")[0] for path in FOLDER.glob("*.toml")}
+    return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
+
+
+def find(name: str, version: int | None = None) -> Track:
+    """Return a track (default: its newest version); raise ValueError if there is none."""
+    found = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
+    versions = {int(path.stem.rpartition("-")[2]): path for path in found}
+    if not versions:
+        hint = suggestion(str(name)[:80], names())
+        raise ValueError(f"track={shortened(name)} is unknown{hint}: tracks are {', '.join(names())}")
+    version = max(versions) if version is None else version
+    if version not in versions:
+        raise ValueError(f"track {name} has no version {shortened(version)} in this installation")
+    return read_track(versions[version])
+
+
+@cache
+def read_track(path: Path) -> Track:
+    """Return the track of a file; raise ValueError if this installation plays other rules."""
+    content = read_file(path, MOST_BYTES)
+    facts: dict[str, Any] = tomllib.loads(content.decode())
+    options = facts.get("options", {})
+    rules = Rules.preset(facts["preset"], facts["players"], profile=facts["profile"], **options)
+    if rules_digest(rules) != facts["rules_digest"]:
+        raise ValueError(f"{path.name}: the rules differ from those of the release: {rules!r}")
+    maps = tuple((each["name"], each["digest"]) for each in facts["maps"])
+    opponents = tuple(Opponent(**each) for each in facts["opponents"])
+    same = ("name", "version", "about", "seed", "deals", "quick_deals", "time_limit", "game_time")
+    values = {name: facts[name] for name in same}
+    digest = hashlib.sha256(content).hexdigest()
+    return Track(rules=rules, maps=maps, opponents=opponents, digest=digest, **values)
+
+
+def rules_digest(rules: Rules) -> str:
+    """Return a digest of all options of the rules: 16 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(rules.to_dict(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def play_digest(bot: CompiledBot, track: Track) -> str:
+    """Return a digest of a bot's play: 16 hexadecimal digits.
+
+    The bot plays the first rounds of the track's first deal from all seats.
+    """
+    players = [bot] * track.rules.num_players
+    match = Match(track.rules, track.boards[0], players, track.seed)
+    while not match.game.is_over and match.game.round <= PLAYED_ROUNDS:
+        match.step(match.query_player())
+    return hashlib.sha256(np.array(match.game.actions, "<i4").tobytes()).hexdigest()[:16]

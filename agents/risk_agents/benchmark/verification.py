@@ -1,0 +1,151 @@
+"""Play all games of a result file again, and compare them with what the file states.
+
+The opponents choose their actions again. The actions of the agent are compared too if the agent is a
+registered compiled bot; otherwise they are taken from the file.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from risk_agents.benchmark.result_file import (
+    Header,
+    Line,
+    ResultFileError,
+    read_header,
+    read_lines,
+    scores_of,
+)
+from risk_agents.benchmark.scoring import TrackScore
+from risk_agents.tournament.loading import compiled_bot
+from risk_agents.tournament.results import FORFEIT, GameResult
+from risk_agents.tournament.runner import TournamentMatch
+from risk_agents.tournament.schedule import Pairing
+from risk_agents.workers import in_order
+from risk_agents.workers.executor import WorkExecutor
+from risk_env.bots import CompiledBot
+from risk_env.players import PlayerFault
+from risk_env.saved_game import SavedGame, SavedGameError
+
+AT_ONCE = 8  # games of a piece of work
+_COMPARED = ("starter", "ending", "winner", "places", "rounds", "opening", "forfeit_seat", "forfeit_kind")
+
+
+class Verified(NamedTuple):
+    """Result of a verification that found no error."""
+
+    header: Header
+    scores: dict[str, TrackScore]
+    games: int
+    agent_played: bool  # whether the agent's actions were compared too
+
+
+def verify(path: str | Path, executor: WorkExecutor, progress: Any = lambda games: None) -> Verified:
+    """Play all games of a result file again.
+
+    Raises ResultFileError at the first game, version or score that is not true. `progress` is called with the
+    number of games that have been played.
+    """
+    header = read_header(path)
+    plays_agent = _check_versions(path, header)
+    found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
+    games = 0
+
+    def pieces() -> Iterator[tuple[Any, ...]]:
+        for lines in _batched(read_lines(path)):
+            for line in lines:
+                result = replace(line.result, actions=None)
+                found[line.track.name].append((line.config.map_source, result))
+            yield lines, plays_agent
+
+    for count in in_order(executor, check_games, pieces()):
+        games += count
+        progress(games)
+    return Verified(header, scores_of(path, header, found), games, plays_agent)
+
+
+def _batched(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    left = iter(lines)
+    while piece := list(islice(left, AT_ONCE)):
+        yield piece
+
+
+def _check_versions(path: str | Path, header: Header) -> bool:
+    """Return whether the agent can play again; raise ResultFileError if a bot has another version now."""
+    bots = [entrant for track in header.tracks for entrant in track.entrants]
+    agent = header.facts["agent"]
+    plays_agent = agent["registered"] and compiled_bot(agent["name"]) is not None
+    if plays_agent:
+        bots.append(replace(bots[0], label=agent["name"], spec=agent["name"], version=agent["version"]))
+    for entrant in bots:
+        bot = compiled_bot(entrant.spec)
+        if bot is None or bot.version != entrant.version:
+            now = "not a compiled bot" if bot is None else f"version {bot.version!r}"
+            raise ResultFileError(
+                f"{path}: {entrant.label} is version {entrant.version!r} in the file, but {now} in this "
+                "installation"
+            )
+    return plays_agent
+
+
+def check_games(lines: Sequence[Line], plays_agent: bool) -> int:
+    """Play games again, and return their number; raise ResultFileError if a game is not true."""
+    for line in lines:
+        check_game(line, plays_agent)
+    return len(lines)
+
+
+def check_game(line: Line, plays_agent: bool) -> None:
+    """Play a game again; raise ResultFileError if its actions or its result are not true."""
+    saved, config, place = line.saved, line.config, line.saved.place
+    pairing = Pairing(line.result.game, line.result.deal, line.result.seats)
+    match = TournamentMatch(config, pairing, _players(line, plays_agent))
+    try:
+        changed = match.replay(saved.actions)
+    except (ValueError, PlayerFault) as error:
+        raise ResultFileError(f"{place}: action {len(match.game.actions)}: {error}") from error
+    for seat in sorted(changed):
+        label = saved.players[seat]
+        raise ResultFileError(f"{place}: {label} at seat {seat} chooses other actions than the file states")
+    fault = _fault(line, match, place)
+    if fault is None and not match.game.is_over:
+        raise ResultFileError(f"{place}: the game is not over after {len(saved.actions)} actions")
+    _check_state(saved, match)
+    true = match.game_result(fault)
+    for name in _COMPARED:
+        given, played = getattr(line.result, name), getattr(true, name)
+        if given != played:
+            raise ResultFileError(f"{place}: {name} is {given!r} in the file, but {played!r} in the game")
+
+
+def _check_state(saved: SavedGame, match: TournamentMatch) -> None:
+    try:
+        saved.check_end(match.game)
+    except SavedGameError as error:
+        raise ResultFileError(str(error)) from error
+
+
+def _players(line: Line, plays_agent: bool) -> list[Any]:
+    """Return the bot at each seat; None at the seat of an agent that cannot play again."""
+    players: list[CompiledBot | None] = []
+    for agent in line.result.seats:
+        spec = line.config.entrants[agent].spec
+        players.append(compiled_bot(spec) if agent or plays_agent else None)
+    return players
+
+
+def _fault(line: Line, match: TournamentMatch, place: str) -> PlayerFault | None:
+    """Return the fault by which the agent forfeited a game; raise ResultFileError if it cannot be true.
+
+    Opponents never forfeit. An agent whose actions are compared never forfeits either.
+    """
+    if line.result.ending != FORFEIT:
+        return None
+    seat = line.result.forfeit_seat
+    if seat < 0 or line.result.seats[seat] != 0:
+        raise ResultFileError(f"{place}: a forfeit of seat {seat}, where an opponent plays")
+    if match.game.is_over or match.game.seat != seat or not line.result.forfeit_kind:
+        raise ResultFileError(f"{place}: a forfeit of seat {seat}, which does not act then")
+    return PlayerFault(seat, "", line.result.forfeit_kind, "")

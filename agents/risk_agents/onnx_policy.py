@@ -1,0 +1,264 @@
+"""ONNX models as policies: `model.onnx` plays wherever policies play, in batches (docs/onnx.md).
+
+A model may come from a stranger. It is read as data and checked before onnxruntime sees it: its size, its
+inputs and outputs, an allow-list of operators, and the size of every value that the operators compute. The
+session runs in one thread.
+"""
+
+import hashlib
+import math
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from risk_agents.learned.schema import Schema, schema_of
+from risk_env.arrays import Array
+from risk_env.board.action_space import ActionSpace
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.bounded_io import UNREADABLE, parse_json, read_file, shortened
+from risk_env.game import observation_size
+from risk_env.players import Policy
+from risk_env.text.escape import label
+
+SUFFIX = ".onnx"
+MOST_BYTES = 1 << 26  # most bytes of a file
+MOST_NODES = 2_000
+MOST_ROWS = 256  # most decisions in one run
+MOST_VALUES = MOST_ROWS << 18  # most numbers in a value that an operator computes in one run
+MOST_FACTS = 1 << 20  # most letters of a fact in the metadata
+OBSERVATION, MASK, LOGITS, ACTION = "observation", "action_mask", "logits", "action"
+OPERATORS = frozenset(
+    (
+        *("Abs", "Add", "And", "ArgMax", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Div"),
+        *(
+            "Dropout",
+            "Elu",
+            "Equal",
+            "Erf",
+            "Exp",
+            "Flatten",
+            "Gather",
+            "Gelu",
+            "Gemm",
+            "Greater",
+            "Identity",
+        ),
+        *(
+            "LayerNormalization",
+            "LeakyRelu",
+            "Less",
+            "Log",
+            "LogSoftmax",
+            "MatMul",
+            "Max",
+            "Min",
+            "Mul",
+            "Neg",
+        ),
+        *("Not", "Or", "Pad", "Pow", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Round"),
+        *("Selu", "Sigmoid", "Slice", "Softmax", "Softplus", "Split", "Sqrt", "Squeeze", "Sub", "Tanh"),
+        *("Transpose", "Unsqueeze", "Where"),
+    )
+)
+
+
+class OnnxPolicy(Policy):
+    """The policy of a model. It chooses the likeliest legal action, or the model's own action.
+
+    The model has the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n).
+    It has the output `logits`, float32 (N, n), or the output `action`, int64 (N,).
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._content = read_file(self.path, MOST_BYTES)
+        self.version = hashlib.sha256(self._content).hexdigest()[:8]
+        try:
+            self._sizes, self._facts = checked_model(self._content)
+        except UNREADABLE as error:
+            raise ValueError(f"agent={str(path)!r}: {error}") from error
+        self.name = label(self._facts.get("name") or self.path.stem)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OnnxPolicy, (self.path,)  # a session cannot be pickled
+
+    def prepare(self, rules: Rules, board: Board) -> None:
+        """Load the model; raise ValueError if it is for other games."""
+        columns, actions = observation_size(board), tables(rules, board).num_actions
+        needed = {OBSERVATION: columns, MASK: actions, LOGITS: actions}
+        for name, size in self._sizes.items():
+            if size not in (None, needed.get(name, size)):
+                raise ValueError(
+                    f"agent={str(self.path)!r}: {name} has {size} columns, the game {needed[name]}"
+                )
+        if "rules" in self._facts:
+            self._check_schema(rules, board)
+        _ = self._session
+
+    def _check_schema(self, rules: Rules, board: Board) -> None:
+        """Raise ValueError if the facts of an exported model are not those of a game."""
+        game = schema_of(rules, board)
+        trained = Rules.from_dict(parse_json(self._facts["rules"]))
+        source, digest, columns = (self._facts.get(name, "") for name in ("map", "map_digest", "columns"))
+        schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
+        schema.check(game, str(self.path))
+        if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
+            raise ValueError(f"agent={str(self.path)!r}: the model numbers actions in another way")
+
+    @cached_property
+    def _session(self) -> Any:
+        import onnxruntime
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1
+        options.log_severity_level = 4  # errors are raised
+        providers = ["CPUExecutionProvider"]
+        try:
+            return onnxruntime.InferenceSession(self._content, options, providers=providers)
+        except Exception as error:
+            raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses it: {error}") from error
+
+    def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
+        """Return the model's actions."""
+        starts = range(0, len(masks), MOST_ROWS)
+        parts = [self._act(observations[k : k + MOST_ROWS], masks[k : k + MOST_ROWS]) for k in starts]
+        return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+    def _act(self, observations: Array, masks: Array) -> Array:
+        inputs = {OBSERVATION: observations} | ({MASK: masks} if MASK in self._sizes else {})
+        wanted = ACTION if ACTION in self._sizes else LOGITS
+        (found,) = self._session.run([wanted], inputs)
+        if wanted == ACTION:
+            return np.asarray(found)
+        if found.shape != masks.shape:
+            raise ValueError(f"{self.name}: logits have shape {found.shape} instead of {masks.shape}")
+        least = float(np.finfo(np.float32).min)
+        finite = np.nan_to_num(found, nan=least, neginf=least)
+        return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
+
+
+# ------------------------------------------------------------------------------------------ checks
+
+
+def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]]:
+    """Check a model. Return the columns of its inputs and outputs by name, and its metadata.
+
+    Raises ValueError for a model that is not allowed, and one of UNREADABLE for damaged content.
+    """
+    model = parsed_model(content)
+    check_graph(model.graph)
+    sizes = _sizes(model.graph)
+    _check_values(model)
+    facts = {each.key: each.value for each in model.metadata_props}
+    if any(len(text) > MOST_FACTS for text in facts.values()):
+        raise ValueError(f"a fact of the metadata has more than {MOST_FACTS} letters")
+    return sizes, facts
+
+
+def parsed_model(content: bytes) -> Any:
+    """Return the model of a file; raise ValueError for content that is not a model."""
+    import onnx
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = onnx.ModelProto.FromString(content)
+    except DecodeError as error:
+        raise ValueError(f"not an ONNX model: {error}") from error
+    if not model.graph.node or len(model.graph.node) > MOST_NODES:
+        raise ValueError(f"the model has {len(model.graph.node)} nodes, must be 1 to {MOST_NODES}")
+    if model.functions or model.training_info or model.graph.sparse_initializer:
+        raise ValueError("the model has functions, training or sparse weights, which are not allowed")
+    if any(opset.domain not in ("", "ai.onnx") for opset in model.opset_import):
+        raise ValueError("the model uses operators outside the standard set")
+    return model
+
+
+def check_graph(graph: Any) -> None:
+    """Raise ValueError for operators outside OPERATORS, graphs in graphs, and weights in other files."""
+    from onnx import AttributeProto, TensorProto
+
+    for tensor in graph.initializer:
+        _check_tensor(tensor, TensorProto.EXTERNAL)
+    for node in graph.node:
+        if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
+            raise ValueError(
+                f"operator {shortened(node.op_type)} is not allowed: {', '.join(sorted(OPERATORS))}"
+            )
+        for attribute in node.attribute:
+            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.ref_attr_name:
+                raise ValueError(f"operator {node.op_type}: graphs in graphs are not allowed")
+            for tensor in (attribute.t, *attribute.tensors):
+                _check_tensor(tensor, TensorProto.EXTERNAL)
+
+
+def _check_tensor(tensor: Any, external: int) -> None:
+    """Raise ValueError unless a constant has its numbers in the file."""
+    if tensor.data_location == external or tensor.external_data:
+        raise ValueError(f"weights {shortened(tensor.name)} are in another file, which is not allowed")
+    if any(size < 0 for size in tensor.dims) or math.prod(tensor.dims) > MOST_BYTES:
+        raise ValueError(f"weights {shortened(tensor.name)} have shape {shortened(list(tensor.dims))}")
+
+
+def _sizes(graph: Any) -> dict[str, int | None]:
+    """Return the columns of the inputs and outputs; raise ValueError for others than the allowed ones."""
+    from onnx import TensorProto
+
+    kinds = {OBSERVATION: (TensorProto.FLOAT,), MASK: (TensorProto.INT8,)}
+    constants = {tensor.name for tensor in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    found: dict[str, int | None] = {}
+    for value in inputs:
+        if value.name not in kinds or value.type.tensor_type.elem_type not in kinds[value.name]:
+            raise ValueError(
+                f"input {shortened(value.name)}: allowed are {OBSERVATION} (float32), {MASK} (int8)"
+            )
+        found[value.name] = _columns(value, 2)
+    kinds = {LOGITS: (TensorProto.FLOAT,), ACTION: (TensorProto.INT64,)}
+    for value in graph.output:
+        if value.type.tensor_type.elem_type in kinds.get(value.name, ()):
+            found[value.name] = _columns(value, 2 if value.name == LOGITS else 1)
+    if OBSERVATION not in found or not found.keys() & {LOGITS, ACTION}:
+        raise ValueError(f"the model needs an input {OBSERVATION}, and an output {LOGITS} or {ACTION}")
+    return found
+
+
+def _columns(value: Any, rank: int) -> int | None:
+    """Return the number of columns of an input or output; None for an output without rows of numbers."""
+    sizes = value.type.tensor_type.shape.dim
+    if len(sizes) != rank or sizes[0].HasField("dim_value"):
+        raise ValueError(f"{value.name} must have {rank} dimensions, the first one free")
+    if rank == 1:
+        return None
+    if not sizes[1].HasField("dim_value"):
+        raise ValueError(f"{value.name} must have a fixed number of columns")
+    return int(sizes[1].dim_value)
+
+
+def _check_values(model: Any) -> None:
+    """Raise ValueError unless the size of every computed value is known and bounded in the largest run."""
+    import onnx
+
+    run = onnx.ModelProto()
+    run.CopyFrom(model)
+    for value in (*run.graph.input, *run.graph.output):
+        if value.type.tensor_type.shape.dim:
+            value.type.tensor_type.shape.dim[0].dim_value = MOST_ROWS
+    del run.graph.value_info[:]
+    try:
+        inferred = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True, data_prop=True)
+    except onnx.shape_inference.InferenceError as error:
+        raise ValueError(f"the shapes of the model do not fit: {shortened(str(error))}") from error
+    known = {value.name: value for value in (*inferred.graph.value_info, *inferred.graph.output)}
+    for node in run.graph.node:
+        for name in filter(None, node.output):
+            sizes = known[name].type.tensor_type.shape.dim if name in known else None
+            if sizes is None or not all(size.HasField("dim_value") for size in sizes):
+                raise ValueError(f"operator {node.op_type}: the size of {shortened(name)} cannot be found")
+            if math.prod(size.dim_value for size in sizes) > MOST_VALUES:
+                raise ValueError(
+                    f"operator {node.op_type}: {shortened(name)} has more than {MOST_VALUES} values"
+                )

@@ -1,0 +1,314 @@
+"""Tracks are frozen, their opponents play as their digests say, and result files are true or refused."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from risk_agents import kept_out
+from risk_agents.benchmark import leaderboard, tracks
+from risk_agents.benchmark.cli import main
+from risk_agents.benchmark.result_file import ResultFileError, read_results
+from risk_agents.benchmark.scoring import score_of
+from risk_agents.benchmark.tracks import Track, find, names, play_digest
+from risk_agents.benchmark.verification import verify
+from risk_agents.registry import load
+from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.results import GameResult
+from risk_agents.workers import InProcess
+from risk_env import bots, cli
+
+RELEASED = {
+    "capital-1": "71fc2711249d5148cdb1819bdb414809624f6d70f53f7af07ccf72813e8f8ae9",
+    "claim-1": "ece8b7eb0da6a5f93a781c5e69080c59f3911062284ad1a3ae5837173746f772",
+    "command_room-1": "0fb284c8bdff11ed99a01f3a437cab902995e60bf9f6a7d8b8dd59a713e5a1fb",
+    "duel-1": "3d4a814851393913147ca413750332fdd2ee1e76d6d7296ec1f86611355bc0d1",
+    "mission-1": "8c8469576e53a22bdd94e47965c492857fd2785d224db6351b4809a37d13f58d",
+    "new_maps-1": "488e6393ad8e435cb481d75f013ed9b36247c7b50c571566212607f8c0c52b7a",
+    "six-1": "6824ce9582f945eaf225201c7c8dd53250513b46e61704f22d3e241ec0611fdd",
+    "three-1": "8e2f257e2117db12e5884185cbe999cff92428b74ae2965933d93a02747ced4c",
+}
+
+
+def test_released_tracks_never_change() -> None:
+    found = {path.stem: tracks.read_track(path).digest for path in tracks.FOLDER.glob("*.toml")}
+    assert found == RELEASED
+    assert names() == tracks.ORDER
+
+
+@pytest.mark.parametrize("name", tracks.ORDER)
+def test_tracks_fix_their_games(name: str) -> None:
+    track = find(name)
+    assert {each.kept_out for each in track.opponents} == {False, True}
+    assert not {each.label for each in track.opponents if each.kept_out} & {"grower", "beam", "tactician"}
+    assert all(bool(each.agent in bots.names()) or each.kept_out for each in track.opponents)
+    assert len(track.configs(track.entrants)) == len(track.boards)  # maps and rules are those of the release
+
+
+@pytest.mark.parametrize(
+    "name", ["duel", *(pytest.param(name, marks=pytest.mark.long) for name in tracks.ORDER[1:])]
+)
+def test_opponents_play_as_their_digests_say(name: str) -> None:
+    track = find(name)
+    for each in track.opponents:
+        bot = load(each.agent)
+        assert (bot.version, play_digest(bot, track)) == (each.version, each.play), each
+
+
+def test_the_agent_plays_each_deal_from_every_seat() -> None:
+    track = find("six")
+    (config,) = track.configs([replace(track.entrants[0], label="mine"), *track.entrants])
+    schedule = config.schedule(36)
+    assert len(schedule) == 36
+    for deal in range(6):
+        games = [pairing for pairing in schedule if pairing.deal == deal]
+        assert [pairing.seats.index(0) for pairing in games] == list(range(6))
+        others = {tuple(agent for agent in pairing.seats if agent) for pairing in games}
+        assert len(others) == 1 and len(set(*others)) == 5
+        assert {track.opponents[agent - 1].kept_out for agent in next(iter(others))} == {deal % 2 == 1}
+    assert config.schedule(60)[:36] == schedule
+    again = TournamentConfig.from_json(config.to_json())
+    assert again == config
+    wrong = json.loads(config.to_json()) | {"groups": [[0]]}
+    with pytest.raises(ValueError, match="may hold the agents 1 to"):
+        TournamentConfig.from_json(json.dumps(wrong))
+
+
+def result(track: Track, deal: int, seat: int, won: bool) -> GameResult:
+    """Return the result of a duel against opponent 1, or against the last opponent in odd deals."""
+    other = len(track.opponents) if deal % 2 else 1
+    seats = (0, other) if seat == 0 else (other, 0)
+    winner = seat if won else 1 - seat
+    places = tuple(1 if place == winner else 2 for place in range(2))
+    return GameResult(2 * deal + seat, deal, seats, 0, "won", winner, places, 9, (5, 5), (5, 5), (0.0, 0.0))
+
+
+def test_scores_are_shares_of_the_way_from_an_even_share_to_every_win() -> None:
+    track = find("duel")
+    played = [result(track, deal, seat, won=deal % 2 == 0) for deal in range(20) for seat in range(2)]
+    score = score_of(track, [played])
+    assert (score.games, score.deals, score.wins, score.forfeits) == (40, 20, 20, 0)
+    assert score.score[0] == 0.0 and score.score[1] < -20.0 and score.score[2] > 20.0
+    assert score.train is not None and score.train[0] == 100.0
+    assert score.kept_out is not None and score.kept_out[0] == -100.0
+    assert score.ahead["grower"] is not None and score.ahead["grower"][0] == 100.0
+    assert score.ahead["beam"] is None
+    with pytest.raises(ValueError, match="no game"):
+        score_of(track, [[]])
+
+
+# Result files
+
+
+@pytest.fixture(scope="module")
+def small() -> Track:
+    """Return a track with two scripts, few games and another name for its file."""
+    whole = find("duel")
+    opponents = [replace(each) for each in whole.opponents if each.agent in ("grower", "attacker")]
+    return replace(whole, opponents=tuple(opponents), quick_deals=3, deals=4, digest="0" * 64)
+
+
+@pytest.fixture
+def only(monkeypatch: pytest.MonkeyPatch, small: Track) -> None:
+    """Let the benchmark find the small track only."""
+
+    def find_small(name: str, version: int | None = None) -> Track:
+        if (name, version) not in (("duel", None), ("duel", 1)):
+            raise ValueError(f"track={name!r} is unknown")
+        return small
+
+    for module in ("cli", "result_file", "leaderboard"):
+        monkeypatch.setattr(f"risk_agents.benchmark.{module}.find", find_small)
+    for module in ("cli", "leaderboard"):
+        monkeypatch.setattr(f"risk_agents.benchmark.{module}.names", lambda: ("duel",))
+
+
+@pytest.fixture(scope="module")
+def lines(small: Track, tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Return the lines of a result file of `hunter`."""
+    with pytest.MonkeyPatch.context() as patch:
+        only.__wrapped__(patch, small)  # type: ignore[attr-defined]
+        path = tmp_path_factory.mktemp("results") / "hunter.jsonl"
+        card = ["--method", "a <script>", "--code", "https://example.org/hunter"]
+        main(["hunter", "--quick", "--quiet", "--out", str(path), *card])
+    assert not list(path.parent.glob("*.games"))
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def written(path: Path, lines: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def changed(lines: list[dict[str, Any]], change: Callable[[Any, Any], Any]) -> list[dict[str, Any]]:
+    """Return a copy of the lines after `change(header, first game)`."""
+    copy = json.loads(json.dumps(lines))
+    change(copy[0], copy[1])
+    return copy
+
+
+def resigned(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the lines with a digest that fits them, as a forger would write it."""
+    from risk_agents.benchmark.result_file import _digest_of
+
+    digest = _digest_of(lines[0])
+    for line in lines[1:]:
+        digest.update(json.dumps(line).encode() + b"\n")
+    return [lines[0] | {"digest": digest.hexdigest()}, *lines[1:]]
+
+
+@pytest.mark.usefixtures("only")
+@pytest.mark.parametrize("workers", ["1", pytest.param("2", marks=pytest.mark.long)])
+def test_a_file_is_true_and_the_same_again(workers: str, lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", lines)
+    found = verify(path, InProcess())
+    assert (found.games, found.agent_played) == (6, True)
+    assert found.scores == read_results(path)[1]
+    assert found.header.facts["agent"]["name"] == "hunter"
+    main(["hunter", "--quick", "--quiet", "--workers", workers, "--out", str(tmp_path / "again.jsonl")])
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
+    assert again[1:] == lines[1:]
+    assert {name for name in lines[0] if lines[0][name] != again[0][name]} <= {"times", "card"}
+
+
+def set_action(header: Any, game: Any) -> None:
+    number = next(k for k, action in enumerate(game["actions"]) if game["actions"][k - 1] != action and k > 9)
+    game["actions"][number] = game["actions"][number - 1]
+
+
+def forfeit(header: Any, game: Any) -> None:
+    del game["actions"][-1]
+    game["result"] |= {"ending": "forfeit", "winner": 0, "places": [1, 2]}
+    game["result"] |= {"forfeit_seat": 1, "forfeit_kind": "crash"}
+
+
+CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
+    "action": (set_action, "action|state|other actions"),
+    "last action": (lambda header, game: game["actions"].pop(), "not over"),
+    "seed": (lambda header, game: game.update(seed=5), "seed is 5, but 20261126 in the schedule"),
+    "deal": (lambda header, game: game.update(lane=7), "lane is 7, but 0"),
+    "map": (lambda header, game: game.update(map="tiny"), "map is 'tiny', but 'classic'"),
+    "rules": (lambda header, game: game["rules"].update(max_rounds=9), "rules is"),
+    "players": (lambda header, game: game["players"].reverse(), "players is"),
+    "version": (lambda header, game: header["agent"].update(version="77"), "hunter is version '77'"),
+    "winner": (
+        lambda header, game: game["result"].update(winner=-1, ending="truncated"),
+        "score|wins|truncated",
+    ),
+    "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the file"),
+    "forfeit of an opponent": (forfeit, "where an opponent plays|wins|score"),
+    "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
+    "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
+    "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
+    "date": (lambda header, game: header["times"].update(date="<b>"), "must be YYYY-MM-DD"),
+    "card": (lambda header, game: header["card"].update(method="x" * 999), "not a short text"),
+    "name": (lambda header, game: header["agent"].update(name=" "), "not a label"),
+    "quick": (lambda header, game: header.update(quick=False), "game 6 of track duel is missing"),
+    "place": (lambda header, game: game["result"].update(places=[1, 1]), "must differ"),
+    "extra": (lambda header, game: game["result"].update(more=1), "'more' is unknown"),
+}
+
+
+@pytest.mark.usefixtures("only")
+@pytest.mark.parametrize("what", CHANGES)
+def test_a_changed_file_is_refused_with_the_reason(
+    what: str, lines: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    change, reason = CHANGES[what]
+    path = written(tmp_path / "a.jsonl", resigned(changed(lines, change)))
+    with pytest.raises(ResultFileError, match=reason):
+        verify(path, InProcess())
+    written(path, changed(lines, change))  # without a digest that fits
+    with pytest.raises(ResultFileError):
+        verify(path, InProcess())
+
+
+@pytest.mark.usefixtures("only")
+def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    with pytest.raises(ResultFileError, match="more games than"):
+        read_results(written(tmp_path / "a.jsonl", resigned([*lines, lines[-1]])))
+    with pytest.raises(ResultFileError, match="game 5 of track duel is missing"):
+        read_results(written(tmp_path / "a.jsonl", resigned(lines[:-1])))
+    with pytest.raises(ResultFileError, match="another digest"):
+        read_results(written(tmp_path / "a.jsonl", changed(lines, lambda h, g: h.update(risk_env="9"))))
+
+
+@pytest.mark.usefixtures("only")
+def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from risk_agents.benchmark import playing
+
+    def stop(*arguments: Any, **options: Any) -> None:
+        conduct(arguments[0], 2, *arguments[2:], **options)
+        raise KeyboardInterrupt
+
+    conduct = playing.conduct
+    out = ["--quick", "--quiet", "--out", str(tmp_path / "a.jsonl")]
+    monkeypatch.setattr(playing, "conduct", stop)
+    with pytest.raises(KeyboardInterrupt):
+        main(["hunter", *out])
+    monkeypatch.setattr(playing, "conduct", conduct)
+    with pytest.raises(ValueError, match="games of another agent or version"):
+        main(["breaker", *out])
+    main(["hunter", *out])
+    assert verify(tmp_path / "a.jsonl", InProcess()).games == 6
+    with pytest.raises(FileExistsError, match="choose another name"):
+        main(["hunter", *out])
+
+
+# The leaderboard
+
+
+@pytest.mark.usefixtures("only")
+def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
+    lines: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def name(header: Any, game: Any) -> None:
+        header["agent"] |= {"name": "<b>me</b>", "registered": False}
+        header["card"]["code"] = "javascript:alert(1)"
+
+    mine = changed(lines, name)
+    for line in mine[1:]:
+        line["players"] = ["<b>me</b>" if each == "hunter" else each for each in line["players"]]
+    written(tmp_path / "a.jsonl", lines)
+    written(tmp_path / "b.jsonl", resigned(mine))
+    written(tmp_path / "c.jsonl", changed(lines, CHANGES["seed"][0]))
+    page = tmp_path / "page.html"
+    assert cli.main(["leaderboard", str(tmp_path), "--html", str(page), "--verify"]) == 0
+    said = capsys.readouterr()
+    assert "2 result files" in said.out and "c.jsonl, line 2: seed is 5" in said.err
+    html = page.read_text()
+    assert "<b>me" not in html and "&lt;b&gt;me&lt;/b&gt;" in html and "a &lt;script&gt;" in html
+    assert 'href="javascript' not in html and 'href="https://example.org/hunter"' in html
+    assert html.count("verified") >= 2 and "http:" not in html
+    replays = sorted((tmp_path / "page-replays").iterdir())
+    assert replays and all(f'href="page-replays/{replay.name}"' in html for replay in replays)
+    with pytest.raises(ValueError, match="holds 0 files"):
+        leaderboard.read_folder(tmp_path / "page-replays")
+
+
+@pytest.mark.usefixtures("only")
+def test_wrong_arguments_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def said(*arguments: str) -> str:
+        with pytest.raises(SystemExit):
+            cli.main(list(arguments))
+        return capsys.readouterr().err
+
+    assert "--quick cannot be given with it" in said("benchmark", "--verify", "x", "--quick")
+    assert cli.main(["benchmark", "hunter", "--track", "dual"]) == 2
+    assert "track='dual' is unknown" in capsys.readouterr().err
+    assert cli.main(["benchmark", "hunter", "--out", "x.txt"]) == 2
+    assert "must end in .jsonl" in capsys.readouterr().err
+    assert cli.main(["benchmark", "hunter", "--method", "x" * 999]) == 2
+    assert "at most 300" in capsys.readouterr().err
+    assert cli.main(["leaderboard", str(tmp_path / "none"), "--html", "x.html"]) == 2
+    assert "there is no folder" in capsys.readouterr().err
+
+
+def test_kept_out_opponents_are_found_by_their_specs() -> None:
+    assert load("kept_out:bold") is kept_out.find("bold")
+    assert not any(name.startswith("kept_out") for name in bots.names())
+    with pytest.raises(ValueError, match="the names are bold, careful, income, denial"):
+        load("kept_out:brave")
