@@ -36,6 +36,8 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
+# entries of an answer on a socket (`Table.answer`), with their types
+CHOICES = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
 
@@ -87,7 +89,8 @@ class Pages:
 
     async def analysis_page(self, request: Request) -> Response:
         """Return the page of the analysis board."""
-        return _page(static("analysis.html", PACKAGE), "analysis")
+        parts = {"question": static("question.html", PACKAGE)}
+        return _page(fill(static("analysis.html", PACKAGE), parts), "analysis")
 
     async def game_page(self, request: Request) -> Response:
         """Return the page of a game. Its socket decides which viewer sees it."""
@@ -190,8 +193,8 @@ async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) 
         if not rate.allows():
             raise Refused("too many messages")
         try:
-            if message.keys() & {"decision", "action", "troops"}:
-                answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
+            if message.keys() & {"decision", *CHOICES}:
+                answer = checked_wish(message, {"decision": int}, CHOICES)
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))

@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import secrets
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from itertools import accumulate
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
+from risk_agents.web.composition import PART_OF, SETTLED, Composition, most_of, settling_action
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
@@ -24,12 +26,12 @@ from risk_env.match import Match
 from risk_env.players import PlayerFault
 from risk_env.public import VEILED_PHASES
 from risk_env.saved_game import SavedGame
-from risk_env.text.amounts import AMOUNT_PHASES, most_troops
+from risk_env.text.amounts import AMOUNT_PHASES
 from risk_env.text.escape import is_label
 from risk_env.text.notation import QUESTIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_script import MOST_STEPS, ActionScript
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
@@ -38,6 +40,8 @@ MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the st
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
+UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
+MOST_CARDS = 20  # cards of a set
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
@@ -120,6 +124,9 @@ class Table(Match):
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionScript(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
+        self._confirmed: deque[int] = deque()  # actions of a composition that are still to be played
+        self._composition: Composition | None = None  # choices of the seat to act that are not played
+        self._settled: set[int] = set()  # seats that leave the rest of the set-up to the server
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
@@ -245,30 +252,77 @@ class Table(Match):
         super().step(action)
         self._log.catch_up(self.game.actions)
 
-    def answer(self, seat: int, decision: int, action: int | None = None, troops: int | None = None) -> None:
-        """Take a person's choice: an action, or a number of troops, which may take several actions.
+    def answer(
+        self,
+        seat: int,
+        decision: int,
+        action: int | None = None,
+        troops: int | None = None,
+        compose: bool = False,
+        cards: list[int] | None = None,
+        command: str = "",
+    ) -> None:
+        """Take a person's choice: an action, a number of troops, both, or the cards of a set.
 
-        Raise Refused if this is not the current decision of this seat, or if the choice is not legal.
+        With `compose` the choice waits until it is confirmed. Without it, the choice is played together with
+        all choices that wait. A `command` is one of COMMANDS. Raise Refused if this is not the current
+        decision of this seat, or if the choice is not legal.
         """
-        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
+        composed = self._composition or Composition(self.game)
+        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + len(composed)
         if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
-        if troops is not None:
-            action = self._first_action(seat, troops)
-        if action is None or not self.game.is_legal(action):
-            raise Refused(f"action {action} is not legal")
-        self._answer.set_result(action)
+        if command:
+            self._obey(command, composed)
+            return
+        choice = _choice_of(composed.game, action, troops, cards)
+        if compose:
+            composed.add(choice)
+            self._ask_again(composed)
+        elif len(composed):
+            composed.add(choice)
+            self._confirm(composed)
+        else:
+            self._answer.set_result(self._first_action(seat, choice))
 
-    def _first_action(self, seat: int, troops: int) -> int | None:
-        """Return the first action that places or moves this many troops.
+    def _obey(self, command: str, composed: Composition) -> None:
+        """Carry out a command; raise Refused if it is unknown or does not fit the decision."""
+        if command == UNDO:
+            composed.take_back()
+            self._ask_again(composed)
+        elif command == CONFIRM and len(composed):
+            self._confirm(composed)
+        elif command == SETTLE and self.game.phase in SETTLED and self._answer is not None:
+            self._settled.add(self.game.seat)
+            self._answer.set_result(settling_action(self.game))
+        else:
+            raise Refused(f"command={command[:20]!r} does not fit this decision")
 
-        The other actions are in the plan of the seat.
-        """
+    def _ask_again(self, composed: Composition) -> None:
+        """Ask for the next choice of a composition."""
+        seat, self._composition = self.game.seat, composed
+        self._question = seat, composed_question(composed, self._answers[seat])
+        self._announce()
+
+    def _confirm(self, composed: Composition) -> None:
+        """Play all choices of a composition, one action after another."""
+        first, *others = composed.actions
+        self._confirmed.extend(others)
+        if self._answer is not None:
+            self._answer.set_result(first)
+
+    def _first_action(self, seat: int, choice: list[int] | str) -> int:
+        """Return the first action of a choice. The other actions are in the plan of the seat."""
+        if not isinstance(choice, str) and len(choice) == 1:
+            return choice[0]
         try:
-            self._plans[seat].give(amount_words(self.game, troops), self.game)
+            self._plans[seat].give(choice, self.game)
         except ValueError as error:
             raise Refused(str(error)) from error
-        return self._plans[seat].next_action(self.game)
+        action = self._plans[seat].next_action(self.game)
+        if action is None:
+            raise Refused("the choice has no action")
+        return action
 
     def set_pace(self, seconds: float) -> None:
         """Set the seconds between two decisions of agents, limited to the range from FASTEST to SLOWEST.
@@ -309,10 +363,20 @@ class Table(Match):
 
     def _asked(self) -> tuple[int, dict[str, Any] | None]:
         """Return the seat to act, and its decision for the page or None if no person has to act."""
-        seat = self.game.seat
-        self._planned = self._plans[seat].next_action(self.game) if seat in self._plans else None
+        seat, self._composition = self.game.seat, None
+        self._planned = self._next_planned(seat)
         is_asked = seat in self._plans and self._planned is None
         return seat, question_of(self.game, self._answers[seat]) if is_asked else None
+
+    def _next_planned(self, seat: int) -> int | None:
+        """Return the next action that a person has chosen already, or None."""
+        if seat not in self._plans:
+            return None
+        if self._confirmed:
+            return self._confirmed.popleft()
+        if seat in self._settled and self.game.phase in SETTLED:
+            return settling_action(self.game)
+        return self._plans[seat].next_action(self.game)
 
     def _announce(self) -> None:
         """Wake all who wait for `changed`."""
@@ -442,11 +506,62 @@ def check_armies(game: Game) -> None:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
+def _choice_of(
+    game: Game, action: int | None, troops: int | None, cards: list[int] | None
+) -> list[int] | str:
+    """Return a person's choice as actions or in words; raise Refused if it is not legal."""
+    if cards is not None:
+        if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
+            raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
+        action = cards[0]
+    if action is not None and not game.is_legal(action):
+        raise Refused(f"action {action} is not legal")
+    if cards is not None:
+        return cards
+    if troops is None:
+        if action is None:
+            raise Refused("action None is not legal")
+        return [action]
+    if action is None:
+        return amount_words(game, troops)
+    most = placeable(game)
+    if not 1 <= troops <= most:
+        raise Refused(f"troops={troops} must be from 1 to {most} with a territory")
+    return f"{game.action_text(action)} {troops}"
+
+
+def placeable(game: Game) -> int:
+    """Return how many troops an answer can place on one territory, 0 if it names no territory."""
+    record, seat = game.record, game.seat
+    if game.phase == Phase.DRAFT:
+        return int(record.draft_left)
+    if game.phase in (Phase.DEPLOY, Phase.DEPLOY_NEUTRAL):
+        owner = game.num_players if game.phase == Phase.DEPLOY_NEUTRAL else seat
+        return min(int(record.to_place[owner]), MOST_STEPS)
+    return 0
+
+
 def amount_words(game: Game, troops: int) -> str:
     """Return a number of troops in words; raise Refused if the decision is not about an amount."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
     return f"{QUESTIONS[game.phase].word} {troops}"
+
+
+def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
+    """Return the next decision of a composition. A complete composition has no legal actions left."""
+    decision = answers + len(composed)
+    if composed.is_complete:
+        asked = {
+            "decision": decision,
+            "phase": "CONFIRM",
+            "legal": [],
+            "most": 0,
+            "placeable": 0,
+            "composes": True,
+        }
+        return asked | composed.facts
+    return question_of(composed.game, decision) | composed.facts
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
@@ -455,11 +570,13 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     `decision` is the number of this seat's earlier decisions.
 
     In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
-    decision is not about an amount.
+    decision is not about an amount. `composes` says whether choices can wait until they are confirmed.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
-    most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
-    return {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most}
+    asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}
+    asked |= {"source": int(game.record.source), "target": int(game.record.target)}
+    asked |= {"placeable": placeable(game), "composes": game.phase in PART_OF}
+    return asked | {"composed": [], "added": {}, "complete": False, "steps": 0}
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 import { element, set } from "risk/dom";
 import { badge } from "risk/panels";
 
-const ROW = 30; // pixels, as in viewer.css
+const ROW = 44; // pixels, as in viewer.css
 const MORE = 5; // additional rows above and below the screen
 
 export class EventList {

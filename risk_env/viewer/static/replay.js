@@ -8,6 +8,7 @@ import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
 import { Words } from "risk/words";
+import { Zoom } from "risk/zoom";
 
 const PACE = 2.5; // frames per second at speed 1
 const SCHEMA = 1;
@@ -21,12 +22,15 @@ async function unpacked(text) {
 }
 
 export class Replay {
-  constructor(facts) {
-    this.facts = facts;
+  /** `follows()` says whether a zoomed board moves to what happens. */
+  constructor(facts, follows = () => true) {
+    Object.assign(this, { facts, follows });
+    this.shown = () => {}; // called with the frame that is shown, and the last frame
     this.history = new History(facts.start, facts.frames);
     this.words = new Words(facts.map, facts.names, facts.seat);
     document.body.append(chipTextures(facts.map));
     this.board = new Board(byId("board"), facts.map, facts.names, (words) => write(byId("place"), words));
+    this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));
@@ -53,7 +57,10 @@ export class Replay {
       byId("ribbon").replaceChildren(ribbon(this.history.samples, this.history.length, this.facts.map, this.facts.names.length));
     }
     if (follows) this.show(this.history.length - 1);
-    else this.drawCount();
+    else {
+      this.drawCount();
+      this.shown(this.frame, this.history.length - 1);
+    }
   }
 
   drawCount() {
@@ -91,7 +98,8 @@ export class Replay {
     this.drawStatus(state, events);
     this.slider.value = frame;
     set(this.slider, "aria-valuetext", `${byId("status").textContent}; ${byId("happened").textContent}`);
-    if (byId("stage").classList.contains("zoomed")) this.centre(events);
+    if (this.follows()) this.centre(events);
+    this.shown(frame, this.history.length - 1);
     if (frame === this.history.length - 1) this.pause();
   }
 
@@ -103,13 +111,10 @@ export class Replay {
     this.drawCount();
   }
 
-  /** Scroll a zoomed board to the place of an event. */
+  /** Move a zoomed board to the place of an event. */
   centre(events) {
     const place = events.flatMap((event) => [event.target, event.territory]).find((t) => t >= 0);
-    if (place === undefined) return;
-    const [box, [x, y]] = [byId("stage"), this.facts.map.centres[place]];
-    const scale = byId("board").getBoundingClientRect().width / this.facts.map.width;
-    box.scrollTo({ left: x * scale - box.clientWidth / 2, top: y * scale - box.clientHeight / 2 });
+    if (place !== undefined) this.zoom.centre(this.facts.map.centres[place]);
   }
 
   // --------------------------------------------------------------------------------------------- controls
@@ -152,14 +157,7 @@ export class Replay {
     for (const button of document.querySelectorAll("[data-step]")) {
       button.addEventListener("click", () => this.step(button.dataset.unit, Number(button.dataset.step)));
     }
-    byId("zoom").addEventListener("click", () => this.zoom());
     document.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  zoom() {
-    const zoomed = byId("stage").classList.toggle("zoomed");
-    set(byId("zoom"), "aria-pressed", zoomed);
-    if (zoomed) this.centre(this.history.events(this.frame));
   }
 
   key(event) {

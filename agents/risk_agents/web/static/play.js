@@ -15,10 +15,11 @@ class Live {
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
-    this.asker = new Asker(
-      (answer, { decision }) => this.send({ ...answer, decision }),
-      () => confirm("End your attacks for this turn?"),
-    );
+    this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), {
+      asksBack: () => confirm("End your attacks for this turn?"),
+      composes: true,
+      back: () => this.view.show(this.view.history.length - 1),
+    });
     this.connect();
     listenToLooks();
     byId("pace-of-agents").hidden = !this.token;
@@ -78,9 +79,10 @@ class Live {
 
   /** Show the game, at the last moment or at the one that the address names. */
   begin(frames) {
-    this.view = new Replay({ ...this.facts, frames });
+    this.view = new Replay({ ...this.facts, frames }, () => !this.question);
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
     this.asker.use(this.view.board);
+    this.view.shown = (frame, last) => this.asker.look(frame < last);
     document.body.toggleAttribute("data-seated", this.facts.seat >= 0);
     window.live = this;
   }
