@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -279,12 +280,30 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, SavedGame.of(game, ["grower", "grower", "random"]))
-    serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(file), "--at", "1"])
+    own = ["--games", str(tmp_path / "games.sqlite"), "--port", "0"]
+    serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
     with pytest.raises(ValueError, match="no game"):
         (tmp_path / "none.jsonl").write_text("")
-        serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(tmp_path / "none.jsonl")])
+        serve([*own, "--from", str(tmp_path / "none.jsonl")])
+
+
+def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> None:
+    own = ["--games", str(tmp_path / "games.sqlite")]
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
+        for wrong, said in (
+            (["--port", "70000"], "--port 70000: a port is a number from 0 to 65535"),
+            (["--port", "-1"], "--port -1"),
+            (["--port", str(port)], f"--port {port}: another program uses this port"),
+            (["--host", "203.0.113.9"], "--host 203.0.113.9: the server cannot listen"),
+        ):
+            with pytest.raises(ValueError, match=said):
+                serve([*own, *wrong])
+    assert not (tmp_path / "games.sqlite").exists()
 
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from risk_env.agent import View
-from risk_env.board.action_space import DONE, HALF
+from risk_env.board.action_space import ALL, DONE, HALF
 from risk_env.bounded_io import composed
-from risk_env.core.types import Phase
+from risk_env.core.types import MOST_TROOPS, Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import QUESTIONS, Question
 
@@ -45,12 +45,31 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     said = rest if word.casefold() == question.word else words  # the first word may be left out
     if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
-    found = _fitting(said, question, view)
+    found, then = _fitting(said, question, view), ()
+    if not found and view.phase == Phase.DRAFT:
+        said, then = _split_amount(said)
+        found = _fitting(said, question, view) if then else []
     if len(found) == 1:
-        return Understood(_number(found[0], view))
+        return Understood(_number(found[0], view), then if _is_amount_asked(found[0], view) else ())
     if found:
         raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, question) for text in found)}")
     raise ValueError(_problem(said, question, view))
+
+
+def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
+    """Return the territory and the number of troops of `ven 5`; without a number, the words alone."""
+    place, _, number = said.rpartition(" ")
+    is_amount = number.isdecimal() or number.casefold() in (ALL, HALF)
+    return (place, (number,)) if place and is_amount else (said, ())
+
+
+def _is_amount_asked(text: str, view: View) -> bool:
+    """Return whether a draft to a territory asks for a number: not if only one troop can go there."""
+    if view.phase != Phase.DRAFT:
+        return False
+    t = view.board.territory(argument_of(text, QUESTIONS[view.phase]))
+    room = (view.rules.max_troops or MOST_TROOPS) - int(view.public.troops[t])
+    return min(view.public.draft_left, room) > 1
 
 
 def _problem(said: str, question: Question, view: View) -> str:
@@ -68,13 +87,28 @@ def _no_attack(said: str, view: View) -> str:
     source, arrow, target = said.partition(">")
     if not arrow:
         return "an attack is written as SOURCE > TARGET"
-    a, b = (view.board.territory(name) for name in (source, target))
+    sides = [_territories_named(name.strip(), view) for name in (source, target)]
+    for name, found in zip((source, target), sides, strict=True):
+        if not found:
+            view.board.territory(name.strip())  # raises the error that names the word
+    for name, found in zip((source, target), sides, strict=True):
+        if len(found) > 1:
+            places = " or ".join(view.board.territories[t] for t in found)
+            return f"{name.strip()!r} could be {places}"
+    (a,), (b,) = sides
     names = view.board.territories[a], view.board.territories[b]
     if b not in view.board.neighbours(a):
         return f"{names[0]} does not border {names[1]}"
     return (
         f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
     )
+
+
+def _territories_named(name: str, view: View) -> list[int]:
+    """Return the territories whose name, or else the beginning of whose name, is this."""
+    fits = [_fit(name, place, view) for place in view.board.territories]
+    best = max(fits)
+    return [t for t, fit in enumerate(fits) if fit == best] if best > _NOT else []
 
 
 def _number(text: str, view: View) -> int:

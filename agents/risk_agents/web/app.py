@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
-from risk_agents.web.browser_table import Feed, Table
+from risk_agents.web.browser_table import Feed, Setting, Table
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -55,7 +55,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/api/options", pages.options),
         Route("/api/games", pages.games),
         Route("/api/games", answering(pages.begin), methods=["POST"]),
-        Route("/api/moment", answering(pages.moment), methods=["POST"]),
+        *(
+            Route(f"/api/{answer.__name__}", answering(answer), methods=["POST"])
+            for answer in (pages.moment, pages.agents, pages.again, pages.delete)
+        ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
             for answer in (analysis.node, analysis.chances, analysis.plans, analysis.agents, analysis.odds)
@@ -118,8 +121,22 @@ class Pages:
 
     async def begin(self, wish: Any) -> dict[str, Any]:
         """Begin a game. Only this response contains the secrets of the game."""
-        name, setting = await self.lobby.begin(wish)
-        return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
+        return _secrets(*await self.lobby.begin(wish))
+
+    async def again(self, wish: Any) -> dict[str, Any]:
+        """Begin a game again. Only this response contains the secrets of the new game."""
+        found = checked_wish(wish, {"game": str, "token": str})
+        return _secrets(*await self.lobby.again(found["game"], found["token"]))
+
+    async def delete(self, wish: Any) -> dict[str, Any]:
+        """Delete a game of the person who began it."""
+        found = checked_wish(wish, {"game": str, "token": str})
+        await self.lobby.delete(found["game"], found["token"])
+        return {}
+
+    async def agents(self, wish: Any) -> dict[str, Any]:
+        """Return the registered agents in words, and those that cannot play a game."""
+        return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
         """Return the position at a moment of a game.
@@ -223,6 +240,11 @@ async def _close(socket: WebSocket, reason: str) -> None:
         await _send(socket, json.dumps({"refused": reason[:200], "final": True}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION)
+
+
+def _secrets(name: str, setting: Setting) -> dict[str, Any]:
+    """Return the name of a new game and its secrets."""
+    return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
 
 
 class Json(JSONResponse):

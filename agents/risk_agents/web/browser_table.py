@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import secrets
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,8 +18,10 @@ from typing import Any
 from risk_agents.registry import HUMAN, make
 from risk_agents.web.composition import PART_OF, SETTLED, Composition, most_of, settling_action
 from risk_agents.web.game_store import NotKept
+from risk_agents.web.outlook import ending_in_words, goal_in_words, own_outlook, proposed_sets, sets_pay
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
+from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
@@ -41,6 +44,7 @@ PREPARING = "The agents are preparing. The first time, this takes up to a few mi
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
+LATEST = 1 << 40  # seconds since 1970 before which a game begins
 MOST_CARDS = 20  # cards of a set
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
@@ -58,12 +62,14 @@ class Setting:
     names: tuple[str, ...]  # (P,) name of the player at each seat
     tokens: tuple[str, ...]  # (P,) secret of each person's seat, "" for agents
     owner: str  # secret of the person who began the game
+    mode: str = ""  # preset of the game, "" if it began with a position or is recorded
+    begun: int = 0  # time at which the game began, in seconds since 1970
 
     @classmethod
-    def new(cls, game: SavedGame, names: Sequence[str]) -> Setting:
-        """Return the setting of a game, with new secrets."""
+    def new(cls, game: SavedGame, names: Sequence[str], mode: str = "") -> Setting:
+        """Return the setting of a game that begins now, with new secrets."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
-        return cls(game, tuple(names), tokens, secrets.token_urlsafe(16))
+        return cls(game, tuple(names), tokens, secrets.token_urlsafe(16), mode, int(time.time()))
 
     @classmethod
     def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
@@ -81,14 +87,18 @@ class Setting:
             raise Refused("the saved game must have one name and one token per seat")
         if not all(map(is_label, names)):
             raise Refused("the game has a name that cannot be shown")
-        return cls(game, tuple(names), tuple(tokens), facts["owner"])
+        mode, begun = facts["mode"], facts["begun"]
+        if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
+            raise Refused("the saved game has an unknown preset or time")
+        return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`, without the actions of the game."""
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # types in a `Setting.to_dict`
+# types in a `Setting.to_dict`
+_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
 class Table(Match):
@@ -130,7 +140,7 @@ class Table(Match):
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
-        self._question = self._asked()
+        self._question, self._outlooks = self._asked(), self._all_outlooks()
 
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
@@ -169,6 +179,17 @@ class Table(Match):
         if self.is_preparing:
             return "preparing"
         return f"round {self.game.round}" if self.game.round else "set-up"
+
+    @property
+    def turn(self) -> str:
+        """Name of the player in turn, "" before the first turn and after the game."""
+        turn = self.game.turn
+        return self.setting.names[turn] if turn != NOBODY and not self.game.is_over else ""
+
+    def stop(self, reason: str) -> None:
+        """Stop the game for all viewers, with the reason."""
+        self.problem = reason
+        self._announce()
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -237,6 +258,7 @@ class Table(Match):
     def _show_played(self, question: tuple[int, dict[str, Any] | None]) -> None:
         """Show the effects of an action, and the next decision, to the viewers."""
         self.notice, self._question = "", question
+        self._outlooks = self._all_outlooks()
         self._show()
         self._announce()
 
@@ -368,6 +390,14 @@ class Table(Match):
         is_asked = seat in self._plans and self._planned is None
         return seat, question_of(self.game, self._answers[seat]) if is_asked else None
 
+    def _all_outlooks(self) -> dict[int, dict[str, Any]]:
+        """Return what the page says about goals and cards, by viewer."""
+        ending, names = ending_in_words(self.game, self.setting.names), self.setting.names
+        own = {seat: own_outlook(self.game, seat, names) for seat in self.people}
+        return {NOBODY: {"ending": ending}} | {
+            seat: {"ending": ending, **found} for seat, found in own.items()
+        }
+
     def _next_planned(self, seat: int) -> int | None:
         """Return the next action that a person has chosen already, or None."""
         if seat not in self._plans:
@@ -425,7 +455,12 @@ class Table(Match):
             "start": self._frames[viewer].start,
             "chances": [],
             "secrets": {},
+            "goal": goal_in_words(self.game.rules),
         }
+
+    def outlook(self, viewer: int) -> dict[str, Any]:
+        """Return what the page says about goals and cards to a viewer."""
+        return self._outlooks[viewer]
 
     def question(self, viewer: int) -> dict[str, Any] | None:
         """Return the decision of the viewer; None if another seat acts or the agents prepare."""
@@ -473,6 +508,7 @@ class Feed:
             "question": question,
             "problem": table.problem or table.notice,
             "pace": table.pace,
+            "outlook": table.outlook(viewer),
         }
         told = json.dumps(news)
         if not frames and told == self._told:
@@ -576,6 +612,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}
     asked |= {"source": int(game.record.source), "target": int(game.record.target)}
     asked |= {"placeable": placeable(game), "composes": game.phase in PART_OF}
+    if game.phase == Phase.TRADE:
+        asked |= {"sets": proposed_sets(game), "note": sets_pay(game)}
     return asked | {"composed": [], "added": {}, "complete": False, "steps": 0}
 
 

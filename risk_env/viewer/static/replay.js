@@ -4,6 +4,7 @@ import { Board } from "risk/board";
 import { Chart, ribbon } from "risk/charts";
 import { diceOf } from "risk/dice";
 import { element, set, write } from "risk/dom";
+import { Goals } from "risk/goals";
 import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
@@ -32,6 +33,8 @@ export class Replay {
     this.board = new Board(byId("board"), facts.map, facts.names, (words) => write(byId("place"), words));
     this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
+    this.goals = new Goals(byId("goals"), facts.map, this.words, facts.goal);
+    this.outlook = null; // what the server says about the viewer's own goals
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));
     this.charts = this.makeCharts();
@@ -61,6 +64,12 @@ export class Replay {
       this.drawCount();
       this.shown(this.frame, this.history.length - 1);
     }
+  }
+
+  /** Show what the server says about the viewer's own goals. */
+  tell(outlook) {
+    this.outlook = outlook;
+    this.goals.draw(this.history.state(this.frame), outlook);
   }
 
   drawCount() {
@@ -93,6 +102,7 @@ export class Replay {
     const [state, events] = [this.history.state(frame), this.history.events(frame)];
     this.board.draw(state, events);
     this.players.draw(state, this.facts.chances.findLast(([at]) => at <= frame)?.[1]);
+    this.goals.draw(state, this.outlook);
     this.list.show(frame);
     this.charts.forEach((chart) => chart.point(frame));
     this.drawStatus(state, events);
@@ -210,8 +220,9 @@ export function listenToLooks() {
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
       event.stopPropagation();
-      tabs[(i + 1) % tabs.length].focus();
-      tabs[(i + 1) % tabs.length].click();
+      const next = tabs[(i + (event.key === "ArrowRight" ? 1 : tabs.length - 1)) % tabs.length];
+      next.focus();
+      next.click();
     }),
   );
 }

@@ -42,11 +42,17 @@ export class Asker {
     this.draw();
   }
 
+  /** Say what is going on, with buttons: words and functions. */
+  tell(words, buttons) {
+    this.ask(null, words);
+    byId("answers").replaceChildren(...buttons.map(([name, act], i) => this.plain(name, act, i ? null : "main")));
+  }
+
   /** Say that the board shows an earlier moment, where nothing is answered, or the present again. */
   look(isPast) {
     if (isPast === this.isPast) return;
     Object.assign(this, { isPast, source: null, picked: null });
-    this.draw();
+    if (this.question) this.draw();
   }
 
   get isOpen() {
@@ -111,6 +117,7 @@ export class Asker {
   hint() {
     const { question, picked } = this;
     if (this.isPast) return "The board is read-only here. Your decision waits.";
+    if (this.words) return this.words; // why an answer was refused
     if (question.complete) return "Nothing is played until you confirm it.";
     if (picked !== null) return "Touch it again to confirm, or touch another territory.";
     const soFar = question.composed.length ? `So far: ${question.composed.join("; ")}. ` : "";
@@ -222,6 +229,7 @@ export class Asker {
   perClick() {
     const { phase, placeable } = this.question;
     const form = this.numberForm("Troops for a click", 1, placeable, this.count, (number) => { this.each[phase] = number; });
+    form.classList.add("each");
     form.prepend(element("span", {}, "Troops for a click:"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
