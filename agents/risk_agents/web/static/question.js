@@ -84,7 +84,8 @@ export class Asker {
     const { kind } = question.legal.find((choice) => choice.action === action);
     const leavesMuch = question.legal.some((choice) => choice.kind === "attack" && choice.chance > 0.5);
     if (kind === "done" && leavesMuch && !this.asksBack()) return;
-    this.give(kind === "territory" && this.count > 1 ? { action, troops: this.count } : { action }, kind === "done" && question.phase !== "TRADE");
+    const places = this.composes && kind === "territory" && (this.count > 1 || question.phase === "DRAFT");
+    this.give(places ? { action, troops: this.count } : { action }, kind === "done" && question.phase !== "TRADE");
   }
 
   /** Send an answer. It waits for its confirmation if it can be taken back, unless it is to be played at once. */
