@@ -182,9 +182,9 @@ class Table(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, "" before the first turn and after the game."""
-        turn = self.game.turn
-        return self.setting.names[turn] if turn != NOBODY and not self.game.is_over else ""
+        """Name of the player in turn, "" in set-up, after the game, and while the game does not go on."""
+        waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
+        return "" if waits else self.setting.names[self.game.turn]
 
     def stop(self, reason: str) -> None:
         """Stop the game for all viewers, with the reason."""

@@ -38,8 +38,8 @@ export class Words {
     const said = events.filter((event) => event.kind !== "round").map((event) => [event.seat ?? -1, this.sentence(event)]);
     const found = said.filter(([, text]) => text);
     const actions = events.filter((event) => event.text);
-    const told = found.length ? found : actions.map(({ seat, text }) => [seat, text === "done" ? "goes on to the next part of the turn" : text]);
-    return told.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
+    if (!found.length) return actions.map(({ seat, text }) => `${this.name(seat)} ${text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`}`);
+    return found.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
   }
 
   /** Return a mission card in words (RULES 8). */

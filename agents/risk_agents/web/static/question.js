@@ -130,7 +130,7 @@ export class Asker {
   answers() {
     const { question, picked } = this;
     const { phase, legal, most } = question;
-    if (question.complete) return [this.command("Confirm", "confirm", "main")];
+    if (question.complete) return [this.command("Confirm", "confirm", "main", "c")];
     if (picked !== null) return [this.pickedButton(picked)];
     const others = legal.filter(({ kind }) => kind !== "done");
     if (most) return [this.amount(this.done && phase !== "FORTIFY_AMOUNT" ? 0 : 1, most), ...this.buttons(others.filter(({ places }) => isNaN(places[0])))];
