@@ -89,14 +89,14 @@ def draw_server(browser: Any, game: Game) -> None:
         with opened_page(browser, address) as page:
             page.wait_for_selector("#seats option[disabled]", state="attached")
             page.locator("#seats .about").last.wait_for()
-            page.screenshot(path=PICTURES / "lobby.png")
+            save(page, PICTURES / "lobby.png")
 
 
 def save(page: Any, path: Path) -> None:
     """Save a screenshot of the page in 256 colours."""
     path.parent.mkdir(exist_ok=True)
     # few colours suffice then
-    page.evaluate("document.getElementById('stage').style.background = 'var(--sea)'")
+    page.evaluate("document.getElementById('stage')?.style.setProperty('background', 'var(--sea)')")
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 

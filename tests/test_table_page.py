@@ -21,6 +21,10 @@ SMALL = """least => [...document.querySelectorAll("button, select, a, summary, i
 CENTRE = """t => { const [x, y] = live.facts.map.centres[t];
     const point = new DOMPoint(x, y).matrixTransform(document.getElementById("board").getScreenCTM());
     return [point.x, point.y]; }"""
+DOUBLE_TAP = """([clientX, clientY]) => {
+    const tap = { clientX, clientY, pointerType: "touch", bubbles: true };
+    const board = document.getElementById("board");
+    for (const _ of [1, 2]) board.dispatchEvent(new PointerEvent("click", tap)); }"""
 WISH = {
     "preset": "secret_mission",
     "map": "classic",
@@ -43,6 +47,7 @@ class Hand:
 
     def at(self, territory: int) -> None:
         """Click or touch a territory once."""
+        self.page.evaluate("scrollTo(0, 0)")
         x, y = self.page.evaluate(CENTRE, territory)
         (self.page.touchscreen.tap if self.touch else self.page.mouse.click)(x, y)
         self.page.wait_for_timeout(330 if self.touch else 0)  # two quick taps zoom
@@ -145,10 +150,10 @@ def zoom_by_fingers(hand: Hand) -> None:
     """A double tap and a pinch zoom, a finger pans, and nothing of it answers."""
     page = hand.page
     before = page.evaluate("JSON.stringify(live.question)")
+    page.evaluate("scrollTo(0, 0)")
     box = page.locator("#stage").bounding_box()
     x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    page.touchscreen.tap(x, y)
-    page.touchscreen.tap(x, y)
+    page.evaluate(DOUBLE_TAP, [x, y])
     page.wait_for_function("() => live.view.zoom.scale > 1.4")
     assert page.locator(".label").first.is_visible()
     left = page.evaluate("live.view.zoom.x")
@@ -161,7 +166,7 @@ def zoom_by_fingers(hand: Hand) -> None:
     touch("touchStart", (x, y))
     touch("touchMove", (x - 40, y))
     touch("touchEnd")
-    assert page.evaluate("live.view.zoom.x") > left
+    page.wait_for_function("left => live.view.zoom.x > left", arg=left)
     page.wait_for_timeout(330)
     page.get_by_role("button", name="Zoom").click()
     assert page.evaluate("live.view.zoom.scale") == 1

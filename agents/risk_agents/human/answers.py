@@ -45,7 +45,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     said = rest if word.casefold() == question.word else words  # the first word may be left out
     if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
-    found, then = _fitting(said, question, view), ()
+    found, then = _fitting(said, question, view), tuple[str, ...]()
     if not found and view.phase == Phase.DRAFT:
         said, then = _split_amount(said)
         found = _fitting(said, question, view) if then else []

@@ -185,7 +185,7 @@ def proposed_sets(game: Game) -> list[dict[str, Any]]:
 def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dict[str, Any]]:
     """Return the trade of all cards, if no star is lost by it."""
     board = game.board
-    stars = sum(board.stars[board.territory(card)] for card in hand)
+    stars = sum((board.stars or ())[board.territory(card)] for card in hand)
     if not MIN_STARS <= stars <= MAX_STARS:
         return []
     troops = int(_star_troops(stars))
@@ -196,7 +196,7 @@ def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dic
 def _worth(game: Game, cards: tuple[str, ...]) -> int:
     """Return the troops for three cards, 0 if they are no set (RULES 5.1, 5.2)."""
     board, wilds = game.board, cards.count(WILD)
-    symbols = [board.symbols[board.territory(card)] for card in cards if card != WILD]
+    symbols = [(board.symbols or ())[board.territory(card)] for card in cards if card != WILD]
     kinds = len(set(symbols))
     if not wilds and kinds == 2:
         return 0

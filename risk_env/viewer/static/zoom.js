@@ -128,7 +128,7 @@ export class Zoom {
   /** A click at the end of a drag means nothing; the second tap of a double tap zooms. */
   click(event) {
     if (event.target === this.button) return;
-    const [x, y, time] = [event.clientX, event.clientY, performance.now()];
+    const [x, y, time] = [event.clientX, event.clientY, event.timeStamp];
     const isDouble = event.pointerType === "touch" && time - this.tap.time < TAP && distance([x, y], [this.tap.x, this.tap.y]) < NEAR;
     this.tap = { time: isDouble ? 0 : time, x, y };
     if (isDouble && !this.moved) {
