@@ -1,7 +1,27 @@
-"""Number types for the command lines of the benchmarks."""
+"""Parsers, arguments and number types for the command lines of the benchmarks."""
 
 import argparse
 import math
+
+
+def documented_parser(documentation: str | None) -> argparse.ArgumentParser:
+    """Return a parser whose help begins with the documentation of a benchmark's module."""
+    return argparse.ArgumentParser(
+        description=documentation, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+
+
+def add_windows(parser: argparse.ArgumentParser, repeats: int) -> None:
+    """Add `--seconds` and `--repeats`: the length and the number of the windows that are timed."""
+    add = parser.add_argument
+    add("--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per window (default: 1)")
+    add(
+        "--repeats",
+        type=at_least_one,
+        default=repeats,
+        metavar="N",
+        help="number of windows (default: %(default)s)",
+    )
 
 
 def at_least_one(text: str) -> int:

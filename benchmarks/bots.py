@@ -7,13 +7,12 @@ until they take long enough; compiling is not timed.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.arguments import above_zero
+from benchmarks.arguments import above_zero, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_env import arena
 from risk_env.board.maps import load_map
@@ -32,9 +31,7 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = documented_parser(__doc__)
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
     )

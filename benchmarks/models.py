@@ -7,7 +7,6 @@ thread that wakes every 10 ms measures stalls: the time by which it wakes too la
 
 from __future__ import annotations
 
-import argparse
 import io
 import os
 import subprocess
@@ -20,7 +19,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from benchmarks.arguments import above_zero, at_least_one
+from benchmarks.arguments import above_zero, at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.game_files import read_games
 from risk_agents.tournament import cli
@@ -33,9 +32,7 @@ GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=64, help="simultaneous games (default: %(default)s)"
     )

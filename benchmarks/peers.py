@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.arguments import above_zero, at_least_one
+from benchmarks.arguments import add_windows, at_least_one, documented_parser
 from benchmarks.measures import MEASURES, Clock, Measure
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table, versions
 
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Return the checked arguments."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__.splitlines()[0])
+    parser = documented_parser(__doc__)
     names = ", ".join(MEASURES)
     add = parser.add_argument
     add(
@@ -75,8 +75,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         metavar="PATH",
         help="additional interpreter to try; may be repeated",
     )
-    add("--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per window (default: 1)")
-    add("--repeats", type=at_least_one, default=5, metavar="N", help="number of windows (default: 5)")
+    add_windows(parser, repeats=5)
     add(
         "--rounds",
         type=at_least_one,

@@ -8,7 +8,6 @@ include the CPU time of the program. The last column is the elapsed time, which 
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
@@ -18,7 +17,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
-from benchmarks.arguments import at_least_one
+from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.external import ExternalAgent
 from risk_env.board.rules import Rules
@@ -49,9 +48,7 @@ Row = dict[str, Any]
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure, print, and with `--record` store the result."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=10, help="number of games per form (default: %(default)s)"
     )

@@ -68,10 +68,10 @@ def play(games, boards, rules, pickers, lanes, sweeps):
 
 
 @entry_point
-def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, events):
+def take_census(games, boards, rules, pickers, lanes, sweeps, decisions, forced, events):
     """Play like `play`, and count decisions, forced actions and events.
 
-    The counts `asked` and `forced` are by phase (int64, len(Phase)), and `events` by Event (int64, 4).
+    The counts `decisions` and `forced` are by phase (int64, len(Phase)), and `events` by Event (int64, 4).
     """
     for _ in range(sweeps):
         for k in range(len(lanes)):
@@ -81,7 +81,7 @@ def take_census(games, boards, rules, pickers, lanes, sweeps, asked, forced, eve
                 events[Event.GAME.value] += 1
                 set_up(games, lane, boards[0], rules[0], draw(pickers, lane))
             else:
-                asked[game.phase] += 1
+                decisions[game.phase] += 1
                 game.decisions += 1
                 apply_counted(game, boards[0], rules[0], pick(game, pickers, lane), events)
             settle_counted(game, boards[0], rules[0], forced, events)

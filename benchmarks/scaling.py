@@ -29,7 +29,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.arguments import at_least_one
+from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.jobs import play_and_return
@@ -83,9 +83,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = documented_parser(__doc__)
     add = parser.add_argument
     add(
         "--kinds",

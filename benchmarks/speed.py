@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks import first_use, random_play
-from benchmarks.arguments import above_zero, at_least_one
+from benchmarks.arguments import add_windows, at_least_one
 from benchmarks.random_play import Event
 from benchmarks.records import RESULTS, heading, heading_lines, keep, table
 from risk_env.board.maps import load_map
@@ -99,12 +99,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)"
     )
-    parser.add_argument(
-        "--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per run (default: 1)"
-    )
-    parser.add_argument(
-        "--repeats", type=at_least_one, default=7, metavar="N", help="number of runs (default: 7)"
-    )
+    add_windows(parser, repeats=7)
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")
     parser.add_argument(
         "--no-first-use", dest="first_use", action="store_false", help="skip the measurement of the first use"
@@ -212,7 +207,7 @@ def time_run(begin: Play, sweeps: int) -> Run:
 class Census(NamedTuple):
     """Counts of decisions and events in a run."""
 
-    asked: Array  # int64 (phases,) decisions
+    decisions: Array  # int64 (phases,) decisions
     forced: Array  # int64 (phases,) forced actions
     events: Array  # int64, by Event
 
@@ -235,7 +230,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
     The rate of decisions is also returned for the median run, and by CPU time.
     """
-    best, decisions = min(run.wall for run in runs), int(census.asked.sum())
+    best, decisions = min(run.wall for run in runs), int(census.decisions.sum())
     return {
         "decisions_per_second": round(decisions / best),
         "decisions_per_second_median": round(decisions / statistics.median(run.wall for run in runs)),
@@ -340,8 +335,8 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     )
     return [
         f"Uniform random legal play, one thread, {options},",
-        f"{first['games']:,} games, mask in bit words at every decision; asked decisions only; the best of",
-        f"{first['repeats']} runs, the median, and the best by processor time "
+        f"{first['games']:,} games, mask in bit words at every decision; forced actions not counted; the",
+        f"best of {first['repeats']} runs, the median, and the best by processor time "
         "(if far higher, the machine was busy).",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
@@ -385,7 +380,7 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
     return [
         f"What dominates: {', '.join(top)} of the time. A decision takes {preset['ns_per_decision']:.0f} ns,",
         f"timed phase by phase {sorted_ns:.0f} ns; in passes of their own {alone}.",
-        f"Beside each asked decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
+        f"Beside each decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
     ]
 
 

@@ -10,7 +10,6 @@ as judge. The rules are those of the profile "fast".
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Sequence
 from functools import partial
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.arguments import documented_parser
 from benchmarks.kept_out import kept_out
 from risk_agents.agent_list import split_agents
 from risk_agents.learned.state_value import StateValueFile
@@ -67,16 +67,14 @@ class Timed(Agent):
         self.clock.turns += view.game.round != self.turn
         self.turn = view.game.round
         start = time.process_time()
-        answer = self.agent.act(view)
+        action = self.agent.act(view)
         self.clock.seconds += time.process_time() - start
-        return answer
+        return action
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(
         "--field",

@@ -33,8 +33,8 @@ from ray.tune.registry import register_env
 from risk_agents import make
 from risk_env import risk_v0
 from risk_env.agent import View
-from risk_training.config import METRICS
 from risk_training.curves import plot
+from risk_training.run_files import METRICS
 from risk_training.win_rate import WinRate
 
 GAME = {"preset": "classic", "num_players": 2, "setup": "random", "max_rounds": 40}

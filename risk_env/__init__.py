@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from risk_env.board.rules import Rules, presets
     from risk_env.bots import CompiledBot
     from risk_env.events import Event
-    from risk_env.game import Game, SaveError
+    from risk_env.game import Game, SavedGameError
     from risk_env.match import Match, MatchResult
     from risk_env.players import PlayerFault, Policy
     from risk_env.public import PublicState
-    from risk_env.saved_game import SavedGame, SavedGameError
+    from risk_env.saved_game import SavedGame
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
@@ -42,9 +42,8 @@ _HOMES = {
     "PositionError": "text.positions",
     "PublicState": "public",
     "Rules": "board.rules",
-    "SaveError": "game",
     "SavedGame": "saved_game",
-    "SavedGameError": "saved_game",
+    "SavedGameError": "game",
     "View": "agent",
     "load_map": "board.maps",
     "map_names": "board.maps",
@@ -67,7 +66,6 @@ __all__ = [
     "PositionError",
     "PublicState",
     "Rules",
-    "SaveError",
     "SavedGame",
     "SavedGameError",
     "View",

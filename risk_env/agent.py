@@ -41,7 +41,7 @@ class View:
         self, game: Game, seat: int | None = None, chance: int = 0, history: History | None = None
     ) -> None:
         self.seat = game.seat if seat is None else seat
-        self._history = history or partial(_events_of, game)
+        self._history = partial(_events_of, game) if history is None else history
         self._game = game.determinize(self.seat, _BLIND_SEED)
         self._chance = chance
 

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.agent import Agent
+from risk_env.arguments import check_count
 from risk_env.arrays import Array, Numbers
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -41,8 +42,8 @@ from risk_env.engine.play_on import (
     OVER,
     REFUSED,
     STOPPED,
-    UNANSWERED,
     UNFIT,
+    UNWRITTEN,
     Flow,
     Seats,
     Stops,
@@ -50,9 +51,9 @@ from risk_env.engine.play_on import (
     count_decisions,
     play_on,
 )
-from risk_env.game_vector import FixedArrays, GameVector, check_count, check_memory, whole_numbers
-from risk_env.players import AgentFactory, Named, Policy, check_seats, find_player
-from risk_env.seated import AgentSeats, Seated, seated
+from risk_env.game_vector import FixedArrays, GameVector, check_memory, whole_numbers
+from risk_env.players import AgentFactory, Named, Policy, check_seats, close_all, find_player
+from risk_env.seated import AgentSeats, Seated, seat_player
 from risk_env.text import notation
 
 __all__ = [
@@ -124,10 +125,13 @@ class TallyBook:
             self._log = np.pad(self._log, ((0, 0), (0, max(missing, self._log.shape[1]))))
         return missing > 0
 
-    def actions(self, lane: int) -> list[int]:
-        """Return the actions of the game in a lane. They must have been kept (`keeps_actions`)."""
+    def actions(self, lane: int, since: int = 0) -> list[int]:
+        """Return the actions of the game in a lane, without the first `since` actions.
+
+        The actions must have been kept (`keeps_actions`).
+        """
         lane = self._batch.as_lane(lane)
-        return self._log[lane, : self._batch.records["decisions"][lane]].tolist()
+        return self._log[lane, since : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
         """Count a decision of the seat to act in each of these lanes."""
@@ -159,7 +163,7 @@ class Arena(FixedArrays):
     seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
     lane. An arena with agents keeps the actions of its games.
 
-    With `on_answers`, every decision passes through Python. Before actions are played, `on_answers(lanes)` is
+    With `on_actions`, every decision passes through Python. Before actions are played, `on_actions(lanes)` is
     called with their lanes. The actions themselves are in `actions`.
 
     An illegal action raises IllegalAction. With `stops_at_illegal` it stops its lane instead, with REFUSED in
@@ -178,7 +182,7 @@ class Arena(FixedArrays):
         *,
         counts: bool = False,
         keeps_actions: bool = False,
-        on_answers: Callable[[Numbers], None] | None = None,
+        on_actions: Callable[[Numbers], None] | None = None,
         stops_at_illegal: bool = False,
     ) -> None:
         self.batch = batch
@@ -186,7 +190,7 @@ class Arena(FixedArrays):
         # agents may read `view.events`, which needs the actions
         has_agents = any(isinstance(player, AgentSeats) for player in self.players)
         self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
-        self._on_answers, self._stops_at_illegal = on_answers, stops_at_illegal
+        self._on_actions, self._stops_at_illegal = on_actions, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
             bot.check(batch.rules, batch.board)
@@ -340,7 +344,7 @@ class Arena(FixedArrays):
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
         kinds = self._kinds[self._to_act(waiting)]
-        self._answer(waiting[(kinds == COMPILED) | (kinds == OTHER)])
+        self._choose(waiting[(kinds == COMPILED) | (kinds == OTHER)])
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
@@ -367,12 +371,12 @@ class Arena(FixedArrays):
         return self._query_all(lanes)
 
     def _query_all(self, lanes: Numbers) -> Numbers:
-        asked = self._to_act(lanes)
+        numbers = self._to_act(lanes)
         for number in range(len(self.players)):
-            theirs = lanes[asked == number]
+            theirs = lanes[numbers == number]
             if len(theirs):
                 self._query(number, theirs)
-        return lanes[asked != CALLER]
+        return lanes[numbers != CALLER]
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
         """Play on with the bots that the kernel can call, for at most `most` actions in each lane.
@@ -385,7 +389,7 @@ class Arena(FixedArrays):
         try:
             stopped, left, cycles = self._kernel(lanes, is_first, most)
         except BaseException:  # a bot raised it, without choosing an action
-            self.actions[self.actions == UNANSWERED] = NO_ACTION
+            self.actions[self.actions == UNWRITTEN] = NO_ACTION
             raise
         if stopped == UNFIT:
             raise self._unfit(left)
@@ -404,16 +408,16 @@ class Arena(FixedArrays):
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
             self._at_once = min(max(1, int(self._at_once * factor)), _MOST_AT_ONCE)
         elif first != NOT_OURS:
-            self._answer(lanes[kinds == first])
+            self._choose(lanes[kinds == first])
 
-    def _answer(self, lanes: Numbers) -> None:
+    def _choose(self, lanes: Numbers) -> None:
         self._query_all(lanes)
-        if self._on_answers is not None and len(lanes):
-            self._on_answers(lanes)
+        if self._on_actions is not None and len(lanes):
+            self._on_actions(lanes)
 
     def _query(self, number: int, lanes: Numbers) -> None:
         """Let a player write actions for its seats to act in these lanes."""
-        self.actions[lanes] = UNANSWERED
+        self.actions[lanes] = UNWRITTEN
         self.tally.count(lanes)
         start = perf_counter()
         try:
@@ -429,8 +433,8 @@ class Arena(FixedArrays):
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
-            asked = int(self._to_act(refused)[0])
-            name = "the caller" if asked == CALLER else self.players[asked].name
+            number = int(self._to_act(refused)[0])
+            name = "the caller" if number == CALLER else self.players[number].name
             error = self.illegal_action(lane)
             error.args = (f"lane {lane}, {name}: {error}",)
             raise error
@@ -456,8 +460,7 @@ class Arena(FixedArrays):
 
     def close(self) -> None:
         """Close the agents that the arena has made."""
-        for player in self.in_python:
-            player.close()
+        close_all(self.in_python)
 
     # ------------------------------------------------------------------------------------------ calls
 
@@ -491,7 +494,7 @@ class Arena(FixedArrays):
     def _address(self, player: CompiledBot | Seated) -> int:
         """Return the address of a bot's entry point, or NO_ADDRESS for a player to call from Python."""
         is_timed_here = self.tally.counts and not COUNTS_CYCLES
-        if not isinstance(player, CompiledBot) or self._on_answers is not None or is_timed_here:
+        if not isinstance(player, CompiledBot) or self._on_actions is not None or is_timed_here:
             return NO_ADDRESS
         batch, T = self.batch, self.batch.tables
         arguments = (batch.records, T.board, T.rules, self._left, self.randoms, self.memory, self.actions)
@@ -511,7 +514,7 @@ def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[Compi
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
     return tuple(
-        player if isinstance(player, CompiledBot | Seated) else seated(player, batch) for player in found
+        player if isinstance(player, CompiledBot | Seated) else seat_player(player, batch) for player in found
     )
 
 

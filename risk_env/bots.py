@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, near
+from risk_env.board.rules import Rules, suggestion
 from risk_env.board.tables import Tables
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS
@@ -61,14 +61,14 @@ class SeatedBot:
 
     def choose(self, game: Any) -> int:
         """Return the bot's action for the decision of a `Game`."""
-        self._ask(game.records, game.tables, self._lanes)
+        self._call(game.records, game.tables, self._lanes)
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
         """Compile the bot now for games on these tables, by calling it for no lanes."""
-        self._ask(tables.new_games(1), tables, self._lanes[:0])
+        self._call(tables.new_games(1), tables, self._lanes[:0])
 
-    def _ask(self, games: Any, T: Tables, lanes: Any) -> None:
+    def _call(self, games: Any, T: Tables, lanes: Any) -> None:
         self.bot.choose(games, T.board, T.rules, lanes, self.randoms, self.memory, self._actions)
 
 
@@ -91,7 +91,7 @@ def find(name: str) -> Any:
     if name not in known:
         registered = ", ".join(names()) or "none"
         raise ValueError(
-            f"agent={shortened(name)} is unknown{near(name, known)}: registered are {registered}"
+            f"agent={shortened(name)} is unknown{suggestion(name, known)}: registered are {registered}"
         )
     return known[name].load()
 

@@ -39,7 +39,7 @@ def compile_games(rules: Rules | None = None, board: Board | str = "classic") ->
     str(game.last_battle)  # writes the log
     seen, T = game.records.copy(), game.tables
     entry.play_blitz(seen, 0, T.board, T.rules, *new_rolls())  # plays nothing, because there is no blitz
-    entry.veil_game(seen, 0, T.board, T.rules, NOBODY)
+    entry.hide_decision(seen, 0, T.board, T.rules, NOBODY)
 
 
 def compile_batches() -> None:

@@ -24,11 +24,11 @@ from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import DICE_PHASES, MAX_DICE, NOBODY, NOWHERE, Held, Phase
-from risk_env.public import VEILED_PHASES, dice_of, members
+from risk_env.public import SECRET_PHASES, dice_of, members
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, *VEILED_PHASES)  # only the seat to act sees the action
+PRIVATE_PHASES = (Phase.HEADQUARTERS, *SECRET_PHASES)  # only the seat to act sees the action
 KEPT_ROLLS = 32  # number of first rolls, and of last rolls, that a blitz keeps
 MOST_FORCED = 1000  # maximum number of forced actions in a row that have events of their own
 

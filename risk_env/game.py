@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_seat
 from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
@@ -46,16 +47,19 @@ _CHECKSUM = 16  # number of SHA-256 bytes at the end
 _BEYOND = 2**31  # larger than the number of any action
 
 
-class SaveError(ValueError):
-    """Bytes that are not a saved game, or not a saved game of this map. The message gives the reason."""
+class SavedGameError(ValueError):
+    """A saved game that is damaged, or that this version cannot continue.
+
+    The message names the problem and, for a game from a file, its place.
+    """
 
 
 class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
-    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, and with
-    `ask_forced`.
+    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game
+    of a lane (`game_by_chance`), and with `ask_forced`.
     """
 
     seed: int
@@ -271,12 +275,7 @@ class Game:
         return None if place == NOWHERE else self.board.territories[place]
 
     def _check_seat(self, seat: int) -> None:
-        if (
-            isinstance(seat, bool)
-            or not isinstance(seat, int | np.integer)
-            or not 0 <= seat < self.num_players
-        ):
-            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {self.num_players - 1}")
+        check_seat(seat, self.num_players)
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -428,16 +427,14 @@ class Game:
             self._check_seat(seat)
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
-    def observe(self, seat: int, observation: str = "flat") -> Any:
+    def observe(self, seat: int, observation: str = FLAT) -> Any:
         """Return the observation of a seat, float32 (D,): the int8 codes of `GameBatch` divided by 127.
 
         `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
         described in docs/observation.md.
         """
-        values = self.observe_codes(seat).astype(np.float32) / MOST_CODE
-        if observation not in ("flat", "structured"):
-            raise ValueError(f"observation={observation!r} must be 'flat' or 'structured'")
-        return values if observation == "flat" else split_view(values, self.board)
+        check_choice("observation", observation, OBSERVATIONS)
+        return as_floats(self.observe_codes(seat), self.board, observation)
 
     def observe_codes(self, seat: int) -> npt.NDArray[np.int8]:
         """Return the observation of a seat as codes, int8 (D,)."""
@@ -532,7 +529,9 @@ class Game:
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
-            raise SaveError(f"the record has {len(data)} bytes, but a game on this map has {dtype.itemsize}")
+            raise SavedGameError(
+                f"not a saved game of this map: {len(data)} bytes instead of {dtype.itemsize}"
+            )
         game._games = _records_of(data, dtype)
         game._chance = uint64(0)
         game._begin_history()
@@ -555,9 +554,9 @@ class Game:
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
         """Return the game from the bytes that `to_bytes` returned.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises SaveError,
-        which names the problem. Bytes from an untrusted source are safe: they are rejected, or they give a
-        game that can be played.
+        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises
+        SavedGameError, which names the problem. Bytes from an untrusted source are safe: they are
+        rejected, or they give a game that can be played.
         """
         facts, state = _unpack(data)
         try:
@@ -565,11 +564,11 @@ class Game:
             board = found_map(facts["map"], facts["digest"], board)
             game = cls.from_record(rules, board, state, int(facts["seed"]), bool(facts["ask_forced"]))
             if problems := check(game.record, game.tables, rules, board):
-                raise SaveError(f"an impossible position: {'; '.join(problems[:3])}")
+                raise SavedGameError(f"not a saved game: an impossible position: {'; '.join(problems[:3])}")
             return game._play_on()
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise (
-                error if isinstance(error, SaveError) else SaveError(f"not a saved game: {error}")
+                error if isinstance(error, SavedGameError) else SavedGameError(f"not a saved game: {error}")
             ) from error
 
     def to_record(self) -> bytes:
@@ -627,7 +626,8 @@ class Game:
         if seat is not None:
             self._check_seat(seat)
         viewer = NOBODY if seat is None else int(seat)
-        frames = Frames(self._tables, viewer, evaluate and self._evaluation(evaluate, seat))
+        evaluation = None if evaluate is None else self._evaluation(evaluate, seat)
+        frames = Frames(self._tables, viewer, evaluation)
         self.watched(frames.watch)
         secrets = secrets_at_the_end(self._games, self.num_players) if seat is None else {}
         return make_replay(self.rules, self.board, frames, names, viewer, secrets)
@@ -664,21 +664,24 @@ def observation_size(board: Board) -> int:
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up."""
-    game = Game(rules, board, seed=0)
-    game._chance = chance
+    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
+
+    `chance` is no seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
+    """
+    game = Game.from_record(rules, board, tables(rules, board).new_games(1))
+    game._start, game._chance = None, chance
     game._set_up()
     return game
 
 
-def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = "flat") -> Any:
+def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
     """Convert observations, int8 (k, D), to new float32 arrays for learners, with values from 0 to 1.
 
     With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
     {"territories": (k, T, F), "globals": (k, G)}.
     """
     values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-    if observation == "flat":
+    if observation == FLAT:
         return values
     return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
 
@@ -702,26 +705,29 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 
 
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
-    """Return the facts in the header and the state of a saved game. Raises SaveError for damaged bytes."""
+    """Return the facts in the header and the state of a saved game.
+
+    Raises SavedGameError for damaged bytes.
+    """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise SaveError(f"not a saved game: {type(data).__name__} instead of bytes")
+        raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
-        raise SaveError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
+        raise SavedGameError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
-        raise SaveError("not a saved game: bad magic number")
+        raise SavedGameError("not a saved game: bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
-        raise SaveError(f"saved in format {schema}; this version reads format {SCHEMA}")
+        raise SavedGameError(f"format {schema}; this version reads format {SCHEMA}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
-        raise SaveError("a damaged saved game: the checksum does not match")
+        raise SavedGameError("not a saved game, or a damaged one: the checksum does not match")
     try:
         facts = parse_json(body[_HEADER.size : _HEADER.size + length])
     except ValueError as error:
-        raise SaveError(f"not a saved game: {error}") from error
+        raise SavedGameError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
-        raise SaveError("not a saved game: its header is not a table")
+        raise SavedGameError("not a saved game: its header is not a table")
     return facts, body[_HEADER.size + length :]
 
 

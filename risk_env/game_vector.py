@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_count
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import FAST, Rules, near, rules_from
+from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
 from risk_env.bounded_io import shortened
 from risk_env.compiler import BoundKernel
@@ -25,7 +26,6 @@ from risk_env.text import notation
 from risk_env.text.check import check
 
 Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
-OBSERVATIONS = ("flat", "structured", None)
 MASKS = {"bytes": batch_loop.BYTE_MASK, "bits": batch_loop.BIT_MASK, None: batch_loop.NO_MASK}
 # mask words per 64 actions
 WORDS_FOR_64 = {batch_loop.NO_MASK: 0, batch_loop.BIT_MASK: 1, batch_loop.BYTE_MASK: 8}
@@ -118,7 +118,7 @@ class GameVector(FixedArrays):
         *,
         threads: int = 1,
         autoreset: bool = True,
-        observation: str | None = "flat",
+        observation: str | None = FLAT,
         mask: str | None = "bytes",
         reward: str = "win",
         **options: Any,
@@ -127,7 +127,7 @@ class GameVector(FixedArrays):
         self.board = board if isinstance(board, Board) else load_map(board)
         check_count("num_games", num_games)
         check_count("threads", threads)
-        check_choice("observation", observation, OBSERVATIONS)
+        check_choice("observation", observation, (*OBSERVATIONS, None))
         check_choice("mask", mask, MASKS)
         check_choice("reward", reward, REWARDS)
         self.num_games, self.num_players = num_games, self.rules.num_players
@@ -190,7 +190,7 @@ class GameVector(FixedArrays):
         self._first_illegal = BoundKernel(batch_loop.first_illegal, self._games, self.tables.rules)
         self._step_some = BoundKernel(batch_loop.step_lanes, *self._step_arguments(is_full_step=False))
         self._write_final = BoundKernel(batch_loop.write_final, self._records, self._ends)
-        self._ask = BoundKernel(batch_loop.write_views, self._records, self._views)
+        self._write_views = BoundKernel(batch_loop.write_views, self._records, self._views)
 
     @property
     def games(self) -> np.recarray[Any, Any]:
@@ -222,7 +222,7 @@ class GameVector(FixedArrays):
     def _shaped(self, codes: Array) -> Observation:
         if self._observation is None:
             return None
-        return codes if self._observation == "flat" else split_view(codes, self.board)
+        return codes if self._observation == FLAT else split_view(codes, self.board)
 
     def _lent_mask(self) -> Array | None:
         if self._mask_kind == batch_loop.BYTE_MASK:
@@ -318,7 +318,7 @@ class GameVector(FixedArrays):
 
     def ask(self, lanes: Array) -> None:
         """Write observation, mask and seat of these lanes."""
-        self._share(self.as_lanes(lanes), self._ask)
+        self._share(self.as_lanes(lanes), self._write_views)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
         """Return the arguments of `batch_loop.step_lanes` before `lanes`."""
@@ -390,12 +390,6 @@ def restore(name: str, array: Array, values: Any) -> None:
     array[...] = values
 
 
-def check_count(name: str, value: Any) -> None:
-    """Raise a ValueError that names the argument unless its value is a whole number of at least 1."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
-
-
 def check_memory(name: str, count: int, bytes_each: int) -> None:
     """Raise a ValueError that names the argument if it needs more memory than this machine has."""
     needed, present = int(count) * bytes_each, _memory()
@@ -412,10 +406,3 @@ def _memory() -> int:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):
         return 2**63
-
-
-def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raise a ValueError that names the argument and the choices unless its value is one of them."""
-    if value not in choices:
-        hint = near(value, [choice for choice in choices if isinstance(choice, str)])
-        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}{hint}")

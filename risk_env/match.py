@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
-from risk_env.players import Named, as_agent, check_seats, fault_of, query_agent
+from risk_env.players import Named, as_agents, close_all, fault_of, query_agent
 from risk_env.seeds import game_seed
 
 
@@ -77,9 +77,9 @@ class Match:
         P = self.game.num_players
         if len(players) != P:
             raise ValueError(f"players={list(players)!r}: {len(players)} players, but the game has {P} seats")
-        self.players = tuple(None if player is None else as_agent(player) for player in players)
-        check_seats(self.players)
-        seated = [player or Agent() for player in self.players]
+        agents = iter(as_agents([player for player in players if player is not None]))
+        self.players = tuple(None if player is None else next(agents) for player in players)
+        seated = [Agent() if player is None else player for player in self.players]
         self._chance = chance_seeds(seated, int(game_seed(*game.origin[:3])))
         self.decisions: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
         self.turns: npt.NDArray[np.int64] = np.zeros(P, np.int64)  # (P,)
@@ -176,9 +176,7 @@ class Match:
 
     def close(self) -> None:
         """Close the players. The match cannot continue afterwards."""
-        for player in self.players:
-            if player is not None:
-                player.close()
+        close_all(player for player in self.players if player is not None)
 
     # ------------------------------------------------------------------------------------------ the result
 

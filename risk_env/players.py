@@ -6,21 +6,23 @@ chooses an action for one view. Every function that takes players finds their ki
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from risk_env import bots
 from risk_env.agent import Agent, CompiledAgent, View, prepares
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game, as_floats
-from risk_env.game_vector import check_choice, whole_numbers
+from risk_env.game_vector import whole_numbers
 from risk_env.text.notation import illegal_action
 
 MOST_BITS = 63  # most bits of an action number
@@ -52,7 +54,7 @@ class Policy:
 
     name: str = "policy"
     version: str = "1"  # change the version whenever the policy's play changes
-    observation: str = "flat"  # form of the observations: "flat" or "structured"
+    observation: str = FLAT  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:
         """Load the data for games with these rules on this map.
@@ -172,7 +174,7 @@ def _based(found: Any) -> Any:
 
 def _as_policy(found: Any) -> Policy:
     policy = found if isinstance(found, Policy) else PlainPolicy(found)
-    check_choice(f"{policy.name}: observation", policy.observation, ("flat", "structured"))
+    check_choice(f"{policy.name}: observation", policy.observation, OBSERVATIONS)
     return policy
 
 
@@ -186,21 +188,76 @@ def as_agent(named: Any) -> Agent:
     return player.make() if isinstance(player, AgentFactory) else player
 
 
+def as_agents(named: Sequence[Any]) -> list[Agent]:
+    """Return an agent for each of several seats, from anything that `find_player` takes.
+
+    Raises ValueError if one agent has several seats. After an error, the agents made so far are closed.
+    """
+    agents = list[Agent]()
+    with closed_on_error(lambda: close_made(agents, named)):
+        for player in named:
+            agents.append(as_agent(player))  # the list holds the agents made before an error
+        check_seats(agents)
+    return agents
+
+
 def check_seats(agents: Iterable[Agent | None]) -> None:
     """Raise ValueError if one agent has several seats. An agent can play only one seat of a game."""
     seen = set[int]()
     for agent in agents:
         if agent is not None:
-            number = id(agent.plain if isinstance(agent, PlainAgent) else agent)
+            number = id(unwrapped(agent))
             if number in seen:
                 raise one_seat(agent, "several seats")
             seen.add(number)
 
 
-def one_seat(agent: Agent, asked: str) -> ValueError:
-    """Return the error for one agent at several seats. `asked` describes the seats or games."""
+def unwrapped(agent: Any) -> Any:
+    """Return the object inside a `PlainAgent`. Return any other object unchanged."""
+    return agent.plain if isinstance(agent, PlainAgent) else agent
+
+
+class Closable(Protocol):
+    """An object with a method `close`."""
+
+    def close(self) -> None:
+        """Stop everything that the object has started."""
+
+
+def close_all(players: Iterable[Closable]) -> None:
+    """Close all players, in order. An error of one player is raised after all others are closed."""
+    with ExitStack() as stack:
+        for player in reversed(list(players)):
+            stack.callback(player.close)
+
+
+def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
+    """Close the agents that `as_agent` made for the objects in `named`.
+
+    Agents that the caller passed as objects stay open. `agents` may end early.
+    """
+    close_all(
+        agent
+        for agent, player in zip(agents, named, strict=False)
+        if agent is not None and unwrapped(agent) is not unwrapped(player)
+    )
+
+
+@contextmanager
+def closed_on_error(close: Callable[[], None]) -> Iterator[None]:
+    """Call `close` if the block raises an error. An error of `close` does not replace this error."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            close()
+        raise
+
+
+def one_seat(agent: Agent, places: str) -> ValueError:
+    """Return the error for one agent at several seats. `places` describes the seats or games."""
     return ValueError(
-        f"player={agent!r:.200} ({agent.name}) is one object for {asked}: "
+        f"player={agent!r:.200} ({agent.name}) is one object for {places}: "
         "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
     )
 
@@ -324,14 +381,14 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
     return PlayerFault(seat, agent.name, "crash", f"{type(error).__name__}: {error}")
 
 
-def as_action(answer: Any) -> int:
+def as_action(value: Any) -> int:
     """Convert a value that `act` returned to an action number, legal or not.
 
     Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
     """
-    if isinstance(answer, bool | np.bool_) or not hasattr(answer, "__index__"):
-        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {answer!r:.80}")
-    action = operator.index(answer)
+    if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
+        raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")
+    action = operator.index(value)
     if action.bit_length() > MOST_BITS:
         raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
     return action

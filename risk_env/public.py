@@ -28,8 +28,8 @@ SCHEMA = 1
 PHASES = tuple(Phase)  # by number; much faster than Phase(number)
 ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # phases in which the dice are on the table
 
-VEILED_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
-_VEILED = frozenset(map(int, (*VEILED_PHASES, Phase.DRAFT)))  # other seats may see another decision
+SECRET_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
+_SECRET = frozenset(map(int, (*SECRET_PHASES, Phase.DRAFT)))  # other seats may see another decision
 
 _EMPTY: Any = ()  # an array that is not given
 # the function of the rules, called from Python
@@ -189,12 +189,12 @@ def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
     """Return a game, an array of one record, with the decision that `seat` sees; NOBODY is a spectator.
 
     If another seat has a decision only because of its hand, the result is a copy that hides the decision. An
-    optional trade does not show, and before a re-roll the dice have not fallen (`core.hidden.veil`).
+    optional trade does not show, and before a re-roll the dice have not fallen (`core.hidden.hide_decision`).
     """
-    if games["phase"].item() not in _VEILED or games["seat"].item() == seat:
+    if games["phase"].item() not in _SECRET or games["seat"].item() == seat:
         return games
     seen = np.frombuffer(bytearray(games.tobytes()), games.dtype)  # much faster than copying records
-    entry.veil_game(seen, 0, tables.board, tables.rules, seat)
+    entry.hide_decision(seen, 0, tables.board, tables.rules, seat)
     return seen
 
 

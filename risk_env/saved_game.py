@@ -10,17 +10,18 @@ The saved actions restore the game, including the dice to come:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.board.toml_table import near
+from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
-from risk_env.game import Game
+from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
+from risk_env.players import close_made, closed_on_error
 
 FORMAT = "risk_env game"
 SCHEMA = 1
@@ -40,13 +41,6 @@ _KINDS: dict[str, type] = {  # types of the values of `SavedGame.to_dict`
     "state": str,
 }
 _ITEMS: dict[str, type] = {"players": str, "actions": int}  # types of the list entries
-
-
-class SavedGameError(ValueError):
-    """A saved game that is damaged, or that this version cannot continue.
-
-    The message names the place of the saved game and the problem.
-    """
 
 
 @dataclass(frozen=True)
@@ -145,22 +139,27 @@ class SavedGame:
     def replay(self, board: Board | None = None) -> Game:
         """Return the game after its actions. Raises SavedGameError if its state differs from `state`."""
         game = self.start(board)
-        for number, action in enumerate(self.actions):
-            with _errors(self.place, f"action {number}: "):
-                game.step(action)
+        self._play(game.step)
         self.check_end(game)
         return game
 
     def match(self, players: Sequence[Any], board: Board | None = None) -> Match:
         """Return a match that continues the game after its actions.
 
-        The players are called again for all earlier decisions, so that they remember the game.
+        The players are called again for all earlier decisions, so that they remember the game. After an
+        error, the players that were made for the match are closed.
         """
         match = Match.of(self.start(board), players)
-        with _errors(self.place):
-            match.replay(self.actions)
-        self.check_end(match.game)
+        with closed_on_error(lambda: close_made(match.players, players)):
+            self._play(lambda action: match.replay([action]))
+            self.check_end(match.game)
         return match
+
+    def _play(self, step: Callable[[int], Any]) -> None:
+        """Pass every action to `step`. Raises SavedGameError with the number of an illegal action."""
+        for number, action in enumerate(self.actions):
+            with _errors(self.place, f"action {number}: "):
+                step(action)
 
     def check_end(self, game: Game) -> None:
         """Raise SavedGameError unless `game`, after all actions, is in the saved state."""
@@ -192,8 +191,9 @@ def _check_facts(facts: Any) -> None:
         raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
     if missing := sorted(_KINDS.keys() - facts.keys()):
         raise ValueError(f"{', '.join(missing)} missing")
-    if strange := sorted(facts.keys() - _KINDS.keys()):
-        raise ValueError(f"{shortened(strange[0])} is unknown{near(str(strange[0])[:80], tuple(_KINDS))}")
+    if strange := sorted(facts.keys() - _KINDS.keys(), key=str):
+        hint = similar_names(str(strange[0])[:80], tuple(_KINDS))
+        raise ValueError(f"{shortened(strange[0])} is unknown{hint}")
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:
             raise ValueError(f"{name} is {shortened(facts[name])}, must be of type {kind.__name__}")

@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
 One seat is the learner's; compiled bots play the others inside. An observation is a report of
-`TextMatch.report`, an answer a plan of `risk_env.words.action_script`: most turns are one step (docs/llm.md).
+`TextMatch.report`, an answer a plan of `risk_env.words.action_plan`: most turns are one step (docs/llm.md).
 """
 
 from collections.abc import Sequence
@@ -9,15 +9,15 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from risk_env.agent import Agent
+from risk_env.arguments import check_choice, check_count, check_seat
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.core.types import NOBODY
-from risk_env.envs.single_seat_vector import check_seat
+from risk_env.envs.single_seat_vector import check_empty
 from risk_env.game import Game
-from risk_env.game_vector import check_choice, check_count
 from risk_env.match import Match
-from risk_env.players import Named, as_agent, check_seats
-from risk_env.words.action_script import ActionScript
+from risk_env.players import Named, as_agents, close_made
+from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.report import STYLES
 
@@ -31,11 +31,11 @@ CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: argu
 
 
 class TextMatch(Match):
-    """A match in which plans (`risk_env.words.action_script`) play the seats without a player."""
+    """A match in which plans (`risk_env.words.action_plan`) play the seats without a player."""
 
     def _set_up(self, game: Game, players: Sequence[Any]) -> None:
         super()._set_up(game, players)
-        self.plans = {seat: ActionScript(seat) for seat, player in enumerate(self.players) if player is None}
+        self.plans = {seat: ActionPlan(seat) for seat, player in enumerate(self.players) if player is None}
         self._last_turns = LastTurns(game.beginning())
 
     def report(self, seat: int, style: str = "brief") -> str:
@@ -59,7 +59,7 @@ class TextMatch(Match):
 
 
 @dataclass(frozen=True)
-class Answers:
+class LearnerSettings:
     """Settings of a learner: its reports and its rewards.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
@@ -94,8 +94,8 @@ class TextEnv:
     profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all
     other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
     seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
-    (endgames, for example). `options` may also be fields of `Answers`: `style`, `reward`, `illegal_reward`,
-    `max_illegal`.
+    (endgames, for example). `options` may also be fields of `LearnerSettings`: `style`, `reward`,
+    `illegal_reward`, `max_illegal`.
     """
 
     def __init__(
@@ -109,13 +109,16 @@ class TextEnv:
         positions: Sequence[str] = (),
         **options: Any,
     ) -> None:
-        own = {field.name: options.pop(field.name) for field in fields(Answers) if field.name in options}
-        self.answers = Answers(**own)
+        own = {
+            field.name: options.pop(field.name) for field in fields(LearnerSettings) if field.name in options
+        }
+        self.settings = LearnerSettings(**own)
         players = {} if num_players is None else {"num_players": num_players}
-        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv)
+        self.rules = rules_from(preset, {**players, **options}, FAST, TextEnv, LearnerSettings)
         self.board = board if isinstance(board, Board) else load_map(board)
-        self._opponents = _opponents(opponents, self.rules.num_players)
-        check_seat(seat, self.rules.num_players)
+        check_seat(seat, self.rules.num_players, or_none=True)
+        self._named = _named(opponents, self.rules.num_players)
+        self._opponents = as_agents(self._named)
         self._fixed_seat, self._positions = seat, tuple(positions)
         self._seed, self._episode = 0, NOBODY
         self._match: TextMatch | None = None
@@ -138,16 +141,30 @@ class TextEnv:
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode, and return the first report and its info.
 
-        Without `seed`, begin the next game of the last seed.
+        Without `seed`, begin the next game of the last seed. Games in which the learner has nothing to decide
+        are skipped. Raises RuntimeError for too many of them in a row (`check_empty`).
         """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
+        empty = 0
+        while not self._begin():
+            empty += 1
+            check_empty(empty)
+            self._episode += 1
+        return self._text(), self._info()
+
+    def _begin(self) -> bool:
+        """Begin the game of the episode. Return whether the learner has something to decide in it."""
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
         self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0
         self._share = self._share_now()
         if not self._is_done():
             self.match.play_on()
-        return self.reset(None) if self._is_done() else (self._text(), self._info())
+        return not self._is_done()
+
+    def close(self) -> None:
+        """Close the opponents that were made here. Agents that the caller passed as objects stay open."""
+        close_made(self._opponents, self._named)
 
     def _new_match(self) -> TextMatch:
         """Return the match of the episode, without a player at the learner's seat."""
@@ -167,7 +184,7 @@ class TextEnv:
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()
-        reward = self._reward() + (self.answers.illegal_reward if problem else 0.0)
+        reward = self._reward() + (self.settings.illegal_reward if problem else 0.0)
         is_over, truncated = self._is_done(), self.game.truncated
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
@@ -178,7 +195,7 @@ class TextEnv:
         except ValueError as error:
             self.counts.illegal += 1
             self._wrong += 1
-            if self._wrong >= self.answers.max_illegal:
+            if self._wrong >= self.settings.max_illegal:
                 self.counts.fallbacks += 1
                 self._wrong = 0
                 self.plan.fall_back(self.game)
@@ -192,16 +209,16 @@ class TextEnv:
     def _text(self, problem: str = "") -> str:
         """Return the text that the learner reads."""
         refused = f"Not played: {problem}" if problem else ""
-        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.answers.style))
+        parts = (refused, self.plan.account(self.game), self.match.report(self.seat, self.settings.style))
         return "\n".join(filter(None, parts))
 
     def _reward(self) -> float:
         share, before = self._share_now(), self._share
         self._share = share
-        progress = share - before if self.answers.reward == "territories" else 0.0
+        progress = share - before if self.settings.reward == "territories" else 0.0
         if not self._is_done():
             return progress
-        if self.answers.reward == "placement":
+        if self.settings.reward == "placement":
             place, players = int(self.game.placements()[self.seat]), self.rules.num_players
             return 1.0 - 2.0 * (place - 1) / (players - 1)
         return progress + float(self.game.returns()[self.seat])
@@ -229,14 +246,10 @@ def make(curriculum: str, **arguments: Any) -> TextEnv:
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
-def _opponents(opponents: Any, num_players: int) -> list[Agent]:
-    """Return an agent for each of the other seats.
-
-    Raise ValueError if one object is named for several of them.
-    """
+def _named(opponents: Any, num_players: int) -> list[Any]:
+    """Return the opponent of each of the other seats. Raise ValueError for a wrong number of opponents."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
-    agents = [as_agent(player) for player in (opponents if several else [opponents] * (num_players - 1))]
-    if len(agents) != num_players - 1:
-        raise ValueError(f"opponents={opponents!r}: {len(agents)} for {num_players - 1} other seats")
-    check_seats(agents)
-    return agents
+    named = list(opponents) if several else [opponents] * (num_players - 1)
+    if len(named) != num_players - 1:
+        raise ValueError(f"opponents={opponents!r}: {len(named)} for {num_players - 1} other seats")
+    return named

@@ -18,15 +18,15 @@ from unittest.mock import patch
 
 from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
-from risk_agents.protocol import Answers
+from risk_agents.protocol import Exchange
 from risk_agents.registry import HUMAN
-from risk_agents.web.browser_table import Feed, Setting, Table
+from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.game_store import GameStore
 from risk_agents.web.lobby import Lobby
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
-from risk_env.public import VEILED_PHASES, members, words_of
+from risk_env.public import SECRET_PHASES, members, words_of
 from risk_env.saved_game import SavedGame
 from risk_env.words import seat_report
 from tests.games import Player
@@ -72,14 +72,14 @@ class Onlooker:
         game = Game(rules, map_name, seed, position=position)
         setting = Setting(SavedGame.of(game, (HUMAN,) * len(names)), names, tokens, "owner")
         self.table, self.looker, self.names = (
-            Table(setting, lambda number, action, is_open: None),
+            BrowserTable(setting, lambda number, action, is_open: None),
             looker,
             names,
         )
         self.feeds = [Feed(self.table, viewer) for viewer in (looker, NOBODY)]
         self.messages: list[list[str]] = [[], []]
-        self.plans = Answers({"events": True, "texts": True})
-        self.plans.begin(looker)
+        self.exchange = Exchange({"events": True, "texts": True})
+        self.exchange.begin(looker)
         self.questions: list[str] = []
         self._receive()
 
@@ -97,11 +97,11 @@ class Onlooker:
         for feed, messages in zip(self.feeds, self.messages, strict=True):
             messages += filter(None, [feed.message()])
         if self.game.seat == self.looker:
-            self.questions.append(json.dumps(self.plans.question(self.table.view())))
+            self.questions.append(json.dumps(self.exchange.request(self.table.view())))
 
     def asks_in_secret(self) -> bool:
         """Return True if another seat is to make a decision that is hidden from the observing seat."""
-        return self.game.phase in VEILED_PHASES and self.game.seat != self.looker
+        return self.game.phase in SECRET_PHASES and self.game.seat != self.looker
 
     def received(self, has_replays: bool) -> dict[str, Any]:
         """Return all data that seat and spectator receive or can request, by name."""
@@ -324,7 +324,7 @@ def _deal(game: Game, rng: random.Random) -> None:
 def _choose(game: Game, player: Player) -> int:
     """Return an action of the player, who keeps cards for long because hidden decisions need hands."""
     done = game.tables.space.done
-    if game.phase in VEILED_PHASES and game.is_legal(done) and player.rng.random() < 0.9:
+    if game.phase in SECRET_PHASES and game.is_legal(done) and player.rng.random() < 0.9:
         return done
     return player.choose(game.record, game.tables, game.legal_actions().tolist())
 

@@ -41,7 +41,7 @@ def trainer(module: str, config: Callable[[], Any], agree: Callable[[Path], None
     def work(folder: Path) -> None:
         from importlib import import_module
 
-        from risk_training.run import CHECKPOINT
+        from risk_training.run_files import CHECKPOINT
 
         kind = import_module(module).Trainer
         is_begun = (folder / CHECKPOINT).is_file()
@@ -121,12 +121,13 @@ def sb3_policy(folder: Path) -> None:
     """Check that the last policy and the best one are the policies of the checkpoint."""
     from risk_agents.learned.sb3_policy import read_weights
     from risk_training.run import load_checkpoint
+    from risk_training.run_files import LAST
 
     state = load_checkpoint(folder)["trainer"]
-    weights, wanted = read_weights(folder / "last.zip"), state["policy"]
+    weights, wanted = read_weights(folder / LAST), state["policy"]
     assert weights.keys() == wanted.keys() and all(
         (weights[name] == wanted[name]).all() for name in wanted
-    ), "last.zip"
+    ), LAST
     for name, content in state["best"][1].items():
         assert (folder / name).read_bytes() == content.tobytes(), name
 

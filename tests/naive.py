@@ -948,7 +948,7 @@ class Naive:
         if self.cards_for_reroll():
             self.phase = "REROLL"
         else:
-            self.ask_commander()
+            self.offer_commander()
 
     def roll(self, defence_dice: int) -> None:
         """Read the dice from the log, including bonus dice, and drop the lowest (RULES 9.8)."""
@@ -990,9 +990,9 @@ class Naive:
             plausible(len(again) == 1 and again[0] in FACES, f"a re-roll gives one face, not {again}")
             self.attack_dice.remove(face)
             self.attack_dice += again
-        self.ask_commander()
+        self.offer_commander()
 
-    def ask_commander(self) -> None:
+    def offer_commander(self) -> None:
         """Let the attacker turn one die below six, once a turn (RULES 10.5)."""
         if self.rules.commander and not self.commander_used and min(self.attack_dice) < 6:
             self.phase = "COMMANDER"

@@ -8,7 +8,7 @@ import pytest
 from risk_env import ActionSpace, Game, IllegalAction, Rules, load_map, presets
 from risk_env.board.action_space import AMOUNTS, BLOCK_OF
 from risk_env.board.tables import tables
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 from tests.games import maps_of
 
 CLASSIC = load_map("classic")
@@ -116,7 +116,7 @@ def test_texts_and_meanings_agree():
     space = ActionSpace(game.rules, game.board)
     rng, seen = np.random.default_rng(3), set()
     for _ in range(800):
-        word = QUESTIONS[game.phase].word
+        word = DECISIONS[game.phase].word
         for action in game.legal_actions().tolist():
             text = game.action_text(action)
             kind, arguments = space.decode(action)

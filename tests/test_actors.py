@@ -24,7 +24,7 @@ from risk_training.devices import find_device, find_precision, mixed
 from risk_training.legal_actions import LegalActions
 from risk_training.run import load_checkpoint
 from risk_training.torch_network import Network
-from tests.test_run import PPO, TABLE_VALUES, TACTICIANS, VALUES, Killed, one_thread, untimed
+from tests.test_run import BEAM_VALUES, PPO, STATE_VALUES, TACTICIANS, Killed, one_thread, untimed
 
 __all__ = ["one_thread"]  # a fixture of all tests here
 TWO = dataclasses.replace(PPO, actors=2, staleness=1)
@@ -104,8 +104,8 @@ def values_of(trainer: ppo.Trainer, weights: Any, legal: LegalActions) -> Any:
 
 @pytest.mark.long
 def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
-    stale = dataclasses.replace(VALUES, staleness=1, checkpoint_interval=1)
-    for module, config in ((beam_value, stale), (state_value, TABLE_VALUES)):
+    stale = dataclasses.replace(BEAM_VALUES, staleness=1, checkpoint_interval=1)
+    for module, config in ((beam_value, stale), (state_value, STATE_VALUES)):
         name = module.__name__
         here = learned(module.Trainer(config, tmp_path / name / "here"))
         assert learned(module.Trainer(config, tmp_path / name / "there", Threads())) == here
@@ -220,7 +220,7 @@ def test_precision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "config"), [(ppo, PPO), (beam_value, VALUES), (state_value, TABLE_VALUES)]
+    ("module", "config"), [(ppo, PPO), (beam_value, BEAM_VALUES), (state_value, STATE_VALUES)]
 )
 def test_learning_in_bfloat16(module: Any, config: Any, tmp_path: Path) -> None:
     rows = []

@@ -76,6 +76,8 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
         (NODE, {"position": DRAFT, "troops": -3}, "not legal in phase DRAFT_AMOUNT"),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),
+        (NODE, {"position": TEXT, "acton": 1}, "'acton' is unknown; did you mean 'action'"),
+        (NODE, {"position": DRAFT, "action": 0, "troops": 3}, "both action and troops: it must have one of"),
         (NODE, {"position": "x" * 140_000}, "longer than"),
         (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000 must be from 1 to 1000"),
         (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),
@@ -124,13 +126,13 @@ def browser() -> Iterator[Any]:
 def here(monkeypatch: Any) -> None:
     """Make estimates in this process, which has loaded all code."""
 
-    monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question)["answer"])
+    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request)["result"])
 
 
 @pytest.fixture
 def no_estimates(monkeypatch: Any) -> None:
     """Make no estimates."""
-    monkeypatch.setattr(Analyst, "request", lambda _self, question: [0.0] * 3)
+    monkeypatch.setattr(Analyst, "request", lambda _self, request: [0.0] * 3)
 
 
 @pytest.mark.usefixtures("here")

@@ -79,7 +79,7 @@ def test_the_games_are_the_same_however_the_bots_are_asked() -> None:
     for players, options in (
         (["grower", "random", "hunter"], {}),
         ([GROWER, "random", "hunter"], {}),
-        (["grower", "random", "hunter"], {"on_answers": lambda lanes: None}),
+        (["grower", "random", "hunter"], {"on_actions": lambda lanes: None}),
     ):
         table = begun(players, 6, **options)
         table.play_on(np.arange(6))
@@ -101,7 +101,7 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
     players = ["grower", "random", "hunter"]
     tables = [
         begun(players, 20, keeps_actions=True, **options)
-        for options in ({}, {"on_answers": lambda lanes: None})
+        for options in ({}, {"on_actions": lambda lanes: None})
     ]
     for table in tables:
         table.play_on(np.arange(20))
@@ -114,6 +114,14 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
         assert tables[0].tally.actions(lane) == tables[1].tally.actions(lane)
         game = play_game(RULES, BOARD, players, seed=3, lane=lane)
         assert tuple(tables[0].tally.actions(lane)) == game.actions
+
+
+def test_the_last_actions_of_a_log() -> None:
+    table = begun(["grower", "random", "hunter"], 2, keeps_actions=True)
+    table.play_on(np.arange(2))
+    actions = table.tally.actions(1)
+    for since in (0, 5, len(actions), len(actions) + 1):
+        assert table.tally.actions(1, since) == actions[since:]
 
 
 def test_a_log_grows_with_its_game() -> None:

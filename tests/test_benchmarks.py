@@ -71,7 +71,7 @@ def test_every_slot_is_a_decision_or_a_new_game() -> None:
     begun = begin(max_rounds=1).on(2000)
     census = census_of(begin(max_rounds=1), 2000)
     assert begun == census.events[Event.GAME] > 0
-    assert census.asked.sum() == 2000 * GAMES - begun
+    assert census.decisions.sum() == 2000 * GAMES - begun
 
 
 def census_of(play: speed.Play, sweeps: int) -> speed.Census:
@@ -103,7 +103,7 @@ def test_with_single_rolls_every_attack_is_a_battle() -> None:
     census = census_of(begin(games=1, **options), 400)
     assert census.events[Event.TURN] == turns > 0
     assert battles <= census.events[Event.BATTLE] <= battles + turns  # a roll may be the last act of a turn
-    assert census.asked[Phase.ATTACK_DICE] == census.asked[Phase.DEFEND] == 0
+    assert census.decisions[Phase.ATTACK_DICE] == census.decisions[Phase.DEFEND] == 0
 
 
 def test_picks_are_legal_and_even() -> None:

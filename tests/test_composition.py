@@ -8,7 +8,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from risk_agents.web.browser_table import Table
+from risk_agents.web.browser_table import BrowserTable
 from risk_agents.web.composition import MOST_CHOICES, PARTS, Composition
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules
@@ -37,7 +37,7 @@ def answered(socket: Any, now: dict[str, Any], **answer: Any) -> dict[str, Any]:
     return question(socket)
 
 
-def asked(table: Table) -> Any:
+def asked(table: BrowserTable) -> Any:
     """Return the decision of seat 0 as its browser gets it."""
     return json.loads(json.dumps(table.question(0)))
 

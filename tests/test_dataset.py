@@ -56,6 +56,13 @@ def test_the_actions_play_the_game_again():
         assert found.truncated or found.rewards.argmax() == game.winner == found.placement.argmin()
 
 
+@pytest.mark.parametrize("labels", [("one",), ("one", "two", "three", "four")])
+def test_every_agent_has_a_label_or_none_has(labels):
+    with pytest.raises(ValueError, match=rf"labels=.*: {len(labels)} names for 3 agents"):
+        a_spec(labels=labels)
+    assert a_spec(labels=("one", "two", "three")).names == ("one", "two", "three")
+
+
 def test_only_the_wanted_agents_decisions_are_recorded():
     everything, some = (next(iter(record(a_spec(only=only)))) for only in ((), ("grower",)))
     theirs = everything.agents[everything.seats] == 0

@@ -172,7 +172,7 @@ def test_a_bad_program_forfeits_its_games_and_the_next_begins(habit: str, kind: 
 
 def test_a_program_plays_whole_turns_in_one_answer(start) -> None:
     agent = start(program("plans"))
-    game, asked = play_game(RULES, load_map("classic"), [agent, "random"], seed=2), agent._asked
+    game, asked = play_game(RULES, load_map("classic"), [agent, "random"], seed=2), agent._requests
     assert game.is_over
     turns = {event.number for event in game.events() if event.kind == "round"}
     assert len(turns) <= asked <= 3 * len(turns) + 60  # set-up and occupations are asked one by one

@@ -14,7 +14,7 @@ from risk_agents.dataset.recorder import RecordingSpec, record
 from risk_agents.human.terminal import Terminal
 from risk_agents.learned import duelist
 from risk_agents.mcp import games as mcp_games
-from risk_agents.play.terminal_table import Table
+from risk_agents.play.terminal_table import TerminalTable
 from risk_agents.search import judges, marshal, tactician
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.players import PlayerPool
@@ -82,7 +82,7 @@ class Careful(Agent):
 
 
 def in_play(spec: str) -> None:
-    Table(Game(RULES, "tiny", seed=3), ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
+    TerminalTable(Game(RULES, "tiny", seed=3), ["human", spec], Terminal(io.StringIO(), io.StringIO()), "")
 
 
 def in_evaluate(spec: str) -> None:

@@ -13,9 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk_env import Game, Rules, load_map, presets
+from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.game import SaveError
-from risk_env.public import VEILED_PHASES
+from risk_env.game import SavedGameError, game_by_chance
+from risk_env.public import SECRET_PHASES
+from risk_env.seeds import game_seed
 from risk_env.text.notation import IllegalAction
 from tests.positions import legal, play, play_at_random, position
 
@@ -153,7 +155,7 @@ def test_a_wrong_seat_is_named(seat):
 
 
 def test_a_wrong_view_is_named():
-    with pytest.raises(ValueError, match=r"observation='dict' must be 'flat' or 'structured'"):
+    with pytest.raises(ValueError, match=r"observation='dict' must be one of 'flat', 'structured'"):
         new_game("classic").observe(0, "dict")
 
 
@@ -212,6 +214,15 @@ def test_lane_and_episode_are_other_games():
         for episode in (0, 1)
     ]
     assert len(set(games)) == 4
+
+
+def test_the_game_of_a_lane_is_set_up_once(monkeypatch):
+    game = Game("classic", seed=3, lane=2)
+    set_up, calls = entry.set_up_game, []
+    monkeypatch.setattr(entry, "set_up_game", lambda *args: (calls.append(args), set_up(*args)))
+    again = game_by_chance(game.rules, game.board, game_seed(3, 2, 0))
+    assert len(calls) == 1 and again == game and again.log == game.log
+    assert again.origin.position is None
 
 
 def test_without_a_seed_games_differ():
@@ -406,9 +417,9 @@ def saved():
 def test_a_truncated_or_lengthened_save_is_refused():
     data = saved()
     for length in [*range(0, len(data), 97), len(data) - 1]:
-        with pytest.raises(SaveError):
+        with pytest.raises(SavedGameError):
             Game.from_bytes(data[:length])
-    with pytest.raises(SaveError):
+    with pytest.raises(SavedGameError):
         Game.from_bytes(data + b"\0")
 
 
@@ -417,27 +428,27 @@ def test_a_flipped_byte_is_refused():
     for place in [*range(40), *rng.sample(range(len(data)), 200)]:
         damaged = bytearray(data)
         damaged[place] ^= 1 << rng.randrange(8)
-        with pytest.raises(SaveError):
+        with pytest.raises(SavedGameError):
             Game.from_bytes(bytes(damaged))
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused(data):
     for junk in (data, b"risk_env" + data, sealed(data), sealed(saved()[:14] + data)):
-        with pytest.raises(SaveError):
+        with pytest.raises(SavedGameError):
             Game.from_bytes(junk)
 
 
 @given(st.data())
 def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
-    """With a matching checksum, a save gives a playable game or a SaveError."""
+    """With a matching checksum, a save gives a playable game or a SavedGameError."""
     body = bytearray(saved()[:-CHECKSUM])
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(body) - 1))
         body[place] = data.draw(st.integers(0, 255))
     try:
         game = Game.from_bytes(sealed(bytes(body)))
-    except SaveError:
+    except SavedGameError:
         return
     for _ in play_at_random(game, random.Random(0), 10):
         pass
@@ -445,14 +456,14 @@ def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
 
 @pytest.mark.parametrize("junk", [None, 7, "risk_env", ["risk_env"]])
 def test_what_is_not_bytes_is_refused(junk):
-    with pytest.raises(SaveError, match="instead of bytes"):
+    with pytest.raises(SavedGameError, match="instead of bytes"):
         Game.from_bytes(junk)
 
 
 def test_another_map_is_refused_with_both_named():
     data = Game("classic", seed=1).to_bytes()
     tiny, classic = load_map("tiny"), load_map("classic")
-    with pytest.raises(SaveError, match=f"{classic.digest[:16]}.*{tiny.digest[:16]}"):
+    with pytest.raises(SavedGameError, match=f"{classic.digest[:16]}.*{tiny.digest[:16]}"):
         Game.from_bytes(data, tiny)
     assert Game.from_bytes(data, classic) == Game("classic", seed=1)
 
@@ -460,7 +471,7 @@ def test_another_map_is_refused_with_both_named():
 def test_another_format_is_refused_with_both_named():
     data = bytearray(saved()[:-CHECKSUM])
     data[8] += 1
-    with pytest.raises(SaveError, match=r"format 2.*format 1"):
+    with pytest.raises(SavedGameError, match=r"format 2.*format 1"):
         Game.from_bytes(sealed(bytes(data)))
 
 
@@ -471,7 +482,7 @@ def test_memory_views_and_byte_arrays_are_bytes():
 
 def test_a_record_of_the_wrong_length_is_refused():
     game = Game("classic", seed=1)
-    with pytest.raises(SaveError, match="bytes"):
+    with pytest.raises(SavedGameError, match="bytes"):
         Game.from_record(game.rules, game.board, game.to_record()[:-1])
 
 
@@ -497,7 +508,7 @@ def guesses():
 
 def test_determinizing_never_changes_the_seat_s_own_view():
     for game, seat, other in guesses():
-        if game.seat != seat and game.phase in VEILED_PHASES:  # dice that the seat has not seen fall again
+        if game.seat != seat and game.phase in SECRET_PHASES:  # dice that the seat has not seen fall again
             continue
         assert other.observe(seat).tolist() == game.observe(seat).tolist()
         assert other.hand(seat) == game.hand(seat)
@@ -509,7 +520,7 @@ def test_determinizing_never_changes_the_seat_s_own_view():
 
 def test_determinizing_keeps_what_is_public():
     for game, seat, other in guesses():
-        if game.seat != seat and game.phase in VEILED_PHASES:
+        if game.seat != seat and game.phase in SECRET_PHASES:
             continue
         assert str(other) == str(game)
         # of another seat: what this one may know

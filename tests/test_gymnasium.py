@@ -797,6 +797,37 @@ def test_nothing_is_played_on_after_an_error() -> None:
         lanes.step(lanes.masks().argmax(axis=1))
 
 
+def test_lanes_that_an_error_interrupted_stay_interrupted_in_copies() -> None:
+    class Failing:
+        fails = False
+
+        def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
+            if self.fails:
+                raise OSError("no model")
+            return masks.argmax(axis=1)
+
+    policy, rules = Failing(), Rules.preset("classic", 2, setup="random", profile="fast")
+    lanes = SingleSeatVector(rules, "tiny", 4, policy, seat=0)
+    lanes.reset(seed=0)
+    state = lanes.state_dict()
+    policy.fails = True
+    with pytest.raises(OSError, match="no model"):
+        for _ in range(1000):
+            lanes.step(lanes.masks().argmax(axis=1))
+    policy.fails = False
+    with pytest.raises(RuntimeError, match=r"state_dict: an error interrupted .*reset"):
+        lanes.state_dict()
+    for one in (copy.deepcopy(lanes), lanes):
+        with pytest.raises(RuntimeError, match=r"step: .*reset"):
+            one.step(one.masks().argmax(axis=1))
+    other = copy.deepcopy(lanes)
+    other.load_state_dict(state)
+    other.step(other.masks().argmax(axis=1))
+    lanes.reset(seed=0)
+    lanes.step(lanes.masks().argmax(axis=1))
+    assert other.batch.records.tobytes() == lanes.batch.records.tobytes()
+
+
 def test_a_seed_is_that_of_all_lanes() -> None:
     with pytest.raises(ValueError, match="seed"):
         make_vec(2).reset(seed=2, options={"reset_mask": np.array([True, False])})

@@ -491,7 +491,7 @@ class Process:
         if question["type"] == "slow" and question["position"] == THEIRS:
             self.is_alive = False
             raise analyst.ProgramFault("time", "no answer within 20 s")
-        return {"answer": 1}
+        return {"result": 1}
 
 
 processes: list[Process] = []
@@ -519,7 +519,7 @@ def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
     assert kinds == ["chances", "prepare", "chances", "prepare", *["chances"] * 3]
     with pytest.raises(ValueError, match="line 1"):
         asked.request({"type": "chances", "position": "nonsense", "bot": "random"})
-    assert analyst.answer_to({"type": "prepare", "position": OTHERS, "agent": "random"}) == {"answer": None}
+    assert analyst.reply_to({"type": "prepare", "position": OTHERS, "agent": "random"}) == {"result": None}
 
 
 # ------------------------------------------------------------------------------------------------ what is odd
@@ -551,7 +551,7 @@ ODD = (
 
 def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 10_000)
-    monkeypatch.setattr(Analyst, "request", lambda _self, question: analyst.answer_to(question).get("answer"))
+    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request).get("result"))
     names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
     with client(tmp_path) as found:
         for address in (f"/api/{name}" for name in names):

@@ -103,7 +103,7 @@ def drawn(kind: Any, shapes: dict[str, Any], rules: Rules, board: Board) -> Any:
 
 
 @pytest.mark.parametrize(("territories", "continents"), played([(6, 1)], [(192, 64), (256, 64)]))
-def test_learned_values_fit_every_map(territories: int, continents: int) -> None:
+def test_beam_values_fit_every_map(territories: int, continents: int) -> None:
     """Six players share each of 64 continents: 897 features fit into the workspace."""
     board = ring(territories, continents)
     rules = rules_for(6, board)

@@ -17,7 +17,7 @@ from risk_env.bounded_io import composed, read_text, text_of
 from risk_env.render import ansi, scene_of
 from risk_env.text.escape import is_label, label
 from risk_env.text.positions import PositionError
-from risk_env.words.action_script import read_script
+from risk_env.words.action_plan import read_plan
 
 TINY = (Path(read_map.__code__.co_filename).parent / "map_files" / "tiny.toml").read_text(encoding="utf-8")
 NAMES = {  # Hindi, Portuguese, Tamil, Thai, Burmese, Vietnamese; a continent in Hindi
@@ -63,7 +63,7 @@ def test_such_a_map_is_played_in_texts_of_either_form(tmp_path: Path) -> None:
             assert game.parse_action(decomposed(text)) == game.parse_action(text) == action
         again = Game.from_text("\ufeff" + decomposed(game.to_text()), board=game.board)
         assert again.to_text() == game.to_text()
-        assert read_script(decomposed(text), game.board) == read_script(text, game.board)
+        assert read_plan(decomposed(text), game.board) == read_plan(text, game.board)
         game.step(action)
 
 
@@ -102,7 +102,7 @@ def test_other_encodings_are_refused_with_the_reason(encoding: str, tmp_path: Pa
 @pytest.mark.parametrize(
     "marks", ["\u0315" * 60_000 + "\u0300" * 60_000, "\u0315\u0300" * 60_000, "\u0301" * 31]
 )
-def test_rows_of_marks_are_refused_at_once(marks: str, tmp_path: Path) -> None:
+def test_rows_of_marks_are_refused_at_once(marks: str) -> None:
     begun = time.process_time()
     with pytest.raises(ValueError, match="more than 30 combining marks in a row"):
         composed("a" + marks)

@@ -14,7 +14,7 @@ from risk_env import presets
 from risk_env.board import maps
 from risk_env.board.charts import Chart
 from risk_env.board.maps import Board, MapError, load_map, map_names, read_map
-from risk_env.board.toml_table import Table
+from risk_env.board.toml_table import TomlTable
 from risk_env.render.geometry import geometry_of
 from tests.games import can_be_played
 
@@ -714,6 +714,6 @@ def test_fuzz_values(data):
     else:
         inner[last] = new
     try:
-        assert isinstance(maps._board(Table("fuzz", "", values)), Board)
+        assert isinstance(maps._board(TomlTable("fuzz", "", values)), Board)
     except MapError:
         pass

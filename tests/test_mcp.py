@@ -208,6 +208,50 @@ def test_a_client_ends_no_game_of_another(monkeypatch: Any) -> None:
     assert games.report(begun("192.0.2.7")) and games.report(mine)
 
 
+def test_a_game_that_makes_room_is_closed(monkeypatch: Any) -> None:
+    from risk_agents.mcp import games as limits
+
+    monkeypatch.setattr(limits, "MOST_OF_CLIENT", 1)
+    monkeypatch.setattr(limits, "MOST_GAMES", 2)
+    games, closed = limits.OpenGames(), list[Any]()
+
+    def close(table: Any) -> None:
+        assert not games._lock.locked()
+        closed.append(table)
+        raise OSError("stuck")
+
+    monkeypatch.setattr(limits.OpenGame, "close", close)
+    tables = []
+    for client in "aab":
+        token = games.begin("classic", ["open"], board="tiny", client=client)[0]
+        tables.append(games._seats[token][0])
+    assert closed == tables[:1]
+    with pytest.raises(ValueError, match="all 2 games of the server are in use"):
+        games.begin("classic", ["open"], board="tiny", client="c")
+    assert len(closed) == 2 and closed[1] not in tables
+
+
+def test_a_plan_that_waits_for_a_game_that_ends_is_refused(monkeypatch: Any) -> None:
+    from risk_agents.mcp import games as limits
+
+    monkeypatch.setattr(limits, "MOST_OF_CLIENT", 1)
+    games = limits.OpenGames()
+    token = games.begin("classic", ["open"], board="tiny")[0]
+    table = games._seats[token][0]
+
+    class EndsMeanwhile:
+        def __enter__(self) -> None:
+            if table in {found for found, _ in games._seats.values()}:
+                games.begin("classic", ["open"], board="tiny")
+
+        def __exit__(self, *_: Any) -> None:
+            pass
+
+    table.lock = EndsMeanwhile()
+    with pytest.raises(ValueError, match="unknown game token"):
+        games.act(token, "end")
+
+
 def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
     from risk_agents.mcp import games as limits
 

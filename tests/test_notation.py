@@ -20,7 +20,7 @@ from risk_env.public import members
 from risk_env.text.check import check
 from risk_env.text.notation import (
     AMOUNT_WORDS,
-    QUESTIONS,
+    DECISIONS,
     IllegalAction,
     action_text,
     illegal_action,
@@ -119,7 +119,7 @@ def test_every_legal_action_reads_as_it_is_written():
             assert parse_action(text, games[0], table, board) == action
             assert parse_action(f"  {text.upper()} ".replace(" ", "  "), games[0], table, board) == action
         texts |= {word.split()[0] for word in words}
-    assert texts == {question.word for question in QUESTIONS.values()} | {"done", "blitz"}
+    assert texts == {decision.word for decision in DECISIONS.values()} | {"done", "blitz"}
 
 
 FORMS = re.compile(
@@ -215,7 +215,7 @@ def test_an_action_of_another_phase_has_no_text():
 
 
 WORDS = st.sampled_from(
-    [*(q.word for q in QUESTIONS.values()), *AMOUNT_WORDS, "Ash", "Birch", ">", "wild", "done", "2 cities"]
+    [*(q.word for q in DECISIONS.values()), *AMOUNT_WORDS, "Ash", "Birch", ">", "wild", "done", "2 cities"]
 )
 
 

@@ -18,7 +18,7 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.human.questions import own_lines
 from risk_agents.human.terminal import Terminal
 from risk_agents.play import cli
-from risk_agents.play.terminal_table import Leave, Table
+from risk_agents.play.terminal_table import Leave, TerminalTable
 from risk_agents.tournament.loading import make_config
 from risk_env.agent import Agent, View
 from risk_env.board.maps import load_map
@@ -69,11 +69,11 @@ def as_attacker() -> Answer:
 
 def table_of(
     rules: Rules, players: list[str], answer: Answer, lines: int = 100_000, path: str = "", seed: int = SEED
-) -> tuple[Table, io.StringIO, Typist]:
+) -> tuple[TerminalTable, io.StringIO, Typist]:
     """Return a table with a typist, and the text on the screen."""
     screen = io.StringIO()
     typist = Typist(screen, answer, lines)
-    table = Table(Game(rules, seed=seed), players, Terminal(typist, screen), path)
+    table = TerminalTable(Game(rules, seed=seed), players, Terminal(typist, screen), path)
     typist.table = table
     return table, screen, typist
 
@@ -237,7 +237,7 @@ def screen_after(lines: list[str], rules: Rules | None = None, path: str = "") -
     screen = io.StringIO()
     rules = rules or Rules.preset("classic", 2, setup="random")
     terminal = Terminal(Scripted(screen, lines), screen)
-    table = Table(Game(rules, seed=SEED), ["human", "attacker"], terminal, path)
+    table = TerminalTable(Game(rules, seed=SEED), ["human", "attacker"], terminal, path)
     with pytest.raises((EOFError, Leave)):
         table.play()
     return screen.getvalue(), table.game
@@ -271,7 +271,7 @@ def test_several_answers_go_on_one_line() -> None:
 def test_numbers_keep_their_meaning_while_a_list_is_on_the_screen() -> None:
     screen = io.StringIO()
     typist = Scripted(screen, ["1", "3", "1", "2"])
-    table = Table(Game("classic", seed=SEED), ["human"] * 3, Terminal(typist, screen), "")
+    table = TerminalTable(Game("classic", seed=SEED), ["human"] * 3, Terminal(typist, screen), "")
     with pytest.raises(EOFError):
         table.play()
     claimed = [event.territory for event in table.game.events() if event.kind == "claim"]
@@ -421,7 +421,7 @@ def test_a_resumed_game_is_the_same_game(lines: int, tmp_path: Path) -> None:
     assert saved.actions == part.game.actions == whole.game.actions[: len(saved.actions)]
     screen = io.StringIO()
     typist = Typist(screen, firsts)
-    rest = Table(saved.start(), saved.players, Terminal(typist, screen), str(path))
+    rest = TerminalTable(saved.start(), saved.players, Terminal(typist, screen), str(path))
     typist.table = rest
     rest.resume(saved)
     assert rest.game == part.game
@@ -543,7 +543,7 @@ def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
     screen = io.StringIO()
     typist = Loser(screen, weak)
     rules = Rules.preset("classic", 4, setup="random")
-    table = Table(Game(rules, seed=SEED), ["human", *["attacker"] * 3], Terminal(typist, screen), "")
+    table = TerminalTable(Game(rules, seed=SEED), ["human", *["attacker"] * 3], Terminal(typist, screen), "")
     typist.table = table
     if typed:
         with pytest.raises(Leave):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,6 +16,7 @@ import pytest
 
 from risk_agents import load, make
 from risk_agents.dataset.recorder import RecordingSpec, record
+from risk_agents.learned import duelist
 from risk_agents.registry import play_game
 from risk_agents.scripted import grower
 from risk_agents.tournament.loading import make_config
@@ -32,12 +35,13 @@ from risk_env import (
     arena,
     load_map,
 )
+from risk_env.agent import CompiledAgent
 from risk_env.arena import Arena
 from risk_env.bots import compiled
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.players import AgentFactory, find_player
 from risk_env.text_env import TextEnv
-from risk_training.evaluate import play_piece
+from risk_training.evaluate import loaded, play_piece
 
 QUICK = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_rounds": 3, "initial_troops": 8}
 RULES = Rules.preset("classic", 2, **QUICK)
@@ -64,7 +68,10 @@ class Both:
     def act(self, view): 1 / 0
     def act_batch(self, observations, masks, seats): 1 / 0
 
-OBJECT = First()
+OBJECT, NUMBER = First(), 7
+
+def first():
+    return First()
 """
 
 
@@ -252,6 +259,100 @@ def test_one_object_plays_one_seat() -> None:
             call(First())
 
 
+def test_a_plain_object_of_the_caller_stays_open() -> None:
+    closed = []
+
+    class Plain(PlainAgent):
+        def close(self) -> None:
+            closed.append(self)
+
+    play_game(RULES, BOARD, [Plain(), "random"], seed=1)
+    assert not closed
+    play_game(RULES, BOARD, [Plain, "random"], seed=1)
+    assert len(closed) == 1
+
+
+def test_all_players_are_closed_even_if_some_fail() -> None:
+    closed = []
+
+    class Stuck(First):
+        def close(self) -> None:
+            closed.append(self)
+            raise OSError(f"player {len(closed)}")
+
+    with pytest.raises(OSError, match="player 2"):
+        Match(RULES, BOARD, [Stuck(), Stuck()], seed=1).close()
+    table = Arena(GameBatch(RULES, BOARD, 2, seed=1, autoreset=False), [Stuck, Stuck])
+    table.numbers[:, :2] = [0, 1]
+    table.batch.reset()
+    table.seat_players(np.arange(2))
+    with pytest.raises(OSError, match="player 6"):
+        table.close()
+    assert len(set(closed)) == 6
+
+
+@pytest.mark.parametrize("kind", [First, PlainAgent])
+def test_a_factory_makes_a_new_agent_for_each_seat(kind: Any) -> None:
+    agent = kind()
+    with pytest.raises(ValueError, match="an agent plays one seat of one game at a time"):
+        SingleSeatVector(RULES, BOARD, 2, lambda: agent).reset(1)
+    SingleSeatVector(RULES, BOARD, 1, lambda: agent, seat=0).reset(1)
+
+
+class Unfit(First):
+    """An agent that cannot begin a game."""
+
+    name = "unfit"
+    closed = 0
+
+    def prepare(self, rules: Any, board: Any) -> None:
+        raise OSError("no such file")
+
+    def close(self) -> None:
+        Unfit.closed += 1
+
+
+class Confused(First):
+    """An agent whose `reset` fails."""
+
+    name = "unfit"
+
+    def reset(self, seat: int, rules: Any, board: Any, seed: int) -> None:
+        raise OSError("no such file")
+
+
+@pytest.mark.parametrize("player", [Unfit(), Unfit, Confused(), Confused])
+@pytest.mark.parametrize("entry", ["Match", "arena.play"])
+def test_an_agent_that_cannot_begin_is_a_fault(entry: str, player: Any) -> None:
+    closed = Unfit.closed
+    with pytest.raises(PlayerFault, match=r"unfit at seat [01]: OSError: no such file"):
+        ENTRIES[entry](player)
+    if player is Unfit and entry == "arena.play":
+        assert Unfit.closed == closed + 1
+
+
+def test_a_player_whose_truth_value_is_false_plays() -> None:
+    class Empty(First):
+        def __len__(self) -> int:
+            return 0
+
+    class EmptyBot(CompiledAgent):
+        def __len__(self) -> int:
+            return 0
+
+    made = []
+    table = Arena(GameBatch(RULES, BOARD, 1, seed=5, autoreset=False), [lambda: made.append(0) or Empty()])
+    table.numbers[:, 0] = 0
+    for _ in range(2):
+        table.batch.begin([0])  # type: ignore[arg-type]
+        table.seat_players(np.arange(1))
+    assert len(made) == 1
+    empty, usual = (Match(RULES, BOARD, [bot, "random"], seed=5) for bot in (EmptyBot(grower.BOT), "grower"))
+    assert empty.run() == usual.run() and empty.game == usual.game and empty._chance == usual._chance
+    view = View(empty.game, 0, history=type("Log", (list,), {"__call__": lambda self, seat: "mine"})())
+    assert view.events == "mine"
+
+
 def test_a_factory_makes_agents() -> None:
     with pytest.raises(TypeError, match="a factory of agents must return an Agent"):
         Match(RULES, BOARD, ["random", lambda: 3], seed=1)  # type: ignore[list-item, return-value]
@@ -289,15 +390,30 @@ def test_a_policy_in_a_file_plays_a_tournament(file: str) -> None:
     assert result.forfeit_reason == "" and sum(result.decisions) > 0
 
 
+def test_a_trained_file_is_loaded_once_until_it_changes(tmp_path: Path) -> None:
+    path = tmp_path / "policy.npz"
+    shutil.copy(duelist.FILE, path)
+    first = loaded(str(path))
+    assert loaded(str(path)) is first
+    os.utime(path, (1, 1))
+    assert loaded(str(path)) is not first
+    path.unlink()
+    with pytest.raises(ValueError, match="policy"):
+        loaded(str(path))
+
+
 def test_specs_that_are_refused(file: str) -> None:
     for name, said in (
         ("Both", "has both act and act_batch"),
         ("OBJECT", "name its class"),
-        ("None", "has no class"),
+        ("Nobody", "has no 'Nobody'"),
+        ("Agent.name", "has no 'Agent.name'"),
+        ("NUMBER", "NUMBER.*player=7 must be a registered name"),
     ):
         with pytest.raises(ValueError, match=said):
             load(f"{file}:{name}")
     assert isinstance(load("cmd:./bot --fast"), AgentFactory)
+    assert isinstance(make(f"{file}:first"), Agent)  # a function that makes agents
     with pytest.raises(ValueError, match="is not a CompiledBot: only compiled bots can play here"):
         compiled("strategist")
 

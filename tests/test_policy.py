@@ -94,8 +94,8 @@ def test_compiled_and_torch_agree_and_only_legal_actions_are_likely(
         logits, values = (found.numpy() for found in trained(observations, torch.as_tensor(masks)))
     policy = PolicyFile(trained.arrays(), schema_of(rules, BOARD), {})
     legal = masks > 0
-    assert np.allclose(policy.answer(observations, masks)[0][legal], logits[legal], atol=1e-3)
-    assert np.allclose(policy.answer(observations, masks)[1], values, atol=1e-3)
+    assert np.allclose(policy.logits_and_values(observations, masks)[0][legal], logits[legal], atol=1e-3)
+    assert np.allclose(policy.logits_and_values(observations, masks)[1], values, atol=1e-3)
     assert (policy.logits(observations, masks)[~legal] == -np.inf).all()
     assert (logits[~legal] == ILLEGAL).all()
     policy.save(tmp_path / "kept.npz")

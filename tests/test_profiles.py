@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from importlib import import_module
@@ -18,9 +19,10 @@ from risk_agents.tournament import cli as tournament
 from risk_agents.web import cli as serve
 from risk_agents.web import lobby
 from risk_env import Game, GameBatch, Match, Rules, cli, risk_v0
-from risk_env.board.rules import BOOK, FAST, PROFILES
+from risk_env.board.rules import BOOK, FAST, PROFILES, rules_from
 from risk_env.text_env import TextEnv
 from risk_training.config import TRAINERS
+from risk_training.sb3 import RiskVecEnv
 
 ID = "risk_env/Risk-v0"
 PRESETS = [("classic", 3), ("classic", 2), ("capital", 4), ("secret_mission", 3), ("world_conquest", 3)]
@@ -52,7 +54,7 @@ def of_tournament(preset: str, options: dict[str, Any]) -> Rules:
 def of_play(preset: str, options: dict[str, Any]) -> Rules:
     arguments = play._parser().parse_args(["--preset", preset, *words(options)])
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop) as stopped:
-        patch.setattr(play, "Table", lambda game, *_: stop_with(game.rules))
+        patch.setattr(play, "TerminalTable", lambda game, *_: stop_with(game.rules))
         play._begun(arguments, None)  # type: ignore[arg-type]
     return stopped.value.args[0]
 
@@ -149,6 +151,17 @@ def test_every_entry_point_has_the_same_rules(usual: str, entry: str) -> None:
             assert found == Rules.preset(preset, players, profile=profile), (preset, profile)
 
 
+def test_rules_of_a_preset_are_checked_once_and_arguments_are_read_once(monkeypatch: Any) -> None:
+    rules_from("classic", {}, BOOK, Game)
+    check, checked = Rules.__post_init__, list[Rules]()
+    monkeypatch.setattr(Rules, "__post_init__", lambda rules: (checked.append(rules), check(rules)))
+    monkeypatch.setattr(inspect, "signature", lambda function: pytest.fail(f"signature of {function}"))
+    assert rules_from("classic", {"setup": "deal"}, BOOK, Game) == Rules.preset("classic", setup="deal")
+    assert len(checked) == 2
+    with pytest.raises(ValueError, match="'sead' is unknown, did you mean 'seed'"):
+        rules_from("classic", {"sead": 3}, BOOK, Game)
+
+
 def test_the_fast_profile() -> None:
     def changed(preset: str, players: int, **options: Any) -> list[Any]:
         rules = Rules.preset(preset, players, profile="fast", **options)
@@ -183,7 +196,14 @@ def test_the_fast_profile() -> None:
         (lambda: gymnasium.make(ID, opponents="growr"), "did you mean 'grower'"),
         (lambda: gymnasium.make_vec(ID, num_envs=2, atack="max"), "did you mean 'attack'"),
         (lambda: gymnasium.make(ID, preset="clasic"), "did you mean 'classic'"),
+        (lambda: gymnasium.make(ID, render_mod="ansi"), "did you mean 'render_mode'"),
+        (lambda: gymnasium.make(ID, preset=Rules(), oponents="grower"), "did you mean 'opponents'"),
+        (lambda: gymnasium.make_vec(ID, num_envs=2, autoreset="disabled"), "did you mean 'autoreset_mode'"),
+        (lambda: gymnasium.make(ID).reset(options={"postion": ""}), "did you mean 'position'"),
+        (lambda: RiskVecEnv(num_env=2), "did you mean 'num_envs'"),
         (lambda: TextEnv(board="tinny"), "did you mean 'tiny'"),
+        (lambda: TextEnv(styl="full"), "did you mean 'style'"),
+        (lambda: TextEnv(ilegal_reward=-1.0), "did you mean 'illegal_reward'"),
         (
             lambda: Game(Rules(), setup="deal"),
             "setup='deal' cannot be given with Rules: use rules.replace(setup=...)",

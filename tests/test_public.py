@@ -16,7 +16,7 @@ from risk_env import Event, Game, PublicState, Rules, load_map, presets
 from risk_env.core import entry
 from risk_env.core.types import Phase
 from risk_env.events import KEPT_ROLLS, MOST_FORCED, PRIVATE_PHASES, GameLog, Roll
-from risk_env.public import VEILED_PHASES, dice_of, public_facts
+from risk_env.public import SECRET_PHASES, dice_of, public_facts
 from tests.games import Player
 from tests.positions import position
 from tests.test_docs import rows
@@ -87,7 +87,7 @@ def check_secrets(game, action, seat, seed):
 
     Return the new events. test_hidden covers differences in the questions that hidden facts raise.
     """
-    if game.phase in VEILED_PHASES:
+    if game.phase in SECRET_PHASES:
         game.step(action)
         return []
     other, state = with_other_secrets(game, seat, seed), game.public()

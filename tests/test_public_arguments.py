@@ -213,7 +213,7 @@ ROLLOUTS: dict[str, list[Call]] = {
     ],
 }
 # tests/test_trained_files.py
-IN_TRAINED_FILES = {"logits", "answer", "chances", "outputs", "checked_records"}
+IN_TRAINED_FILES = {"logits", "logits_and_values", "chances", "outputs", "checked_records"}
 TABLES: dict[type[Any], tuple[Callable[[], Any], dict[str, list[Call]]]] = {
     GameVector: (lambda: batch_of(GameVector), LANES),
     GameBatch: (batch_of, LANES | {"step": [STEP]}),

@@ -18,17 +18,24 @@ import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from risk_training import beam_value, ppo, state_value, turn_policy
-from risk_training.config import METRICS, EvaluationSettings
+from risk_training.config import EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
 from risk_training.run import (
-    CHECKPOINT,
-    CONFIG,
-    TENSORBOARD,
     DivergedError,
     from_data,
     load_checkpoint,
     to_data,
+)
+from risk_training.run_files import (
+    BEAM_VALUE_FILE,
+    CHECKPOINT,
+    CONFIG,
+    METRICS,
+    POLICY_FILE,
+    STATE_VALUE_FILE,
+    TENSORBOARD,
+    TURN_POLICY_FILE,
 )
 
 EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
@@ -37,31 +44,31 @@ PPO = ppo.Config(
     width=8, local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
     evaluation=EVALUATION, checkpoint_interval=256,
 )  # fmt: skip
-VALUES = beam_value.Config(
+BEAM_VALUES = beam_value.Config(
     map="tiny", players=2, options={"max_rounds": 5}, games=18, round_games=6, memory=2, bots=("grower",),
     bot_share=0.3, explore=0.1, hidden_sizes=(6, 4), minibatches=8, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
-TABLE_VALUES = state_value.Config(
+STATE_VALUES = state_value.Config(
     map="tiny", players=2, options={"max_rounds": 3}, games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
     batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2),
     checkpoint_interval=12,
 )  # fmt: skip
 TACTICIANS = dataclasses.replace(
-    TABLE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
+    STATE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
 )  # fmt: skip
-PLAN_POLICIES = turn_policy.Config(
+TURN_POLICIES = turn_policy.Config(
     players=2, options={"max_rounds": 3}, games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,
     bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TRAINERS = {
-    "ppo": (ppo, PPO, ppo.POLICY),
-    "beam_value": (beam_value, VALUES, beam_value.VALUE),
-    "state_value": (state_value, TABLE_VALUES, state_value.VALUE),
-    "tacticians": (state_value, TACTICIANS, state_value.VALUE),
-    "turn_policy": (turn_policy, PLAN_POLICIES, turn_policy.POLICY),
+    "ppo": (ppo, PPO, POLICY_FILE),
+    "beam_value": (beam_value, BEAM_VALUES, BEAM_VALUE_FILE),
+    "state_value": (state_value, STATE_VALUES, STATE_VALUE_FILE),
+    "tacticians": (state_value, TACTICIANS, STATE_VALUE_FILE),
+    "turn_policy": (turn_policy, TURN_POLICIES, TURN_POLICY_FILE),
 }
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 
@@ -208,7 +215,7 @@ def test_a_link_in_a_folder_from_elsewhere_is_not_followed(tmp_path: Path) -> No
     ppo.Trainer(PPO, tmp_path / "run").train()
     own = tmp_path / "own.txt"
     own.write_text("mine")
-    for name in (CHECKPOINT, ppo.POLICY, "metrics.jsonl"):
+    for name in (CHECKPOINT, POLICY_FILE, METRICS):
         (tmp_path / "run" / f".new-{name}").symlink_to(own)
     ppo.Trainer.resume(tmp_path / "run", length=PPO.n_timesteps + 128).train()
     assert own.read_text() == "mine"
@@ -233,7 +240,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
     monkeypatch.undo()
     assert not list((tmp_path / "run").glob(".new-*"))
     ppo.Trainer.resume(tmp_path / "run").train()
-    assert_agreement(tmp_path / "run", ppo.POLICY)
+    assert_agreement(tmp_path / "run", POLICY_FILE)
 
 
 @pytest.mark.parametrize("change", ["owner", "numbers", "shape", "type", "opponent", "twice", "large"])
@@ -319,7 +326,7 @@ def test_a_crafted_checkpoint_is_refused(name: str, checkpoint: Path, tmp_path: 
 
 @pytest.mark.parametrize("place", [("positions",), ("ahead",)])
 def test_a_crafted_checkpoint_of_values_is_refused(place: tuple[str], tmp_path: Path) -> None:
-    beam_value.Trainer(VALUES, tmp_path).train()
+    beam_value.Trainer(BEAM_VALUES, tmp_path).train()
     state = load_checkpoint(tmp_path)
     state["trainer"][place[0]] = ["../../etc/passwd"]
     refuse(tmp_path, beam_value.Trainer, state)
@@ -346,7 +353,7 @@ def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
         run.train()
     monkeypatch.undo()
     assert load_checkpoint(tmp_path)["steps"] == 256
-    assert_agreement(tmp_path, ppo.POLICY)
+    assert_agreement(tmp_path, POLICY_FILE)
     ppo.Trainer.resume(tmp_path).train()
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from risk_env import Game, SaveError
+from risk_env import Game, SavedGameError
 from risk_env.board import maps
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, preset_players, presets
@@ -145,7 +145,7 @@ def play_mutant(preset, rng):
     games = mutant(rules, board, table, corpus, rng)
     if check(games[0], table, rules, board):
         return False
-    try_everything_at(games, rules, board, table, rng)
+    try_everything_at(games, rules, board, rng)
     for _ in range(STEPS):
         phase = Phase(int(games["phase"][0]))
         assert first_fault(games, table.board, table.rules) == 0, FAULTS[
@@ -167,7 +167,7 @@ def beyond_a_ceiling(games, rules, board):
     return any(games[field].max() > ranges(rules, board)[field][1] for field in counted)
 
 
-def try_everything_at(games, rules, board, table, rng):
+def try_everything_at(games, rules, board, rng):
     """Save, load, print, observe and determinize a game at an accepted position."""
     saved = Game.from_record(rules, board, games)
     text = saved.to_text()
@@ -209,7 +209,7 @@ def test_a_save_with_another_header_is_refused(name):
     data = Game("classic", "tiny", seed=1).to_bytes()[:-16]
     length = int.from_bytes(data[10:14], "little")
     header = json.dumps({**json.loads(data[14 : 14 + length]), **HEADERS[name]}).encode()
-    with pytest.raises(SaveError):
+    with pytest.raises(SavedGameError):
         Game.from_bytes(sealed(data[:10] + len(header).to_bytes(4, "little") + header + data[14 + length :]))
 
 
@@ -219,7 +219,7 @@ def test_a_save_with_other_legal_actions_is_refused():
     record = game.records.copy()
     record["legal"][0, 0] ^= np.uint64(1 << 5)
     forged = Game.from_record(game.rules, game.board, record).to_bytes()
-    with pytest.raises(SaveError, match="legal: wrong at actions"):
+    with pytest.raises(SavedGameError, match="legal: wrong at actions"):
         Game.from_bytes(sealed(forged[:-16]))
 
 
@@ -267,7 +267,7 @@ def test_a_text_or_save_names_no_file(tmp_path):
     board = load_map(path)
     game = Game.from_text(DUEL.format(map=path, phase="attack", troops=3), board=board)
     assert Game.from_bytes(game.to_bytes(), board) == game
-    with pytest.raises(SaveError, match="is not a shipped map"):
+    with pytest.raises(SavedGameError, match="is not a shipped map"):
         Game.from_bytes(game.to_bytes())
 
 

@@ -5,12 +5,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from risk_agents.game_files import load_game, read_games, save_game
 from risk_agents.replay import replayed_games
 from risk_agents.web.browser_table import Setting
-from risk_env import Game, Match, Rules, SavedGame, SavedGameError, load_map
+from risk_env import Agent, Game, Match, Rules, SavedGame, SavedGameError, View, load_map
+from risk_env.game import game_by_chance
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)
 PLAYERS = ("human", "random")
@@ -88,6 +90,36 @@ def test_every_reader_refuses_what_is_wrong(
         assert f"{tmp_path}" in str(error.value) and "line 1: " in str(error.value)
 
 
+def nested(levels: int) -> list[Any]:
+    inner: list[Any] = []
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({3: 4, None: 5, "x": 6}, "3 is unknown"),
+        ({"rules": {3: 4, "x": 6}}, "option 3 is unknown"),
+        ({"rules": {"setup": nested(100_000)}}, "setup=a list too large to be shown must be"),
+        ({"seed": nested(100_000)}, "seed is a list too large to be shown, must be of type int"),
+        ({"rules": {"max_rounds": 10**5000}}, "max_rounds=a int too large to be shown must be"),
+        ({"schema": {}}, "schema {}; this version reads"),
+        ({"players": {"a": 1}}, "players is {'a': 1}, must be of type list"),
+    ],
+)
+def test_odd_values_are_refused_by_name(changes: dict[Any, Any], told: str) -> None:
+    with pytest.raises(SavedGameError, match=told):
+        SavedGame.from_dict(FACTS | changes)
+
+
+@pytest.mark.parametrize("facts", [None, [], "risk_env game", 3, {}, {"format": []}])
+def test_a_value_that_is_no_saved_game_is_refused(facts: Any) -> None:
+    with pytest.raises(SavedGameError, match="not a saved game"):
+        SavedGame.from_dict(facts)
+
+
 @pytest.mark.parametrize("name", FACTS)
 def test_every_fact_is_needed(name: str) -> None:
     with pytest.raises(
@@ -128,6 +160,31 @@ def test_a_match_goes_on_where_the_game_was_left() -> None:
     assert saved.beginning().match(["grower", "grower"]).run() == -1
 
 
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [({"actions": [*FACTS["actions"][:4], 9999]}, "action 4: .*9999"), ({"state": "0"}, "another state")],
+)
+def test_a_match_that_cannot_continue_closes_the_players_that_were_made(
+    changes: dict[str, Any], told: str
+) -> None:
+    closed = []
+
+    class Closing(Agent):
+        def act(self, view: View) -> int:
+            return int(view.legal_actions[0])
+
+        def close(self) -> None:
+            closed.append(self)
+
+    mine, saved = Closing(), SavedGame.from_dict(FACTS | changes)
+    with pytest.raises(SavedGameError, match=told):
+        saved.match([Closing, mine])
+    assert len(closed) == 1 and closed[0] is not mine
+    with pytest.raises(ValueError, match="'nobody'"):
+        saved.match([Closing, "nobody"])
+    assert len(closed) == 2 and closed[1] is not mine
+
+
 def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
     text = played(Game(RULES, "tiny", seed=1)).to_text()
     game = played(Game(RULES, "tiny", seed=4, episode=2, position=text), 9)
@@ -136,7 +193,12 @@ def test_a_game_that_begins_with_a_position_is_saved_with_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [lambda game: Game.from_text(game.to_text()), lambda game: game.determinize(0, 1)]
+    "change",
+    [
+        lambda game: Game.from_text(game.to_text()),
+        lambda game: game.determinize(0, 1),
+        lambda game: game_by_chance(RULES, game.board, np.uint64(5)),
+    ],
 )
 def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[Game], Game]) -> None:
     with pytest.raises(ValueError, match="save its state by to_bytes"):

@@ -1,6 +1,7 @@
 """The text environment: episodes end, rewards are as documented, and the report allows good play."""
 
 import re
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 from statistics import median
@@ -8,9 +9,10 @@ from statistics import median
 import pytest
 
 from risk_agents.llm.settings import Settings
-from risk_env import Game, Rules, text_env
+from risk_env import Agent, Game, Match, Rules, text_env
+from risk_env.envs import single_seat_vector
 from risk_env.text_env import CURRICULA, TextEnv
-from risk_env.words.action_script import ALWAYS, END, FORTIFY, TRADE, TRY
+from risk_env.words.action_plan import ALWAYS, END, FORTIFY, TRADE, TRY
 from tests.examples import example
 
 PAGE = (Path(__file__).parents[1] / "docs" / "llm.md").read_text(encoding="utf-8")
@@ -100,9 +102,54 @@ def test_episodes_begin_in_given_positions() -> None:
     assert env.game.owner.tolist() == game.owner.tolist() and env.game.round == game.round
 
 
+def finished(ending: Callable[[Game], bool], players: int) -> Game:
+    """The game after random play up to an ending."""
+    game = Game(small(num_players=players).rules, "tiny", seed=3)
+    match = Match.of(game, ["random"] * players)
+    while not ending(game):
+        match.step(match.query_player())
+    return game
+
+
+@pytest.mark.parametrize(
+    ("ending", "players"), [(lambda game: game.is_over, 2), (lambda game: not game.alive.all(), 3)]
+)
+def test_positions_without_a_decision_are_passed_over_up_to_a_limit(
+    ending: Callable[[Game], bool], players: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game = finished(ending, players)
+    seat, fresh = int(game.alive.argmin()), Game(game.rules, "tiny", seed=3)
+    monkeypatch.setattr(single_seat_vector, "MOST_EMPTY", 5)
+    env = small(positions=[game.to_text()], seat=seat, num_players=players)
+    with pytest.raises(RuntimeError, match="the learner had no decision in 5 games in a row"):
+        env.reset(1)
+    positions = [game.to_text()] * 3 + [fresh.to_text()]
+    env = small(positions=positions, seat=seat, num_players=players)
+    assert env.reset(1)[1]["episode"] == 3 and env.game.alive[seat]
+
+
+def test_close_ends_the_opponents_that_were_made_for_the_environment() -> None:
+    closed = []
+
+    class Closing(Agent):
+        def close(self) -> None:
+            closed.append(self)
+
+    class Plain:
+        act = close = Closing.close
+
+    mine, plain = Closing(), Plain()
+    small(opponents=[mine, Closing, plain, "random"], num_players=5).close()
+    assert len(closed) == 1 and closed[0] is not mine
+    with pytest.raises(ValueError, match="an agent plays one seat of one game at a time"):
+        small(opponents=[Closing, mine, mine], num_players=4)
+    assert len(closed) == 2 and closed[1] is not mine
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
+        ({"opponents": [None]}, "player=None must be"),
         ({"reward": "money"}, "reward='money' must be one of 'win', 'placement', 'territories'"),
         ({"style": "long"}, "style='long' must be one of 'brief', 'full'"),
         ({"seat": 2}, r"seat=2 must be None \(all in turn\) or a whole number from 0 to 1"),

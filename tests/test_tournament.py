@@ -51,8 +51,7 @@ from risk_agents.tournament.schedule import Cutter, duel_pairings, pairings
 from risk_agents.tournament.summary import summarise
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
-from risk_env.game import Game
-from risk_env.saved_game import SavedGameError
+from risk_env.game import Game, SavedGameError
 from risk_env.seeds import bot_seed, game_seed, hashed_seed
 from risk_env.text.escape import label
 from tests.kill_tournaments import kill_runs
@@ -221,7 +220,7 @@ def test_lanes_take_the_next_game_when_theirs_has_ended(monkeypatch: pytest.Monk
     assert len(few) == 40
 
 
-def test_an_agent_in_a_process_of_its_own_plays_as_the_compiled_one(tmp_path: Path) -> None:
+def test_an_agent_in_a_process_of_its_own_plays_as_the_compiled_one() -> None:
     config = config_of(BOLD, FIRST, players=2, record=True)
     assert timeless(played(untried(config, "Good"), 4)) == timeless(played(config, 4))
 
@@ -326,7 +325,7 @@ def test_what_an_agent_calls_itself_is_made_a_label() -> None:
     assert label("\x1b") == "?"
 
 
-def test_a_bad_agent_is_counted_in_the_summary(tmp_path: Path) -> None:
+def test_a_bad_agent_is_counted_in_the_summary() -> None:
     bad = Entrant("bad", f"{ROOT}/tests/bad_bots/agents.py:Crashing", "1", compiled=False)
     config = config_of(FIRST, f"bad={FIRST}", players=2, rounds=2)
     config = replace(config, entrants=(config.entrants[0], bad))
@@ -940,7 +939,7 @@ def test_a_sequential_test_stops_when_the_question_is_answered(
     "arguments",
     [[], ["--agents", "a,b", "--jobs", "0"], ["--nonsense"]],
 )
-def test_a_wrong_command_line_is_status_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         tournament(arguments)
     assert stop.value.code == 2

@@ -248,7 +248,7 @@ def test_a_policy_checks_what_it_is_asked() -> None:
             policy.logits(codes, wrong)
     for wrong in (codes[:, :-1], codes.astype(float), codes[0], codes - 1, np.zeros((2, D + 8), np.int8)):
         with pytest.raises(ValueError, match="observations are"):
-            policy.answer(wrong, masks)
+            policy.logits_and_values(wrong, masks)
 
 
 def test_values_check_records_and_tables() -> None:

@@ -36,7 +36,8 @@ from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
 from risk_training.evaluate import Score, evaluate
 from risk_training.league import League, LeagueSettings
-from risk_training.run import CHECKPOINT, load_checkpoint, to_data
+from risk_training.run import load_checkpoint, to_data
+from risk_training.run_files import CHECKPOINT
 from risk_training.sb3_league import CompiledSlot, LeagueVecEnv
 from risk_training.sb3_trainer import Config, Trainer, schedule
 from risk_training.selfplay import potential
@@ -239,6 +240,40 @@ def test_the_league_is_told_every_result() -> None:
         assert standing["games"] == pytest.approx(sum(played[0] == name for played in env.played), rel=1e-3)
 
 
+def test_the_league_counts_places_and_not_only_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = environments(num_players=3, league={"bots": ("random", "grower"), "snapshot_share": 0.0})
+    env.reset()
+    points = list[float]()
+    monkeypatch.setattr(env.league, "record", lambda name, found: points.append(found))
+    lanes, numbers = env.lanes, env.lanes.arena.numbers.copy()
+    for seat, places, expected in (
+        (0, [1, 2, 3], [1.0, 1.0]),
+        (1, [1, 2, 3], [0.0, 1.0]),
+        (1, [1, 1, 3], [0.5, 1.0]),
+        (2, [2, 1, 2], [0.5, 0.0]),
+    ):
+        lanes.final[0]["seat"], lanes.final[0]["winner"] = seat, -1
+        numbers[0, :3] = 0
+        lanes.truncated[0], lanes.batch.final_placement[0] = True, places
+        points.clear()
+        env._note(np.array([0]), numbers)
+        assert points == expected
+
+
+def test_the_league_of_truncated_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    env = environments(max_rounds=2, league={"bots": ("random",), "snapshot_share": 0.0})
+    env.reset()
+    points, places, truncated = list[float](), list[int](), 0
+    monkeypatch.setattr(env.league, "record", lambda name, found: points.append(found))
+    for _ in range(60):
+        infos = [info for info in env.step(first_legal(env))[3] if "placement" in info]
+        places += [info["placement"] for info in infos]
+        truncated += sum(info["TimeLimit.truncated"] for info in infos)
+    assert truncated > 5 and {1.0, 0.0} <= set(points)
+    assert all(found == 2 - place for found, place in zip(points, places, strict=True) if found != 0.5)
+    assert all(place == 1 for found, place in zip(points, places, strict=True) if found == 0.5)
+
+
 def test_a_snapshot_that_takes_anothers_place_makes_no_result_of_games_under_way(finished: Trainer) -> None:
     env = environments(league={"bots": (), "window": 1, "history": 0})
     env.add_snapshot(1, finished.model.policy)
@@ -374,7 +409,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_
     assert rows[0] == rows[1]
 
 
-def test_what_cannot_be_resumed(finished: Trainer, tmp_path: Path) -> None:
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=CHECKPOINT):
         Trainer.resume(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")

@@ -19,7 +19,7 @@ from risk_env import Game, load_map
 from risk_env.agent import CompiledAgent, View
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.game_vector import GameVector
-from risk_training.state_value import TableNetwork
+from risk_training.state_value import StateNetwork
 from risk_training.turn_policy import Config, Trainer, play_chunk
 
 BOARD = load_map("classic")
@@ -56,7 +56,7 @@ def test_compiled_and_torch_agree(players: int) -> None:
     rules = Config().rules_for(players)
     shown = [Game.from_record(rules, BOARD, games[k : k + 1]) for k in range(len(games))]
     codes = np.stack([game.observe_codes(game.seat)[input_columns(BOARD)] for game in shown])
-    network = TableNetwork(codes.shape[1], 6, 4, len(NAMES))
+    network = StateNetwork(codes.shape[1], 6, 4, len(NAMES))
     network.load_state_dict(
         {f"weights.{name}": torch.as_tensor(values) for name, values in file.weights.items()}
     )

@@ -29,9 +29,9 @@ from risk_env.core.odds import win_probability
 from risk_env.core.position import holds_nothing
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_training.beam_value import VALUE, Config, Network, Positions, Trainer, lambda_returns, play_chunk
+from risk_training.beam_value import Config, Network, Positions, Trainer, lambda_returns, play_chunk
 from risk_training.config import EvaluationSettings
-from risk_training.run import CHECKPOINT
+from risk_training.run_files import BEAM_VALUE_FILE, CHECKPOINT
 
 BOARD = load_map("classic")
 GAMES = [
@@ -308,7 +308,7 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
             dataclasses.replace(TINY, **{name: value})
     with pytest.raises(ValueError, match="nothing to resume"):
         Trainer.resume(tmp_path)
-    assert not (tmp_path / CHECKPOINT).exists() and not (tmp_path / VALUE).exists()
+    assert not (tmp_path / CHECKPOINT).exists() and not (tmp_path / BEAM_VALUE_FILE).exists()
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,12 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
         begin = begun(found, position=position, players=["human", "human"])
         game = found.lobby.tables[begin["game"]].game
         with seated(found, begin["game"], begin["tokens"][0]) as socket:
-            for wrong, told in (({"troops": 0}, "not legal"), ({"troops": 7, "x": 1}, "needs"), ({}, "None")):
+            for wrong, told in (
+                ({"troops": 0}, "not legal"),
+                ({"troops": 7, "x": 1}, "'x' is unknown"),
+                ({}, "neither action nor troops"),
+                ({"troops": 7, "action": int(game.legal_actions()[0])}, "both action and troops"),
+            ):
                 socket.send_json(
                     {"decision": question(socket)["decision"] if wrong == {"troops": 0} else 0, **wrong}
                 )

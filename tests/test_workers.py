@@ -39,12 +39,12 @@ from risk_agents.workers.executor import LEAST_LIMIT, Limits, WorkLostError
 from risk_env import Rules, load_map
 from risk_env.cli import main
 from risk_training import beam_value, ppo, turn_policy
-from risk_training.config import METRICS
 from risk_training.evaluate import evaluate
 from risk_training.run import load_checkpoint
+from risk_training.run_files import METRICS
 from tests import hanging
-from tests.test_run import PLAN_POLICIES, PPO, untimed
-from tests.test_run import VALUES as SMALL
+from tests.test_run import BEAM_VALUES as SMALL
+from tests.test_run import PPO, TURN_POLICIES, untimed
 
 GAMES = 80
 DRIVER = """
@@ -61,9 +61,9 @@ if sys.argv[1] == "close":
 else:
     time.sleep(600)
 """
-VALUES = dataclasses.replace(SMALL, games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
+BEAM_VALUES = dataclasses.replace(SMALL, games=24, round_games=8, chunk_games=2, checkpoint_interval=1)
 ACTORS = dataclasses.replace(PPO, actors=2, staleness=1)
-PLANS = dataclasses.replace(PLAN_POLICIES, games=4, chunk_games=1)
+PLANS = dataclasses.replace(TURN_POLICIES, games=4, chunk_games=1)
 TIMES = ("seconds",)  # columns that no two runs share
 
 
@@ -126,7 +126,7 @@ def test_results_come_in_order_and_little_is_out_at_once():
 @pytest.mark.slow
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Rounds, actors and evaluations in two processes, one of them killed, equal those in one process."""
-    beam_value.Trainer(VALUES, tmp_path / "here").train()
+    beam_value.Trainer(BEAM_VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
     turn_policy.Trainer(PLANS, tmp_path / "plans here").train()
     rules = Rules.preset("classic", 2, max_rounds=20, profile="fast")
@@ -134,7 +134,7 @@ def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pyt
     with open_executor("2") as executor:
         killer = threading.Thread(target=kill_one_at_work, args=(executor, tmp_path / "there" / METRICS))
         killer.start()
-        beam_value.Trainer(VALUES, tmp_path / "there", executor).train()
+        beam_value.Trainer(BEAM_VALUES, tmp_path / "there", executor).train()
         killer.join()
         ppo.Trainer(ACTORS, tmp_path / "actors there", executor).train()
         turn_policy.Trainer(PLANS, tmp_path / "plans there", executor).train()
@@ -411,9 +411,9 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_games(
 
 @pytest.mark.long
 def test_a_cluster_that_loses_a_machine_learns_the_same_value(tmp_path: Path, cluster):
-    beam_value.Trainer(VALUES, tmp_path / "here").train()
+    beam_value.Trainer(BEAM_VALUES, tmp_path / "here").train()
     with losing_a_machine(cluster) as executor:
-        beam_value.Trainer(VALUES, tmp_path / "ray", executor).train()
+        beam_value.Trainer(BEAM_VALUES, tmp_path / "ray", executor).train()
     assert trained(tmp_path / "ray") == trained(tmp_path / "here")
 
 

@@ -44,5 +44,5 @@ def main() -> None:
     env.reset(seed=1)
     try:
         risk_env.Game.from_bytes(b"")
-    except risk_env.SaveError as error:
+    except risk_env.SavedGameError as error:
         print(error)

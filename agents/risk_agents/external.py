@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from risk_agents.program import Program, ProgramFault, brief, check_limit
-from risk_agents.protocol import PROTOCOL, Answers, game_facts
+from risk_agents.protocol import PROTOCOL, Exchange, game_facts
 from risk_agents.sandbox import OPEN, Sandbox, shown_to
 from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
@@ -40,7 +40,7 @@ class ExternalAgent(Agent):
         sandbox: Sandbox = OPEN,
     ) -> None:
         check_limit("time_limit", time_limit)
-        self.time_limit, self._asked = time_limit, 0
+        self.time_limit, self._requests = time_limit, 0
         command = _command(spec)
         self.name, self.version = label(os.path.basename(command[0])), "?"
         self._program = Program(command, self.name, sandbox, shown_to(command))
@@ -50,7 +50,7 @@ class ExternalAgent(Agent):
         if hello.get("protocol") != PROTOCOL or isinstance(hello["protocol"], bool):
             spoken = brief(hello.get("protocol"))
             raise self._program.fault("garbage", f"speaks protocol {spoken}, not {PROTOCOL}")
-        self._answers = Answers(hello)
+        self._exchange = Exchange(hello)
         self.name, self.version = (
             label(hello.get(name, getattr(self, name))) for name in ("name", "version")
         )
@@ -58,39 +58,39 @@ class ExternalAgent(Agent):
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Tell the program that a game begins."""
-        self._answers.begin(seat)
+        self._exchange.begin(seat)
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; ask the program if there is none. May raise ProgramFault."""
-        answers = self._answers
-        action = answers.plan.next_action(view.game)
+        """Return the next action of the plan; request a new one if there is none. May raise ProgramFault."""
+        exchange = self._exchange
+        action = exchange.plan.next_action(view.game)
         if action is None:
             try:
-                answers.take(self._ask(answers.question(view)), view.game)
+                exchange.take(self._request(exchange.request(view)), view.game)
             except ValueError as error:
                 raise self._program.fault("illegal", f"in {view.phase.name}: {error}") from error
-            action = answers.plan.next_action(view.game)
+            action = exchange.plan.next_action(view.game)
         if action is None:
             raise self._program.fault(
-                "illegal", f"in {view.phase.name}: the answer has no action for this question"
+                "illegal", f"in {view.phase.name}: the answer has no action for this decision"
             )
         return action
 
-    def _ask(self, question: dict[str, Any]) -> dict[str, Any]:
-        """Ask the program for an action and return its answer."""
-        self._asked += 1
-        answer = self._program.request({"type": "act", "id": self._asked, **question}, self.time_limit)
-        if answer.get("id") != self._asked:
+    def _request(self, facts: dict[str, Any]) -> dict[str, Any]:
+        """Request an action from the program, and return the reply."""
+        self._requests += 1
+        reply = self._program.request({"type": "act", "id": self._requests, **facts}, self.time_limit)
+        if reply.get("id") != self._requests:
             raise self._program.fault(
-                "garbage", f"answers id {brief(answer.get('id'))} to question {self._asked}"
+                "garbage", f"answers id {brief(reply.get('id'))} to request {self._requests}"
             )
-        return answer
+        return reply
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
         """Send the result and the last events to the program; return whether the program still listens."""
         try:
-            self._tell({"type": "over", **outcome, **self._answers.news(events)})
+            self._tell({"type": "over", **outcome, **self._exchange.news(events)})
         except ProgramFault:
             return False
         return True
@@ -98,7 +98,7 @@ class ExternalAgent(Agent):
     @property
     def wants_events(self) -> bool:
         """Return whether the program requested events."""
-        return self._answers.wants_events
+        return self._exchange.wants_events
 
     def close(self) -> None:
         """Send the farewell, and end the program."""

@@ -102,7 +102,7 @@ class Program:
         self._send(message, time.monotonic() + limit, limit)
 
     def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
-        """Send a message and return its answer, a JSON object.
+        """Send a message and return the reply, a JSON object.
 
         Raise ProgramFault if no answer comes within `limit` seconds.
         """
@@ -115,12 +115,12 @@ class Program:
 
     def _read(self, line: bytes) -> dict[str, Any]:
         try:
-            answer = _decode(line.decode())
+            reply = _decode(line.decode())
         except (ValueError, RecursionError):
-            answer = None
-        if not isinstance(answer, dict):
+            reply = None
+        if not isinstance(reply, dict):
             raise self.fault("garbage", f"answers {line[:80]!r} instead of a JSON object")
-        return answer
+        return reply
 
     def _send(self, message: dict[str, Any], until: float, limit: float) -> None:
         unsent = memoryview(_encode(message).encode() + b"\n")
@@ -147,9 +147,9 @@ class Program:
         if self._stderr.fileno() in ready and not self._keep_errors():
             self._streams.unregister(self._stderr)
         if self._stdout.fileno() in ready:
-            self._keep_answer()
+            self._keep_reply()
 
-    def _keep_answer(self) -> None:
+    def _keep_reply(self) -> None:
         more = os.read(self._stdout.fileno(), _AT_ONCE)
         if not more:
             raise self._ended()
@@ -236,29 +236,29 @@ def _import_path() -> list[str]:
 Message = dict[str, Any]
 
 
-def serve_lines(answer_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
-    """Answer each message until the pipe is closed: the far end of a `Program` in Python.
+def serve_lines(reply_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
+    """Reply to each message until the pipe is closed: the far end of a `Program` in Python.
 
-    `answer_to(message, request)` returns the answer. Before it returns, it may call `request`, which sends a
+    `reply_to(message, request)` returns the reply. Before it returns, it may call `request`, which sends a
     message to the caller and returns the reply.
     """
-    questions, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(2, 1)  # output of agents and their children must not mix with the answers
+    os.dup2(2, 1)  # output of agents and their children must not mix with the replies
     prepare_streams()
 
     def send(message: Message) -> None:
-        answers.write(json.dumps(message).encode() + b"\n")
-        answers.flush()
+        replies.write(json.dumps(message).encode() + b"\n")
+        replies.flush()
 
     def request(message: Message) -> Message:
         send(message)
-        reply: Message = json.loads(questions.readline())
+        reply: Message = json.loads(requests.readline())
         return reply
 
     with suppress(BrokenPipeError):
-        for line in questions:
-            send(answer_to(json.loads(line), request))
+        for line in requests:
+            send(reply_to(json.loads(line), request))
 
 
 _SUPERVISOR = (sys.executable, "-I", "-S", str(Path(supervisor.__file__).resolve()))

@@ -16,7 +16,7 @@ from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.public import hand_of, members, public_facts
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
-from risk_env.words.action_script import MOST_STEPS, ActionScript
+from risk_env.words.action_plan import MOST_STEPS, ActionPlan
 
 PROTOCOL = 1
 _MAP_FIELDS = (
@@ -32,8 +32,8 @@ _MAP_FIELDS = (
 )
 
 
-class Answers:
-    """The fields that a program has requested, and its plan in one game."""
+class Exchange:
+    """The exchange with one program: the fields that a program has requested, and its plan in one game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
@@ -41,9 +41,9 @@ class Answers:
 
     def begin(self, seat: int) -> None:
         """Start a game."""
-        self.plan, self._seen = ActionScript(seat), 0
+        self.plan, self._seen = ActionPlan(seat), 0
 
-    def question(self, view: View) -> dict[str, Any]:
+    def request(self, view: View) -> dict[str, Any]:
         """Return the message that asks for an action when the plan has none."""
         game = view.game
         return {
@@ -63,12 +63,12 @@ class Answers:
         news, self._seen = events[self._seen :], len(events)
         return {"events": [event.to_json() for event in news]}
 
-    def take(self, answer: dict[str, Any], game: Game) -> None:
+    def take(self, reply: dict[str, Any], game: Game) -> None:
         """Take `actions`, a list of numbers and texts, or one `action`, as the new plan.
 
         Raise ValueError if there are too many actions or the first action cannot be played.
         """
-        actions = answer.get("actions", [answer.get("action")])
+        actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:
             raise ValueError(f"actions must be a list of at most {MOST_STEPS} actions")
         self.plan.give(actions, game)

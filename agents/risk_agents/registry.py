@@ -22,7 +22,7 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.match import Match
-from risk_env.players import AgentFactory, Named, Policy, as_agent, find_player
+from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, find_player
 
 PROGRAM = "cmd:"
 MODEL = "llm:"
@@ -30,7 +30,6 @@ HUMAN = "human"  # a person at the terminal
 # Specs that `make` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz), 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip")
-ACTS = ("act", "act_batch")  # methods of agents and policies
 
 
 def make(named: Named) -> Agent:
@@ -66,7 +65,10 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
         return AgentFactory(partial(ModelAgent, spec), spec)
     is_trained = spec.endswith(POLICY_FILES)
     found = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
-    player = find_player(found)
+    try:
+        player = find_player(found)
+    except ValueError as error:
+        raise ValueError(f"agent={spec!r}: {error}") from error
     if isinstance(player, Agent):
         raise ValueError(
             f"agent={spec!r} is an object: name its class, so that each seat gets an agent of its own"
@@ -75,14 +77,12 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
 
 
 def _in_file(spec: str) -> Any:
-    """Return the object of `file.py:NAME`; raise ValueError unless it is a player or a class of players."""
+    """Return the object of `file.py:NAME`; raise ValueError if there is none."""
     path, _, name = spec.rpartition(":")
-    found = getattr(_module_of(Path(path)), name, None)
-    if not isinstance(found, CompiledBot) and not any(callable(getattr(found, act, None)) for act in ACTS):
-        raise ValueError(
-            f"agent={spec!r}: {path} has no class {name!r} with a method act(view) or act_batch(...)"
-        )
-    return found
+    module = _module_of(Path(path))
+    if not hasattr(module, name):
+        raise ValueError(f"agent={spec!r}: {path} has no {name!r}")
+    return getattr(module, name)
 
 
 def is_in_file(spec: str) -> bool:
@@ -95,8 +95,8 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
     The file may come from an untrusted source.
     """
-    asked = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
-    if found := [spec for spec in dict.fromkeys(asked) if spec not in named]:
+    external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
+    if found := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, found))
         raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
 
@@ -120,7 +120,7 @@ def trained_class(path: str | Path) -> Any:
     from risk_agents.learned import policy, state_value, trained
     from risk_agents.search import beam_value, turn_policy
 
-    kinds = {trained.VALUE: beam_value.BeamValueFile, trained.STATE_VALUE: state_value.StateValueFile}
+    kinds = {trained.BEAM_VALUE: beam_value.BeamValueFile, trained.STATE_VALUE: state_value.StateValueFile}
     kinds[trained.TURN_POLICY] = turn_policy.TurnPolicyFile
     return kinds.get(trained.kind_in(trained.facts_of(path)), policy.PolicyFile)
 
@@ -161,6 +161,4 @@ def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 
         match.run()
         return match.game
     finally:
-        for player, agent in zip(players, seated, strict=False):
-            if agent is not player:  # otherwise the agent belongs to the caller
-                agent.close()
+        close_made(seated, players)

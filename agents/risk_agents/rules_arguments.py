@@ -11,8 +11,8 @@ PRESET = MAP = "classic"
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 NAMES = ("preset", "players", "map", "expert", "profile", *OPTIONS, "option")
 _FOLLOWS = "(default: as in preset and profile)"
-# options that `--option` refuses, with their own arguments
-_OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
+# options of `Rules.preset` that have an argument, or a setting in a configuration, of their own
+OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
 
 def add_rules_arguments(
@@ -81,8 +81,8 @@ def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
     `--option` overrides the argument for the same option.
     """
     options = dict(map(read_option, wanted["option"] or ()))
-    for name in options.keys() & _OWN:
-        raise ValueError(f"--option {name}: use --{_OWN[name]} instead")
+    for name in options.keys() & OWN:
+        raise ValueError(f"--option {name}: use --{OWN[name]} instead")
     return {**{name: wanted[name] for name in OPTIONS if wanted[name] is not None}, **options}
 
 

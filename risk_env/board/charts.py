@@ -5,7 +5,7 @@ In a map file, the chart for three players is `[[chart.3]]`, once for each seat,
 
 from dataclasses import dataclass
 
-from risk_env.board.toml_table import Table
+from risk_env.board.toml_table import TomlTable
 
 PLAYERS = (3, 4, 5)  # RULES 4.2
 MAX_TROOPS = 1000
@@ -28,14 +28,14 @@ class Chart:
         return len(self.capitals)
 
 
-def read_charts(file: Table, names: list[str]) -> tuple[Chart, ...]:
+def read_charts(file: TomlTable, names: list[str]) -> tuple[Chart, ...]:
     """Return the charts of a map with these territory names, by ascending number of players."""
     table = file.table("chart", {})
     table.only(*map(str, PLAYERS))
     return tuple(_chart(table, players, names) for players in PLAYERS if str(players) in table.values)
 
 
-def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
+def _chart(table: TomlTable, num_players: int, names: list[str]) -> Chart:
     seats = table.tables(str(num_players), num_players)
     if len(seats) < num_players:
         raise table.error(
@@ -53,7 +53,7 @@ def _chart(table: Table, num_players: int, names: list[str]) -> Chart:
     return Chart(tuple(owner), tuple(troops), capitals)
 
 
-def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], troops: list[int]) -> None:
+def _write_seat(table: TomlTable, seat: int, names: list[str], owner: list[int], troops: list[int]) -> None:
     for name in table.values:
         territory = table.number_of("territory", name, names)
         if owner[territory] >= 0:
@@ -61,7 +61,7 @@ def _write_seat(table: Table, seat: int, names: list[str], owner: list[int], tro
         owner[territory], troops[territory] = seat, table.whole(name, 1, MAX_TROOPS)
 
 
-def _capital(table: Table, seat: int, names: list[str], owner: list[int]) -> int:
+def _capital(table: TomlTable, seat: int, names: list[str], owner: list[int]) -> int:
     capital = table.number_of("territory", table.text("capital"), names, "capital")
     if owner[capital] != seat:
         raise table.error(

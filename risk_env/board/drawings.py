@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from risk_env.board.toml_table import Table
+from risk_env.board.toml_table import TomlTable
 from risk_env.bounded_io import shortened
 
 MAX_PIXELS = 10_000
@@ -30,7 +30,7 @@ class Drawing:
     routes: tuple[tuple[int, int, Ring], ...]  # sea lines along given points: from, to, points
 
 
-def read_drawing(file: Table, names: list[str]) -> Drawing | None:
+def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
     """Return the drawing of a map with these territory names, or None if the map has none."""
     if "drawing" not in file.values:
         return None
@@ -56,7 +56,10 @@ def label_below(centre: Point, height: float) -> Point:
 
 
 def _per_territory(
-    table: Table, names: list[str], read: Callable[[Table, str], Any], default: Sequence[Any] | None = None
+    table: TomlTable,
+    names: list[str],
+    read: Callable[[TomlTable, str], Any],
+    default: Sequence[Any] | None = None,
 ) -> tuple[Any, ...]:
     for key in table.values:
         table.number_of("territory", key, names)
@@ -65,7 +68,7 @@ def _per_territory(
     return tuple(read(table, n) if n in table.values else default[t] for t, n in enumerate(names))
 
 
-def _coordinates(table: Table, at: str, values: Any, most: Sequence[int]) -> list[float]:
+def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) -> list[float]:
     """Return the checked numbers of a list x, y, x, y, ... of points inside the map."""
     if not isinstance(values, list) or len(values) % 2:
         raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
@@ -76,33 +79,33 @@ def _coordinates(table: Table, at: str, values: Any, most: Sequence[int]) -> lis
     return [float(value) for value in values]
 
 
-def _point(table: Table, name: str, size: tuple[int, int]) -> Point:
+def _point(table: TomlTable, name: str, size: tuple[int, int]) -> Point:
     values = _coordinates(table, name, table.get(name, list, "a pair x, y"), size)
     if len(values) != 2:
         raise table.error(f"{len(values)} numbers; a point has two", name)
     return values[0], values[1]
 
 
-def _rings(table: Table, name: str, size: tuple[int, int]) -> tuple[Ring, ...]:
+def _rings(table: TomlTable, name: str, size: tuple[int, int]) -> tuple[Ring, ...]:
     rings = table.get(name, list, "a list of rings, each x, y, x, y, ...")
     if not rings:
         raise table.error("no ring; at least one is needed", name)
     return tuple(_ring(table, f"{name}, ring {i}", ring, size) for i, ring in enumerate(rings, 1))
 
 
-def _ring(table: Table, at: str, ring: Any, size: tuple[int, int]) -> Ring:
+def _ring(table: TomlTable, at: str, ring: Any, size: tuple[int, int]) -> Ring:
     values = _coordinates(table, at, ring, size)
     if len(values) < 6:
         raise table.error(f"{len(values) // 2} points; a ring has three or more", at)
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
-def _wrapped(table: Table, names: list[str]) -> tuple[tuple[int, int], ...]:
+def _wrapped(table: TomlTable, names: list[str]) -> tuple[tuple[int, int], ...]:
     pairs = table.get("wrapped", list, "a list of pairs of territories", [])
     return tuple(_pair(table, f"wrapped {i}", pair, names) for i, pair in enumerate(pairs, 1))
 
 
-def _route(table: Table, names: list[str], size: tuple[int, int]) -> tuple[int, int, Ring]:
+def _route(table: TomlTable, names: list[str], size: tuple[int, int]) -> tuple[int, int, Ring]:
     table.only("between", "points")
     one, other = _pair(table, "between", table.get("between", list, "a pair of territories"), names)
     values = _coordinates(table, "points", table.get("points", list, "a list x, y, x, y, ..."), size)
@@ -111,7 +114,7 @@ def _route(table: Table, names: list[str], size: tuple[int, int]) -> tuple[int, 
     return one, other, tuple(zip(values[::2], values[1::2], strict=True))
 
 
-def _pair(table: Table, at: str, pair: Any, names: list[str]) -> tuple[int, int]:
+def _pair(table: TomlTable, at: str, pair: Any, names: list[str]) -> tuple[int, int]:
     if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(n, str) for n in pair):
         raise table.error(f"{shortened(pair)} is not a pair of territories", at)
     one, other = (table.number_of("territory", n, names, at) for n in pair)

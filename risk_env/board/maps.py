@@ -19,7 +19,7 @@ from typing import Any
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.toml_table import MapError, Table, key_of, near
+from risk_env.board.toml_table import MapError, TomlTable, key_of, similar_names
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
@@ -146,7 +146,7 @@ class Board:
         number = self._by_key.get(key_of(name))
         if number is None:
             raise MapError(
-                f"the map {self.name!r} has no territory {name!r}{near(name, tuple(self._numbers))}"
+                f"the map {self.name!r} has no territory {name!r}{similar_names(name, tuple(self._numbers))}"
             )
         return number
 
@@ -197,7 +197,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         )
     path = Path(name_or_path)
     if isinstance(name_or_path, str) and path.suffix != ".toml" and path.name == name_or_path:
-        similar = near(name_or_path, map_names(), "")
+        similar = similar_names(name_or_path, map_names(), "")
         raise MapError(
             f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
         )
@@ -212,7 +212,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     """
     if board is None and name not in map_names():
         names = ", ".join(map_names())
-        similar = near(str(name), map_names(), "")
+        similar = similar_names(str(name), map_names(), "")
         raise MapError(
             f"{shortened(name)} is not a shipped map{similar}: {names}; pass the board of any other"
         )
@@ -259,13 +259,13 @@ def read_map(text: str, source: str = "<text>") -> Board:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
-    return _board(Table(source, "", values))
+    return _board(TomlTable(source, "", values))
 
 
 # ------------------------------------------------------------------------------------ board
 
 
-def _board(file: Table) -> Board:
+def _board(file: TomlTable) -> Board:
     file.only(
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
@@ -293,7 +293,7 @@ def _board(file: Table) -> Board:
     )
 
 
-def _continent_tables(file: Table) -> list[Table]:
+def _continent_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("continent", MAX_CONTINENTS)
     if not tables:
         raise file.error("no [[continent]]; at least one is needed")
@@ -304,7 +304,7 @@ def _continent_tables(file: Table) -> list[Table]:
     return tables
 
 
-def _territory_tables(file: Table) -> list[Table]:
+def _territory_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("territory", MAX_TERRITORIES)
     if len(tables) < 2:
         raise file.error(f"{len(tables)} of [[territory]]; at least 2 are needed")
@@ -314,7 +314,7 @@ def _territory_tables(file: Table) -> list[Table]:
     return tables
 
 
-def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
+def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
     """Return the aliases of each territory. No two territories may share a name."""
     seen: dict[str, str] = {}
     for table in territories:
@@ -327,7 +327,7 @@ def _aliases(territories: list[Table]) -> tuple[tuple[str, ...], ...]:
 
 
 def _continent_of(
-    territories: list[Table], continents: list[Table], names: tuple[str, ...]
+    territories: list[TomlTable], continents: list[TomlTable], names: tuple[str, ...]
 ) -> tuple[int, ...]:
     """Return the continent of each territory. Every continent must have a territory."""
     numbers = tuple(t.number_of("continent", t.text("continent"), names, "continent") for t in territories)
@@ -337,7 +337,9 @@ def _continent_of(
     return numbers
 
 
-def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) -> tuple[Any, ...] | None:
+def _all_or_none(
+    tables: list[TomlTable], key: str, read: Callable[[TomlTable], Any]
+) -> tuple[Any, ...] | None:
     """Return the values of a key that either all territories have or none.
 
     If no territory has the key, return None.
@@ -351,7 +353,7 @@ def _all_or_none(tables: list[Table], key: str, read: Callable[[Table], Any]) ->
     return tuple(read(t) for t in tables)
 
 
-def _colour(table: Table) -> str | None:
+def _colour(table: TomlTable) -> str | None:
     colour = table.text("colour", default=None)
     if colour is not None and not _COLOUR.fullmatch(colour):
         raise table.error(f"{shortened(colour)} is not a colour like '#8fa3c7'", "colour")
@@ -361,7 +363,7 @@ def _colour(table: Table) -> str | None:
 # ------------------------------------------------------------------------------------ borders
 
 
-def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ...]:
+def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
     """Return the directed borders. Both sides must list a border, and all territories must be connected."""
     names = [t.values["name"] for t in territories]
     targets_of = [_listed_borders(t, names) for t in territories]
@@ -379,7 +381,7 @@ def _borders(file: Table, territories: list[Table]) -> tuple[tuple[int, int], ..
     return borders
 
 
-def _listed_borders(table: Table, names: list[str]) -> list[int]:
+def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
     targets: list[int] = []
     for i, name in enumerate(table.texts("borders"), 1):
         at = f"border {i}"
@@ -392,7 +394,7 @@ def _listed_borders(table: Table, names: list[str]) -> list[int]:
     return targets
 
 
-def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> None:
+def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:
     reached, todo = {0}, [0]
     while todo:
         for target in targets_of[todo.pop()]:
@@ -408,7 +410,7 @@ def _check_connected(territories: list[Table], targets_of: list[list[int]]) -> N
 # ------------------------------------------------------------------------------------ missions
 
 
-def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
+def _missions(file: TomlTable, continents: tuple[str, ...], territories: int) -> tuple[Mission, ...]:
     tables = file.tables("mission", types.MAX_MISSIONS)
     missions = tuple(m for table in tables for m in _mission(table, continents, territories))
     if len(missions) > types.MAX_MISSIONS:
@@ -418,7 +420,7 @@ def _missions(file: Table, continents: tuple[str, ...], territories: int) -> tup
     return missions
 
 
-def _mission(table: Table, continents: tuple[str, ...], territories: int) -> list[Mission]:
+def _mission(table: TomlTable, continents: tuple[str, ...], territories: int) -> list[Mission]:
     kind, extended = table.text("kind", MISSION_KINDS), table.flag("extended")
     if kind == "destroy":  # one mission for each colour; colour i is seat i (RULES 8.1)
         table.only("kind", "extended", "colours", "fallback_territories")
@@ -437,7 +439,7 @@ def _mission(table: Table, continents: tuple[str, ...], territories: int) -> lis
     return [Mission(kind, territories=count, min_troops=troops, extended=extended)]
 
 
-def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int, ...]:
+def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[int, ...]:
     names = table.texts("continents")
     numbers = tuple(
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
@@ -454,7 +456,7 @@ def _mission_continents(table: Table, continents: tuple[str, ...]) -> tuple[int,
 # ------------------------------------------------------------------------------------ objectives
 
 
-def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:
+def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) -> tuple[Objective, ...]:
     tables = file.tables("objective", types.NUM_OBJECTIVES)
     objectives = tuple(_objective(table, continents, territories) for table in tables)
     seen: dict[str, str] = {}
@@ -465,7 +467,7 @@ def _objectives(file: Table, continents: tuple[str, ...], territories: int) -> t
     return objectives
 
 
-def _objective(table: Table, continents: tuple[str, ...], territories: int) -> Objective:
+def _objective(table: TomlTable, continents: tuple[str, ...], territories: int) -> Objective:
     kind = table.text("kind", OBJECTIVE_KINDS)
     number, count = -1, 1
     keys = ["name", "kind", "major", "basic_training"]

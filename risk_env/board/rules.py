@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 from risk_env.bounded_io import shortened
@@ -264,7 +265,8 @@ class Rules:
             whose = "" if "deck" in options else f" of preset {name!r}"
             raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
         rules = cls(num_players=players, **chosen)
-        return rules.replace(**_changes(profile, rules, options))
+        changes = _changes(profile, rules, options)
+        return rules.replace(**changes) if changes else rules
 
     def replace(self, /, **options: Any) -> "Rules":
         """Return a copy with other values of some options. Raises ValueError as the constructor does."""
@@ -291,15 +293,19 @@ class Rules:
         return STARTING_TROOPS[self.deck][self.num_players]
 
 
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
 def rules_from(
-    rules: Rules | str, options: Mapping[str, Any], profile: str, function: Callable[..., Any] | None = None
+    rules: Rules | str, options: Mapping[str, Any], profile: str, *functions: Callable[..., Any]
 ) -> Rules:
     """Return `rules`, or the rules of the preset with this name and these options of `Rules.preset`.
 
     `profile` is used unless the options name another profile. Raises ValueError for options together with a
-    `Rules` object, and for an unknown option. `function` is the public function that took the options. Its
-    other arguments are suggested too if an option is unknown.
+    `Rules` object, and for an unknown option. `functions` are the public functions that took the options.
+    Their other arguments are suggested too if an option is unknown.
     """
+    _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
         for name, value in options.items():
             raise ValueError(
@@ -307,12 +313,14 @@ def rules_from(
                 f"use rules.replace({name}=...), or the name of a preset"
             )
         return rules
-    arguments = inspect.signature(function).parameters if function else {}
-    _known(
-        options,
-        beside=("expert", "profile", *(name for name in arguments if name not in ("self", "options"))),
-    )
     return Rules.preset(rules, **{"profile": profile, **options})
+
+
+@cache
+def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of the arguments that these functions take by name, without `self`."""
+    parameters = [each for function in functions for each in inspect.signature(function).parameters.values()]
+    return tuple(each.name for each in parameters if each.kind in _NAMED and each.name != "self")
 
 
 def read_option(text: str) -> tuple[str, Any]:
@@ -336,7 +344,7 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
-            f"preset={name!r} is unknown{near(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
+            f"preset={name!r} is unknown{suggestion(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
         )
     return PRESETS[name]
 
@@ -362,7 +370,7 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     """Return the options as a dict. Raises ValueError for an option outside RULES 13 and `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
-            hint = near(option, (*OPTIONS, *beside))
+            hint = suggestion(option, (*OPTIONS, *beside))
             raise ValueError(f"option {option!r} is unknown{hint}: options are {', '.join(OPTIONS)}")
     return dict(options)
 
@@ -371,7 +379,9 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
     """Return the options that a profile changes in the rules of a preset, except the `given` options."""
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
-        raise ValueError(f"profile={profile!r} is unknown{near(profile, PROFILES)}: allowed are {names}")
+        raise ValueError(
+            f"profile={profile!r} is unknown{suggestion(profile, PROFILES)}: allowed are {names}"
+        )
     return {
         option: next((value for value in values if _is_allowed(rules, option, value)), usual)
         for option, usual, values in PROFILES[profile]
@@ -393,14 +403,14 @@ def _check_value(option: str, value: Any) -> None:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
     if not right:
-        raise ValueError(f"{option}={value!r} must be {allowed}")
+        raise ValueError(f"{option}={shortened(value)} must be {allowed}")
 
 
 def _listed(values: Iterable[Any], between: str) -> str:
     return between.join(repr(value) for value in values)
 
 
-def near(name: Any, names: Iterable[str]) -> str:
+def suggestion(name: Any, names: Iterable[str]) -> str:
     """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
     return f", did you mean {close[0]!r}" if close else ""

@@ -154,6 +154,6 @@ def _write_amounts(record: Any) -> None:
     """
     record.amounts[:] = types.AMOUNTS
     for most in range(1, types.MANY + 1):
-        listed = sum(1 << answer for answer, amount in enumerate(types.AMOUNTS) if amount < most)
+        listed = sum(1 << number for number, amount in enumerate(types.AMOUNTS) if amount < most)
         half = most // 2 >= 1 and most // 2 not in types.AMOUNTS
         record.amount_words[most] = listed | half << types.HALF | 1 << types.ALL_OF_THEM

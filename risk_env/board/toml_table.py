@@ -22,7 +22,7 @@ class MapError(ValueError):
     """A map that cannot be played. The message names file, place, problem and what is allowed."""
 
 
-class Table:
+class TomlTable:
     """A table of a file, with its place in that file.
 
     Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a
@@ -41,7 +41,7 @@ class Table:
         """Refuse any key except these."""
         for key in self.values:
             if key not in keys:
-                raise self.error(f"unknown key {shortened(key)}{near(key, keys)}")
+                raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
         """Return a value of a Python type, which `words` describe in messages."""
@@ -110,12 +110,12 @@ class Table:
                 raise self.error(f"{shortened(value)} is not a text", f"{key} {i}")
         return tuple(values)
 
-    def table(self, key: str, default: Any = _REQUIRED) -> "Table":
+    def table(self, key: str, default: Any = _REQUIRED) -> "TomlTable":
         """Return a table inside this one."""
         values = self.get(key, dict, "a table", default)
-        return Table(self.file, self._inside(key), values)
+        return TomlTable(self.file, self._inside(key), values)
 
-    def tables(self, key: str, most: int) -> "list[Table]":
+    def tables(self, key: str, most: int) -> "list[TomlTable]":
         """Return a list of up to `most` tables inside this one, empty if the key is missing."""
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
@@ -125,7 +125,8 @@ class Table:
             if not isinstance(value, dict):
                 raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
         return [
-            Table(self.file, self._inside(_place(key, i, value)), value) for i, value in enumerate(values, 1)
+            TomlTable(self.file, self._inside(_place(key, i, value)), value)
+            for i, value in enumerate(values, 1)
         ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
@@ -134,7 +135,7 @@ class Table:
         `what` says in the message what the name stands for.
         """
         if name not in names:
-            raise self.error(f"no {what} {shortened(name)}{near(name, names)}", at)
+            raise self.error(f"no {what} {shortened(name)}{similar_names(name, names)}", at)
         return list(names).index(name)
 
     def _inside(self, place: str) -> str:
@@ -160,7 +161,7 @@ def key_of(name: str) -> str:
     return composed(name).strip().casefold()
 
 
-def near(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
+def similar_names(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name.
 
     The hint is a list of similar names. Without any, it is `otherwise`, or up to eight of the allowed names.

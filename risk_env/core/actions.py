@@ -137,17 +137,17 @@ def legal_attack_dice(game, rules):
     The attacker rolls at most three dice, and fewer than the troops. With three troops, BLITZ is also legal.
     """
     most = most_attack_dice(game)
-    answers = (np.uint64(1) << np.uint64(most)) - np.uint64(1)
+    dice = (np.uint64(1) << np.uint64(most)) - np.uint64(1)
     if most >= BLITZ_DICE:
-        answers |= bit(BLITZ)
-    put_block(game.legal, int64(rules.dice_0), answers)
+        dice |= bit(BLITZ)
+    put_block(game.legal, int64(rules.dice_0), dice)
 
 
 @kernel
 def legal_defence_dice(game, rules):
     """DICE: add one die, and two dice if the defender has two troops (RULES 3.2.2)."""
-    answers = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
-    put_block(game.legal, int64(rules.dice_0), answers)
+    dice = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
+    put_block(game.legal, int64(rules.dice_0), dice)
 
 
 @inlined
@@ -157,13 +157,13 @@ def legal_amounts(game, rules, most):
 
 
 @inlined
-def amount_of(rules, answer, most):
+def amount_of(rules, choice, most):
     """Return the number of troops that an action of the AMOUNT block takes from `most` troops."""
-    if answer == ALL_OF_THEM:
+    if choice == ALL_OF_THEM:
         return most
-    if answer == HALF:
+    if choice == HALF:
         return most // 2
-    return int64(rules.amounts[answer])
+    return int64(rules.amounts[choice])
 
 
 @kernel

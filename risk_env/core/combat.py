@@ -60,12 +60,12 @@ def declare_attack(game, board, rules, border):
 
 
 @kernel
-def answer_attack_dice(game, rules, answer):
-    """Play the attacker's choice of dice: one to three dice (`answer` 0 to 2), or a blitz."""
-    if answer == BLITZ:
+def play_attack_dice(game, rules, choice):
+    """Play the attacker's choice of dice: one to three dice (`choice` 0 to 2), or a blitz."""
+    if choice == BLITZ:
         begin_blitz(game)
     else:
-        choose_attack_dice(game, rules, answer + 1)
+        choose_attack_dice(game, rules, choice + 1)
 
 
 @kernel
@@ -154,7 +154,7 @@ def roll_dice(game, board, rules):
     if may_reroll(game, rules):
         game.phase = Phase.REROLL
     else:
-        ask_commander(game, board, rules)
+        offer_commander(game, board, rules)
 
 
 @inlined
@@ -206,7 +206,7 @@ def reroll(game, board, rules, face):
     game.rerolled[0] = face
     game.rerolled[1] = again
     turn_die(game.settled[ATTACKER], face, again)
-    ask_commander(game, board, rules)
+    offer_commander(game, board, rules)
 
 
 @kernel
@@ -229,7 +229,7 @@ def may_command(game, rules):
 
 
 @kernel
-def ask_commander(game, board, rules):
+def offer_commander(game, board, rules):
     if may_command(game, rules):
         game.phase = Phase.COMMANDER
     else:

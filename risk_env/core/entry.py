@@ -13,7 +13,7 @@ from risk_env.core.draft import begin_draft
 from risk_env.core.goals import place_of
 from risk_env.core.observe import observe
 from risk_env.core.setup import set_up
-from risk_env.core.step import NO_ACTION, answer, apply, is_chance, play_one_chance, resume
+from risk_env.core.step import NO_ACTION, act_if_legal, apply, is_chance, play_one_chance, resume
 from risk_env.core.types import Phase
 
 
@@ -39,7 +39,7 @@ def step_game(games, i, boards, rules, action):
     Returns False, and does nothing, if the action is not legal. NO_ACTION continues from any position.
     """
     if action != NO_ACTION:
-        return answer(games[i], boards[0], rules[0], action)
+        return act_if_legal(games[i], boards[0], rules[0], action)
     resume(games[i], boards[0], rules[0])
     return True
 
@@ -89,9 +89,9 @@ def play_blitz(games, i, boards, rules, rolls, totals):
 
 
 @entry_point
-def veil_game(games, i, boards, rules, seat):
+def hide_decision(games, i, boards, rules, seat):
     """Hide from `seat` a secret decision of another seat of game `i`. Call this on a copy of the game."""
-    hidden.veil(games[i], boards[0], rules[0], seat)
+    hidden.hide_decision(games[i], boards[0], rules[0], seat)
 
 
 @entry_point

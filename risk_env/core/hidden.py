@@ -17,7 +17,7 @@ COUNT_BITS = 9  # bits of each seat's number of cards, in a word that holds all 
 
 
 @kernel
-def veil(game, board, rules, seat):
+def hide_decision(game, board, rules, seat):
     """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
     The position then looks as if the other seat held no such cards. An optional trade becomes a draft before
@@ -65,7 +65,7 @@ def determinize(game, board, rules, seat, seed):
     The generator continues from `seed`. Decisions are counted from 0 again. Their number would reveal which
     seats could decide about a trade, and so had a set.
     """
-    veil(game, board, rules, seat)
+    hide_decision(game, board, rules, seat)
     game.random = seed
     game.decisions = 0
     if rules.victory == Victory.MISSION:
@@ -73,7 +73,7 @@ def determinize(game, board, rules, seat, seed):
     if rules.victory == Victory.HEADQUARTERS and not game.headquarters_open:
         redraw_headquarters(game, rules, seat)
     redraw_hands(game, rules, seat)
-    while not hand_explains_question(game, board, rules, seat):
+    while not hand_explains_decision(game, board, rules, seat):
         redraw_hands(game, rules, seat)
     if game.turn != seat:
         begin_draft_again(game, board, rules)
@@ -122,7 +122,7 @@ def take_back_unknown(game, other):
 
 
 @kernel
-def hand_explains_question(game, board, rules, seat):
+def hand_explains_decision(game, board, rules, seat):
     """Return True if the new hand of the player in turn fits the current decision.
 
     In a trade, the hand must be able to trade.

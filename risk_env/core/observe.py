@@ -360,7 +360,7 @@ def observe_turn(game, board, rules, seat, observation):
     """Write the player in turn, the current decision, and the state of the turn."""
     observation[BLOCK.turn + seen_from(rules, seat, int(game.turn))] = 1
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int(game.starter))
-    observe_question(game, rules, observation)
+    observe_decision(game, rules, observation)
     observe_course(game, rules, observation)
     observe_rounds(game, rules, observation)
     observe_own_cards(game, board, rules, seat, observation)
@@ -368,7 +368,7 @@ def observe_turn(game, board, rules, seat, observation):
 
 
 @inlined
-def observe_question(game, rules, observation):
+def observe_decision(game, rules, observation):
     """Write the phase, and the numbers that only this phase has."""
     if game.phase < Phase.OVER:
         observation[BLOCK.phase + int(game.phase)] = 1

@@ -7,12 +7,12 @@ from risk_env.core.actions import amount_of, write_legal
 from risk_env.core.bits import has, nth, size
 from risk_env.core.cards import pick_card, place_bonus, stop_trading
 from risk_env.core.combat import (
-    answer_attack_dice,
-    ask_commander,
     choose_defence_dice,
     command,
     decide_battle,
     declare_attack,
+    offer_commander,
+    play_attack_dice,
     reroll,
     roll_dice,
 )
@@ -65,7 +65,7 @@ def act(game, board, rules, action):
 
 
 @inlined
-def answer(game, board, rules, action):
+def act_if_legal(game, board, rules, action):
     """Call `act` with an action that may be any number.
 
     Returns False, and does nothing, if the action is not legal.
@@ -120,7 +120,7 @@ def apply(game, board, rules, action):
         else:
             declare_attack(game, board, rules, action - int64(rules.border_0))
     elif phase == Phase.ATTACK_DICE:
-        answer_attack_dice(game, rules, action - int64(rules.dice_0))
+        play_attack_dice(game, rules, action - int64(rules.dice_0))
     elif phase == Phase.DEFEND:
         choose_defence_dice(game, action - int64(rules.dice_0) + 1)
     elif phase == Phase.DRAFT:
@@ -173,7 +173,7 @@ def apply_die(game, board, rules, action):
     face = action - int64(rules.die_0) + 1
     if game.phase == Phase.REROLL:
         if action == rules.done:
-            ask_commander(game, board, rules)
+            offer_commander(game, board, rules)
         else:
             reroll(game, board, rules, face)
     elif action == rules.done:

@@ -29,6 +29,7 @@ from risk_env.core.observe import (
     observe_army,
     observe_continent,
     observe_course,
+    observe_decision,
     observe_holdings,
     observe_lands,
     observe_mission,
@@ -36,7 +37,6 @@ from risk_env.core.observe import (
     observe_own_cards,
     observe_piles,
     observe_places,
-    observe_question,
     observe_rounds,
     observe_seats,
     seen_from,
@@ -399,10 +399,10 @@ def update_places(game, board, rules, seat, words, observation):
 @inlined
 def update_turn(game, rules, seat, cache, observation):
     """Update the player in turn, the current decision and the state of the turn."""
-    clear_question(cache, observation)
+    clear_decision(cache, observation)
     cache.phase = game.phase
     observation[BLOCK.starter] = 1 + seen_from(rules, seat, int64(game.starter))
-    observe_question(game, rules, observation)
+    observe_decision(game, rules, observation)
     observe_course(game, rules, observation)
     if cache.turn != game.turn:
         observation[BLOCK.turn + seen_from(rules, seat, int64(cache.turn))] = 0
@@ -414,8 +414,8 @@ def update_turn(game, rules, seat, cache, observation):
 
 
 @inlined
-def clear_question(cache, observation):
-    """Clear the columns that `observe_question` wrote."""
+def clear_decision(cache, observation):
+    """Clear the columns that `observe_decision` wrote."""
     observation[BLOCK.phase + int64(cache.phase)] = 0
     observation[BLOCK.movable] = 0
     observation[BLOCK.attack_dice] = 0

@@ -19,7 +19,7 @@ from risk_env.engine.batch_loop import NO_LANE, clear_rewards, step_game
 CALLER = -1  # in place of a player's number: the caller acts for this seat
 ANY_SEAT = -2  # in place of a seat: the next turn of any seat
 NO_ACTION = -(2**63)  # the seat to act has not been called
-UNANSWERED = -1  # the seat has been called, and has written nothing
+UNWRITTEN = -1  # the seat has been called, and has written nothing
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
 UNFIT = -1  # returned in place of a number of lanes: nothing was played
 
@@ -125,9 +125,9 @@ def play_lane(records, results, seats, stops, tally, flow, one, most):
     for _ in range(most):
         if flow.states[lane] != RUNNING:
             return
-        if flow.actions[lane] == NO_ACTION and not bot_answers(records, seats, tally, flow.actions, one):
+        if flow.actions[lane] == NO_ACTION and not call_bot(records, seats, tally, flow.actions, one):
             return
-        flow.states[lane] = play_answer(records, results, stops, tally, flow.actions, lane)
+        flow.states[lane] = play_action(records, results, stops, tally, flow.actions, lane)
 
 
 @inlined
@@ -140,14 +140,14 @@ def state_of(game, stops, lane):
 
 
 @kernel
-def bot_answers(records, seats, tally, actions, one):
+def call_bot(records, seats, tally, actions, one):
     """Call the compiled bot that must act; return False if another player must act."""
     lane = one[0]
     seat = int(records.games[lane].seat)
     number = seats.numbers[lane, seat]
     if number == CALLER or seats.addresses[number] == NO_ADDRESS:
         return False
-    actions[lane] = UNANSWERED
+    actions[lane] = UNWRITTEN
     arguments = (records.games, records.boards, records.rules, one, seats.randoms, seats.memory, actions)
     if len(tally.decisions) > 0:
         count_decision(records.games[lane], tally, lane)
@@ -160,7 +160,7 @@ def bot_answers(records, seats, tally, actions, one):
 
 
 @kernel
-def play_answer(records, results, stops, tally, actions, lane):
+def play_action(records, results, stops, tally, actions, lane):
     """Play the action in a lane, and return the lane's state afterwards."""
     game, board, rules, action = records.games[lane], records.boards[0], records.rules[0], actions[lane]
     if not (0 <= action < int(rules.num_actions) and has(game.legal, action)):

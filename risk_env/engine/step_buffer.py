@@ -14,7 +14,7 @@ import numpy.typing as npt
 from risk_env.compiler import brief_entry_point, compiled_for, inlined
 from risk_env.core.bits import has, popcount
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
-from risk_env.core.step import NO_ACTION, answer
+from risk_env.core.step import NO_ACTION, act_if_legal
 from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
@@ -49,14 +49,14 @@ def new_step_buffer(
 
 
 @cache
-def question_kernel(sizes: SizeClass) -> Callable[..., int]:
-    """Return `next_question`, compiled for the step buffers of a size class."""
+def decision_kernel(sizes: SizeClass) -> Callable[..., int]:
+    """Return `next_decision`, compiled for the step buffers of a size class."""
     outputs = np.zeros(0, np.float32), np.zeros(0, np.int8)
-    return compiled_for(next_question, np.zeros(1, step_buffer_dtype(sizes)), NO_ACTION, *outputs)
+    return compiled_for(next_decision, np.zeros(1, step_buffer_dtype(sizes)), NO_ACTION, *outputs)
 
 
 @brief_entry_point
-def next_question(buffers, action, observation, mask):
+def next_decision(buffers, action, observation, mask):
     """Play an action, unless it is NO_ACTION, and continue to the next decision.
 
     Writes the observation (float32, D) and the legal actions (int8, n) of the seat to act there, and returns
@@ -65,7 +65,7 @@ def next_question(buffers, action, observation, mask):
     """
     buffer = buffers[0]
     game, board, rules = buffer.game, buffer.board, buffer.rules
-    if action != NO_ACTION and not answer(game, board, rules, action):
+    if action != NO_ACTION and not act_if_legal(game, board, rules, action):
         return ILLEGAL
     seat = int(game.seat)
     if seat != NOBODY:

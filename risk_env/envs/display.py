@@ -5,8 +5,8 @@ from typing import Any
 
 import gymnasium
 
+from risk_env.arguments import check_choice
 from risk_env.game import Game
-from risk_env.game_vector import check_choice
 
 MODES = ("human", "rgb_array", "ansi")
 

@@ -13,32 +13,34 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from risk_env.arguments import FLAT, check_choice
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
-from risk_env.board.rules import FAST, Rules, rules_from
+from risk_env.board.rules import FAST, Rules, rules_from, suggestion
 from risk_env.envs.display import MODES, Display, draw
 from risk_env.envs.registration import SpecAttribute
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
-from risk_env.game_vector import check_choice
 
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
 
 def make_lanes(
+    environment: type,
     num_envs: int,
+    /,
     preset: str | Rules = "classic",
     board: Board | str = "classic",
     opponents: Any = "random",
     seat: int | None = None,
     reward: str = "win",
-    observation: str = "flat",
+    observation: str = FLAT,
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,
 ) -> SingleSeatVector:
-    """Return the lanes of an environment with these arguments.
+    """Return the lanes of an environment, a class, with these arguments.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
     unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
@@ -48,7 +50,7 @@ def make_lanes(
     one, for learners without masks, and sets `info["replaced"]`.
     """
     return SingleSeatVector(
-        rules_from(preset, options, FAST, make_lanes),
+        rules_from(preset, options, FAST, make_lanes, environment),
         board,
         num_envs,
         opponents,
@@ -82,7 +84,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
         self.metadata = deepcopy(self.metadata)  # not shared with other environments
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
-        self.lanes = make_lanes(1, **arguments)
+        self.lanes = make_lanes(RiskEnv, 1, **arguments)
         self.lanes.autoreset = False
         self.observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
@@ -205,7 +207,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         check_choice("autoreset_mode", value, [each.value for each in AutoresetMode])
         self.autoreset_mode = AutoresetMode(value)
         self.metadata = {**deepcopy(self.metadata), "autoreset_mode": self.autoreset_mode}
-        self.lanes = make_lanes(num_envs, **arguments)
+        self.lanes = make_lanes(RiskVectorEnv, num_envs, **arguments)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
         # (N,) true if the lane's game has ended and no other has begun
         self._is_over = np.zeros(num_envs, np.bool_)
@@ -350,4 +352,6 @@ def _lanes_of(options: dict[str, Any] | None, num_envs: int) -> Array | None:
 def _check_options(options: dict[str, Any] | None, known: str) -> None:
     for name in options or {}:
         if name != known:
-            raise ValueError(f"options[{name!r}] is unknown: allowed is {known!r}")
+            raise ValueError(
+                f"options[{name!r}] is unknown{suggestion(name, (known,))}: allowed is {known!r}"
+            )

@@ -17,18 +17,18 @@ from gymnasium import spaces
 from numpy import empty
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
-from risk_env.engine.step_buffer import question_kernel
+from risk_env.engine.step_buffer import decision_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game, observation_size, split_view
-from risk_env.game_vector import REWARDS, check_choice
+from risk_env.game_vector import REWARDS
 
-OBSERVATIONS = ("flat", "structured")
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
 Observation = dict[str, Any]
@@ -41,7 +41,7 @@ def env(
     board: str | Board = "classic",
     render_mode: str | None = None,
     reward: str = "win",
-    observation: str = "flat",
+    observation: str = FLAT,
     **options: Any,
 ) -> OrderedEnv:
     """Return the environment in PettingZoo's usual wrapper. It takes the arguments of `raw_env`."""
@@ -72,7 +72,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         board: str | Board = "classic",
         render_mode: str | None = None,
         reward: str = "win",
-        observation: str = "flat",
+        observation: str = FLAT,
         **options: Any,
     ) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._game: Game | None = None
         self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
         self._is_shown = render_mode == "human"
-        self._kernel: Any = None  # `next_question`
+        self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
         # the mask of all agents that are not to act
         self._nothing = _frozen(np.zeros(self._num_actions, np.int8))
@@ -104,7 +104,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
-        self._asked: Any = None  # the agent to act, or None
+        self._to_act: Any = None  # the agent to act, or None
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
         self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
@@ -170,12 +170,12 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         }
         self._skip_agent_selection = None
         self._ending = False
-        self._asked = self.agent_selection = self.possible_agents[game.seat]
+        self._to_act = self.agent_selection = self.possible_agents[game.seat]
         view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
     def _use_buffer_of(self, game: Game) -> None:
-        self._buffer, self._kernel = game.new_step_buffer(), question_kernel(game.tables.sizes)
+        self._buffer, self._kernel = game.new_step_buffer(), decision_kernel(game.tables.sizes)
 
     # -------------------------------------------------------------------------------- playing
 
@@ -205,9 +205,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._end_agents(view, mask)
             return
         agent = self.possible_agents[seat]
-        if agent != self._asked:
-            self.infos[self._asked] = {"action_mask": self._nothing}
-            self._asked = self.agent_selection = agent
+        if agent != self._to_act:
+            self.infos[self._to_act] = {"action_mask": self._nothing}
+            self._to_act = self.agent_selection = agent
         self.infos[agent] = {"action_mask": _frozen(mask.copy())}
         self._view, self._mask = view, mask  # current observation and mask; callers get copies
 
@@ -215,7 +215,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         """End the agents whose seats are eliminated, or all of them with the game."""
         game = self.game
         if game.is_over:
-            self._asked = None
+            self._to_act = None
         else:
             self._put(game.seat, view, mask)
         places = game.placements().tolist()
@@ -261,9 +261,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def observe(self, agent: str) -> Observation:
         """Return the observation of an agent. The mask is all zero unless the agent is to act."""
-        if agent == self._asked:
+        if agent == self._to_act:
             view = self._view.copy()
-            seen = view if self._kind == "flat" else split_view(view, self.board)
+            seen = view if self._kind == FLAT else split_view(view, self.board)
             return {"observation": seen, "action_mask": self._mask.copy()}
         game = self.game
         check_choice("agent", agent, self.possible_agents)

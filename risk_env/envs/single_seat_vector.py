@@ -12,19 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_env.arena import CALLER, Arena
+from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_seat
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
 from risk_env.game import Game, as_floats
-from risk_env.game_vector import GameVector, check_choice, contiguous, restore
+from risk_env.game_vector import GameVector, contiguous, restore
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, uint64
 
 ORDERS = ("clockwise", "shuffled", "drawn")
-OBSERVATIONS = ("flat", "structured")
 ILLEGAL = ("raise", "random")
 MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
 _ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
@@ -64,14 +64,14 @@ class SingleSeatVector:
         seat: int | None = None,
         opponent_order: str = "clockwise",
         reward: str = "win",
-        observation: str = "flat",
+        observation: str = FLAT,
         illegal_action: str = "raise",
     ) -> None:
         self.rules, self.board = rules, board if isinstance(board, Board) else load_map(board)
         check_choice("opponent_order", opponent_order, ORDERS)
         check_choice("observation", observation, OBSERVATIONS)
         check_choice("illegal_action", illegal_action, ILLEGAL)
-        check_seat(seat, rules.num_players)
+        check_seat(seat, rules.num_players, or_none=True)
         self.num_lanes = num_lanes
         self.autoreset = True  # False: a lane that has ended waits for `reset`
         self.opponent_order, self.observation_kind = opponent_order, observation
@@ -195,8 +195,10 @@ class SingleSeatVector:
         """All games, players' chance and memories, for `load_state_dict`; not who the players are.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
-        these.
+        these. Raise RuntimeError if an error has interrupted a step or a reset.
         """
+        if self._is_interrupted:
+            raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
         for player in self.arena.in_python:
             if player.keeps_memory:
                 raise ValueError(
@@ -226,6 +228,7 @@ class SingleSeatVector:
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun
             self.batch.ask(self._all)
+        self._is_interrupted = False
 
     def place(self, lane: int, position: str) -> None:
         """Continue in a lane from a position as text.
@@ -303,8 +306,7 @@ class SingleSeatVector:
         for over in self.arena.run(lanes):
             decided = self._has_decided[over]
             empty += not decided.all()
-            if empty > MOST_EMPTY:
-                raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
+            check_empty(empty)
             if decided.any():
                 self._write_end(over[decided])
             # a game without a decision of the learner does not count
@@ -332,8 +334,9 @@ class SingleSeatVector:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return the arguments for a copy or pickle: new lanes with the same state."""
+        flags = {"autoreset": self.autoreset, "_is_interrupted": self._is_interrupted}
         in_python, log = self.arena.in_python, self.arena.tally.log
-        return _restored, (self._arguments, self._options, self.autoreset, self._state_dict(), in_python, log)
+        return _restored, (self._arguments, self._options, flags, self._state_dict(), in_python, log)
 
     def close(self) -> None:
         """Close the agents among the opponents that were made here."""
@@ -360,14 +363,14 @@ _STATE = (
 def _restored(
     arguments: tuple[Any, ...],
     options: dict[str, Any],
-    autoreset: bool,
+    flags: dict[str, bool],
     state: dict[str, Any],
     in_python: list[Seated],
     log: Array,
 ) -> SingleSeatVector:
     lanes = SingleSeatVector(*arguments, **options)
-    lanes.autoreset = autoreset
     lanes.load_state_dict(state)
+    vars(lanes).update(flags)
     lanes.arena.continue_as(in_python, log)
     return lanes
 
@@ -389,10 +392,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     return [found[id(opponent)] for opponent in opponents]
 
 
-def check_seat(seat: Any, num_players: int) -> None:
-    """Raise ValueError unless a learner's seat is None (all in turn) or one of the game's seats."""
-    is_seat = isinstance(seat, int | np.integer) and not isinstance(seat, bool) and 0 <= seat < num_players
-    if seat is not None and not is_seat:
-        raise ValueError(
-            f"seat={seat!r} must be None (all in turn) or a whole number from 0 to {num_players - 1}"
-        )
+def check_empty(games: int) -> None:
+    """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
+    if games > MOST_EMPTY:
+        raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")

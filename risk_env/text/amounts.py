@@ -4,9 +4,9 @@ from typing import Any
 
 from risk_env.board.action_space import ALL, AMOUNTS, HALF
 from risk_env.core.types import MOST_TROOPS, Phase
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 
-AMOUNT_PHASES = tuple(phase for phase, question in QUESTIONS.items() if question.block == "amount")
+AMOUNT_PHASES = tuple(phase for phase, decision in DECISIONS.items() if decision.block == "amount")
 _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 
 
@@ -24,8 +24,11 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
     """Return the legal amount to choose first, and the number of troops that then remain.
 
-    `wanted` of `most` troops are to be placed or moved: at least 1; `most` or more means all.
+    `wanted` of `most` troops are to be placed or moved: at least 1; `most` or more means all. Raises
+    ValueError for a smaller number.
     """
+    if wanted < 1:
+        raise ValueError(f"troops={wanted} must be at least 1")
     if wanted >= most:
         return ALL, 0
     if wanted == most // 2 and wanted not in _NUMBERS:

@@ -119,7 +119,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
     if problems := [reason for find in _SENSE for reason in find(position)]:
         return problems
     derive_facts(position)
-    return [*_ask_again(position), *_nothing_legal(position)]
+    return [*_choose_again(position), *_nothing_legal(position)]
 
 
 def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
@@ -623,7 +623,7 @@ def derive_facts(p: Position) -> None:
     game.reach[:] = 0
 
 
-def _answers(p: Position) -> list[tuple[Phase, int]]:
+def _choices(p: Position) -> list[tuple[Phase, int]]:
     """Return the actions from the first decision of the kind to the current one, each with its phase."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
@@ -647,25 +647,25 @@ def _answers(p: Position) -> list[tuple[Phase, int]]:
     return [(Phase.ATTACK, border), *dice][: p.phase - Phase.ATTACK]
 
 
-def _ask_again(p: Position) -> Reasons:
+def _choose_again(p: Position) -> Reasons:
     """Play from the first decision of the kind to the current one.
 
     The fields that the kernels derive on the way are copied into the record.
     """
-    answers, board, rules = _answers(p), p.tables.board, p.tables.rules
-    if not answers:
+    choices, board, rules = _choices(p), p.tables.board, p.tables.rules
+    if not choices:
         return
     scratch = p.games.copy()
     for field in ("source", "target", "picked", "picked_wilds", "blitz", "move_begun"):
         scratch[field] = rules[0].empty[field]
-    scratch["phase"] = answers[0][0]
+    scratch["phase"] = choices[0][0]
     scratch["battles"] -= p.phase in DICE_PHASES
     entry.write_legal_actions(scratch, 0, board, rules)
-    for asks, action in answers:
-        if scratch["phase"][0] != asks:
+    for phase, action in choices:
+        if scratch["phase"][0] != phase:
             continue  # the rules do not have this decision
         if action not in members(scratch[0].legal):
-            yield _no_way(p, asks)
+            yield _no_way(p, phase)
             return
         entry.apply_action(scratch, 0, board, rules, action)
     chosen = scratch[0].chosen_dice.tolist()
@@ -673,7 +673,7 @@ def _ask_again(p: Position) -> Reasons:
         scratch["phase"][0] != (Phase.ROLL if p.phase in DICE_PHASES else p.phase)
         or chosen != p.game.chosen_dice
     ):
-        yield _no_way(p, answers[-1][0])
+        yield _no_way(p, choices[-1][0])
     p.games["seat"], p.games["reach"] = scratch["seat"], scratch["reach"]
 
 
@@ -691,11 +691,11 @@ def _nothing_legal(p: Position) -> Reasons:
         yield f"phase {p.phase.name}: {missing[p.phase]}"
 
 
-def _no_way(p: Position, asks: Phase) -> str:
+def _no_way(p: Position, phase: Phase) -> str:
     """Return the message that the decision cannot follow from the choices in the record."""
     way = " > ".join(
         p.board.territories[place] for place in (p.game.source, p.game.target) if place != NOWHERE
     )
     picked = f"picked {_names(p.game.picked, p.board)} and {p.game.picked_wilds} wild cards"
     held = picked if p.phase == Phase.TRADE else f"{way}, chosen_dice {p.game.chosen_dice}"
-    return f"phase {p.phase.name}: {held} is not legal in {asks.name}"
+    return f"phase {p.phase.name}: {held} is not legal in {phase.name}"

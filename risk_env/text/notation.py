@@ -36,7 +36,7 @@ class IllegalAction(ValueError):
         self.action = action
 
 
-class Question(NamedTuple):
+class Decision(NamedTuple):
     """The decision of a phase: the word of its actions, and whether DONE may be one of them."""
 
     word: str
@@ -50,31 +50,31 @@ class Question(NamedTuple):
     @property
     def form(self) -> str:
         """The form in which an action is written."""
-        answer = "1|2" if self.word == "defend" else _ARGUMENTS[self.block]
-        return f"{self.word} {answer}{' or done' if self.may_stop else ''}"
+        argument = "1|2" if self.word == "defend" else _ARGUMENTS[self.block]
+        return f"{self.word} {argument}{' or done' if self.may_stop else ''}"
 
 
-QUESTIONS: dict[Phase, Question] = {
-    Phase.CAPITAL: Question("capital"),
-    Phase.CLAIM: Question("claim"),
-    Phase.DEPLOY: Question("deploy"),
-    Phase.DEPLOY_NEUTRAL: Question("deploy"),
-    Phase.HEADQUARTERS: Question("headquarters"),
-    Phase.TRADE: Question("card", may_stop=True),
-    Phase.BONUS: Question("bonus"),
-    Phase.DRAFT: Question("draft"),
-    Phase.DRAFT_AMOUNT: Question("troops"),
-    Phase.ATTACK: Question("attack", may_stop=True),
-    Phase.ATTACK_DICE: Question("dice"),
-    Phase.DEFEND: Question("defend"),
-    Phase.REROLL: Question("reroll", may_stop=True),
-    Phase.COMMANDER: Question("commander", may_stop=True),
-    Phase.OCCUPY: Question("occupy", may_stop=True),
-    Phase.OBJECTIVE: Question("objective", may_stop=True),
-    Phase.AIRFIELD: Question("airfield"),
-    Phase.FORTIFY_FROM: Question("from", may_stop=True),
-    Phase.FORTIFY_TO: Question("to"),
-    Phase.FORTIFY_AMOUNT: Question("move", may_stop=True),
+DECISIONS: dict[Phase, Decision] = {
+    Phase.CAPITAL: Decision("capital"),
+    Phase.CLAIM: Decision("claim"),
+    Phase.DEPLOY: Decision("deploy"),
+    Phase.DEPLOY_NEUTRAL: Decision("deploy"),
+    Phase.HEADQUARTERS: Decision("headquarters"),
+    Phase.TRADE: Decision("card", may_stop=True),
+    Phase.BONUS: Decision("bonus"),
+    Phase.DRAFT: Decision("draft"),
+    Phase.DRAFT_AMOUNT: Decision("troops"),
+    Phase.ATTACK: Decision("attack", may_stop=True),
+    Phase.ATTACK_DICE: Decision("dice"),
+    Phase.DEFEND: Decision("defend"),
+    Phase.REROLL: Decision("reroll", may_stop=True),
+    Phase.COMMANDER: Decision("commander", may_stop=True),
+    Phase.OCCUPY: Decision("occupy", may_stop=True),
+    Phase.OBJECTIVE: Decision("objective", may_stop=True),
+    Phase.AIRFIELD: Decision("airfield"),
+    Phase.FORTIFY_FROM: Decision("from", may_stop=True),
+    Phase.FORTIFY_TO: Decision("to"),
+    Phase.FORTIFY_AMOUNT: Decision("move", may_stop=True),
 }
 _ARGUMENTS = {
     "territory": "TERRITORY",
@@ -97,30 +97,30 @@ def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
 
     Raises IllegalAction if it is no action of that phase.
     """
-    text = answer_text(action, QUESTIONS.get(Phase(int(record["phase"]))), tables, board)
+    text = action_words(action, DECISIONS.get(Phase(int(record["phase"]))), tables, board)
     if not text:
         raise illegal_action(record, tables, board, action)
     return text
 
 
-def answer_text(action: int, question: Question | None, tables: Tables, board: Board) -> str:
+def action_words(action: int, decision: Decision | None, tables: Tables, board: Board) -> str:
     """Return the words of an action in a decision, or "" if it is no action of this decision."""
-    if question is None or not 0 <= action < tables.num_actions:
+    if decision is None or not 0 <= action < tables.num_actions:
         return ""
     kind, arguments = tables.space.decode(action)
-    if not _answers(question, kind, arguments, board):
+    if not _fits(decision, kind, arguments, board):
         return ""
-    return f"{question.word} {_argument_text(kind, arguments, board)}" if arguments else kind
+    return f"{decision.word} {_argument_text(kind, arguments, board)}" if arguments else kind
 
 
-def _answers(question: Question, kind: str, arguments: tuple[Any, ...], board: Board) -> bool:
+def _fits(decision: Decision, kind: str, arguments: tuple[Any, ...], board: Board) -> bool:
     """Return True if an action is one of the actions of a decision, legal or not."""
     if kind == DONE:
-        return question.may_stop
-    if question.word == "defend":
+        return decision.may_stop
+    if decision.word == "defend":
         return kind == "dice" and arguments[0] in DEFENCE_DICE
     exists = kind != "objective" or arguments[0] < len(board.objectives)
-    return BLOCK_OF[kind] == question.block and exists
+    return BLOCK_OF[kind] == decision.block and exists
 
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
@@ -128,12 +128,12 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
 
     Raises IllegalAction if there is none.
     """
-    question = QUESTIONS.get(Phase(int(record["phase"])))
+    decision = DECISIONS.get(Phase(int(record["phase"])))
     words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
-    if question is None or not words:
+    if decision is None or not words:
         raise illegal_action(record, tables, board, text)
     try:
-        action = _parse(composed(words), question, tables.space)
+        action = _parse(composed(words), decision, tables.space)
     except ValueError as error:
         raise illegal_action(record, tables, board, text, str(error)) from None
     if action not in members(record["legal"]):
@@ -143,8 +143,8 @@ def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
 
 def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
     """Return the legal actions as texts, in the order of their numbers."""
-    question = QUESTIONS.get(Phase(int(record["phase"])))
-    return [answer_text(action, question, tables, board) for action in members(record["legal"])]
+    decision = DECISIONS.get(Phase(int(record["phase"])))
+    return [action_words(action, decision, tables, board) for action in members(record["legal"])]
 
 
 def illegal_action(
@@ -164,7 +164,7 @@ def illegal_action(
 def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> str:
     if phase == Phase.OVER:
         return "the game is over"
-    if phase not in QUESTIONS:
+    if phase not in DECISIONS:
         return "chance is next"
     legal = members(record["legal"])
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
@@ -181,15 +181,15 @@ def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
     return str(*arguments)
 
 
-def _parse(words: str, question: Question, space: ActionSpace) -> int:
+def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
     """Return the number of an action of the decision, or raise a ValueError that says what is wrong."""
     word, _, argument = words.partition(" ")
     word = word.casefold()
-    if not argument and ((word == DONE and question.may_stop) or (word == BLITZ and question.word == "dice")):
+    if not argument and ((word == DONE and decision.may_stop) or (word == BLITZ and decision.word == "dice")):
         return space.encode(word)
-    if word != question.word:
-        raise ValueError(f"it asks for {question.form}")
-    if question.block == "border" and ">" not in argument:
+    if word != decision.word:
+        raise ValueError(f"it asks for {decision.form}")
+    if decision.block == "border" and ">" not in argument:
         raise ValueError("an attack is written as attack SOURCE > TARGET")
-    arguments = argument.split(">", 1) if question.block == "border" else (argument,)
+    arguments = argument.split(">", 1) if decision.block == "border" else (argument,)
     return space.encode(word, *(text.strip() for text in arguments))

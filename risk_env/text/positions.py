@@ -15,7 +15,7 @@ import numpy.typing as npt
 from risk_env.board.maps import Board, found_map
 from risk_env.board.rules import OPTIONS, Rules, read_option
 from risk_env.board.tables import Tables, tables
-from risk_env.board.toml_table import near
+from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import composed, shortened, unmarked
 from risk_env.core import entry, types
 from risk_env.core.types import (
@@ -333,7 +333,7 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
         if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
-            hint = near(key, known, f"; allowed: {', '.join(known)}")
+            hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
     for key, line in entries.items():
         if key in lines:
@@ -460,7 +460,7 @@ def _word(values: dict[str, Any]) -> Form:
 
     def read(text: str) -> Any:
         if _plain(text) not in known:
-            hint = near(text, tuple(values), f"; allowed: {', '.join(values)}")
+            hint = similar_names(text, tuple(values), f"; allowed: {', '.join(values)}")
             raise ValueError(f"{shortened(text)} is unknown{hint}")
         return known[_plain(text)]
 

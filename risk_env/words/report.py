@@ -19,7 +19,7 @@ from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
 from risk_env.public import PublicState
 from risk_env.text.amounts import most_troops
-from risk_env.text.notation import QUESTIONS, reward_name
+from risk_env.text.notation import DECISIONS, reward_name
 
 VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
@@ -138,12 +138,12 @@ class _Report:
     def head(self) -> list[str]:
         """Return the lines about game, reader, round, turn and decision."""
         state, you = self.state, self.reader.seat
-        turn, asked = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
+        turn, actor = (f"P{seat}" if seat != NOBODY else NO_ONE for seat in (state.turn, state.seat))
         ending = f". Winner: {self.who(state.winner)}" if state.phase == Phase.OVER else ""
         return [
             f"Risk report {VERSION}: map {self.board.name}, {state.num_players} players, "
             f"{self.rules.victory}. You are P{you}.",
-            f"Round {state.round}, turn of {turn}, question to {asked}: {state.phase.name}{ending}",
+            f"Round {state.round}, turn of {turn}, question to {actor}: {state.phase.name}{ending}",
         ]
 
     def players(self) -> list[str]:
@@ -335,17 +335,17 @@ class _Report:
                 if self.state.seat != NOBODY
                 else "Nobody decides."
             ]
-        asked = QUESTIONS[self.state.phase]
+        decision = DECISIONS[self.state.phase]
         meaning = _ASKED[self.state.phase]
         words = meaning if isinstance(meaning, str) else meaning(self)
         may_stop = self.space.done in self.legal
-        return [f"Question: {words}", f"Legal: {self._legal(asked.word)}{' or `done`' * may_stop}"]
+        return [f"Question: {words}", f"Legal: {self._legal(decision.word)}{' or `done`' * may_stop}"]
 
     def _legal(self, word: str) -> str:
         actions = [self.space.decode(action) for action in self.legal if action != self.space.done]
         if not actions:
             return ""
-        block = QUESTIONS[self.state.phase].block
+        block = DECISIONS[self.state.phase].block
         if block == "border":
             return (
                 "`attack SOURCE > TARGET`: "
@@ -489,14 +489,14 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
     `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
-    found, asked = _HEAD.match(head), _ROUND.match(at_round)
-    if not found or not asked or int(found[1]) != VERSION:
+    heading, moment = _HEAD.match(head), _ROUND.match(at_round)
+    if not heading or not moment or int(heading[1]) != VERSION:
         raise ValueError(f"not a report of version {VERSION}: {head[:80]!r}")
-    num_players, you = int(found[2]), int(found[3])
+    num_players, you = int(heading[2]), int(heading[3])
     seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
     seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}
-    facts: dict[str, Any] = {"num_players": num_players, "round": int(asked[1]), "phase": Phase[asked[4]]}
-    facts |= {"turn": seats[asked[2]], "seat": seats[asked[3]], "draft_left": 0}
+    facts: dict[str, Any] = {"num_players": num_players, "round": int(moment[1]), "phase": Phase[moment[4]]}
+    facts |= {"turn": seats[moment[2]], "seat": seats[moment[3]], "draft_left": 0}
     facts["winner"] = seats[at_round.rpartition("Winner: ")[2]] if "Winner: " in at_round else NOBODY
     return facts | _read_lines(lines, seats, board)
 

@@ -97,7 +97,7 @@ class GarbageMessage(Bad):
 
 class OtherMessage(Bad):
     def act(self, view):
-        write_everywhere(b'{"id": 3, "answer": {"name": []}}\n')
+        write_everywhere(b'{"id": 3, "result": {"name": []}}\n')
         return view.legal_actions[0]
 
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from risk_env import Game, IllegalAction, Rules, SaveError, load_map
+from risk_env import Game, IllegalAction, Rules, load_map
 from risk_env.board.maps import MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
@@ -269,11 +269,11 @@ def change_json(value: Any, rng: random.Random) -> bytes:
 def read_an_answer(data: bytes) -> None:
     """Read the line as a program's answer to a decision."""
     from risk_agents.external import ExternalAgent
-    from risk_agents.protocol import Answers
+    from risk_agents.protocol import Exchange
 
     agent = ExternalAgent.__new__(ExternalAgent)
-    agent.name, agent.time_limit, agent._asked, agent._answers = "fuzz", 1.0, 0, Answers({})
-    agent._answers.begin(view().seat)
+    agent.name, agent.time_limit, agent._requests, agent._exchange = "fuzz", 1.0, 0, Exchange({})
+    agent._exchange.begin(view().seat)
     agent._program = spoken(data)
     action = agent.act(view())
     assert action in view().legal_actions
@@ -304,10 +304,10 @@ def plan_texts() -> list[str]:
 def read_a_models_answer(data: bytes) -> None:
     """Read the text as a language model's answer, and play it as far as possible."""
     from risk_agents.llm.endpoint import plan_in
-    from risk_env.words.action_script import ActionScript
+    from risk_env.words.action_plan import ActionPlan
 
     game = games()[0].copy()
-    plan = ActionScript(game.seat)
+    plan = ActionPlan(game.seat)
     plan.give(plan_in(data.decode(errors="replace")), game)
     for _ in range(5):
         if game.is_over or game.seat != plan.seat or (action := plan.next_action(game)) is None:
@@ -387,10 +387,12 @@ def read_a_wish(data: bytes) -> None:
 
     The second table is made from the stored setting, as after a restart of the server.
     """
-    from risk_agents.web.browser_table import Setting, Table
+    from risk_agents.web.browser_table import BrowserTable, Setting
 
     setting = lobby()._setting(json.loads(data))
-    Table(Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None)
+    BrowserTable(
+        Setting.from_dict(json.loads(json.dumps(setting.to_dict()))), lambda number, action, is_open: None
+    )
 
 
 def messages() -> list[dict[str, Any]]:
@@ -434,11 +436,11 @@ def read_a_message(data: bytes) -> None:
     from starlette.websockets import WebSocketDisconnect
 
     from risk_agents.web.app import Pages, _listen
-    from risk_agents.web.browser_table import Table
+    from risk_agents.web.browser_table import BrowserTable
 
     text = data.decode(errors="replace")
     asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
-    table = Table(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
+    table = BrowserTable(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
 
     async def listen() -> None:
         table._answer = asyncio.get_running_loop().create_future()  # the table waits for an answer
@@ -776,10 +778,10 @@ def recorded() -> Any:
     from risk_agents.dataset.files import first_games, write_parquet
     from risk_agents.dataset.recorder import RecordingSpec, record
 
-    plan = RecordingSpec(
+    spec = RecordingSpec(
         Rules.preset("classic", 3, max_rounds=2, initial_troops=6), load_map("tiny"), ("random", "grower")
     )
-    write_parquet(folder() / "decisions.parquet", plan, first_games(record(plan), 60, lambda written: None))
+    write_parquet(folder() / "decisions.parquet", spec, first_games(record(spec), 60, lambda written: None))
     return pq.read_table(folder() / "decisions.parquet")
 
 
@@ -844,7 +846,7 @@ def method_calls() -> list[list[Any]]:
         [
             ["begin_seeded", lanes, seeds],
             ["seat_players", lanes],
-            ["ask_players", lanes],
+            ["query_players", lanes],
             ["step", [0, 1]],
             ["game", 2],
         ],
@@ -860,7 +862,7 @@ def method_calls() -> list[list[Any]]:
             ["turn", 0, -2],
             ["seat_players", [0]],
             ["play_on", [0]],
-            ["asked", lanes],
+            ["players_to_act", lanes],
             ["count", [1]],
         ],
     ]
@@ -880,10 +882,12 @@ def make_calls(data: bytes) -> None:
     does: dict[str, Any] = {
         name: getattr(batch, name) for name in ("begin", "begin_seeded", "step_lanes", "finish", "game")
     }
-    does |= {name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "asked", "resume")}
+    does |= {
+        name: getattr(arena, name) for name in ("seat_players", "play_on", "step", "players_to_act", "resume")
+    }
     does |= {
         "ask": batch.ask,
-        "ask_players": arena.ask,
+        "query_players": arena.query_players,
         "count": arena.tally.count,
         "actions": arena.tally.actions,
     }
@@ -1103,7 +1107,7 @@ def named() -> dict[str, Target]:
     """Return all targets by name. A database is a target if its reader is a function."""
     from risk_agents.external import ProgramFault
     from risk_agents.llm.endpoint import EndpointError
-    from risk_env.saved_game import SavedGameError
+    from risk_env.game import SavedGameError
 
     def texts_of(change: Callable[[Game], str]) -> Callable[[], list[str]]:
         return lambda: [change(game) for game in games()]
@@ -1113,7 +1117,7 @@ def named() -> dict[str, Target]:
     return {
         "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
-        "save": Target(lambda: games(), change_save, read_a_save, (SaveError,)),
+        "save": Target(lambda: games(), change_save, read_a_save, (SavedGameError,)),
         "action": Target(lambda: playing, change_action, read_an_action, (IllegalAction,)),
         "protocol": Target(answers, change_json, read_an_answer, (ProgramFault,)),
         "plan": Target(plans, change_json, read_an_answer, (ProgramFault,)),

@@ -54,10 +54,10 @@ from risk_training.config import (
 from risk_training.declared import Declared, Exactly, OneOf, OrNone
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
+from risk_training.run_files import BEAM_VALUE_FILE
 
 Tensor = torch.Tensor
 
-VALUE = "beam_value.npz"
 POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
 BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without features
@@ -284,7 +284,7 @@ def brier_score(chances: Array, won: Array) -> float:
 class Trainer(TorchRun):
     """A run of TD(λ): network, optimizer and the latest positions."""
 
-    CONFIG, FILE, KIND = Config, VALUE, BeamValueFile
+    CONFIG, FILE, KIND = Config, BEAM_VALUE_FILE, BeamValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:

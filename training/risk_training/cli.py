@@ -19,7 +19,6 @@ from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
 from risk_env.cli import command_parser
 from risk_training.config import (
-    CHECKPOINT,
     TRAINERS,
     WIN_RATE,
     check_range,
@@ -27,6 +26,7 @@ from risk_training.config import (
     set_value,
     shipped_configs,
 )
+from risk_training.run_files import CHECKPOINT
 
 MOST_THREADS = 1024
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"

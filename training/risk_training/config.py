@@ -10,11 +10,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from risk_env.board.rules import FAST, PROFILES, Rules, near
+from risk_agents.rules_arguments import OWN
+from risk_env.board.rules import FAST, PROFILES, Rules, suggestion
 from risk_env.bounded_io import MOST_NESTING, read_text, shortened
 from risk_env.core.types import MAX_SEATS
 
-CHECKPOINT, METRICS = "checkpoint.pt", "metrics.jsonl"  # files in the folder of a run
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
@@ -126,9 +126,8 @@ class RunSettings(Settings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for option, name in {"num_players": "players", "expert": "expert", "profile": "profile"}.items():
-            if option in self.options:
-                raise ValueError(f"options={{{option!r}: ...}}: use the setting {name!r} instead")
+        for option in OWN.keys() & self.options:
+            raise ValueError(f"options={{{option!r}: ...}}: use the setting {OWN[option]!r} instead")
         self.rules()
 
     @property
@@ -233,7 +232,7 @@ def _span(least: float, most: float) -> str:
 def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
     """Raise ValueError for an unknown name. The error suggests a similar allowed name."""
     if strange := [found for found in facts if found not in allowed]:
-        hint = near(str(strange[0])[:MOST_LETTERS], allowed)
+        hint = suggestion(str(strange[0])[:MOST_LETTERS], allowed)
         raise ValueError(
             f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}"
         )
@@ -268,7 +267,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
         raise ValueError(
-            f"config {str(path)!r} does not exist{near(path.stem, names)}; there are {', '.join(names)}"
+            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; there are {', '.join(names)}"
         )
     try:
         text = read_text(path, MOST_BYTES)

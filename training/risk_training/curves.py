@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from risk_env.bounded_io import parse_json, read_file
-from risk_training.config import METRICS, WIN_RATE
+from risk_training.config import WIN_RATE
 from risk_training.declared import ROWS, check_declared
+from risk_training.run_files import METRICS
 
 Row = Mapping[str, Any]
 MOST_BYTES = 1 << 30  # largest size of a log

@@ -98,7 +98,8 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     import torch
 
     from risk_training.config import read_config
-    from risk_training.ppo import POLICY, Config, Trainer
+    from risk_training.ppo import Config, Trainer
+    from risk_training.run_files import POLICY_FILE
 
     torch.set_num_threads(1)
     trainer = Trainer(Config.from_dict(read_config(CONFIG, n_timesteps=decisions)), folder)
@@ -106,7 +107,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
         trainer.train(show)
     rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
     console.print(f"Games won with its likeliest actions: {', '.join(rates)}")
-    return folder / POLICY
+    return folder / POLICY_FILE
 
 
 def play(path: Path, agents: Sequence[str], **numbers: int) -> None:

@@ -8,7 +8,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -28,13 +28,13 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
-from risk_env.players import AgentFactory
+from risk_env.players import AgentFactory, Player
+from risk_training.run_files import BEST_OF_RUN
 from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
 SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: new ones for every piece take seconds
-BEST_OF_RUN = ("best.zip", "policy.npz", "turn_policy.npz", "beam_value.npz", "state_value.npz")
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def evaluate(
     are played in this process. The score is the same either way.
     """
     seats = rules.num_players
-    is_slow = any(isinstance(load(spec), AgentFactory) for spec in (agent, opponent))
+    is_slow = any(isinstance(loaded(spec), AgentFactory) for spec in (agent, opponent))
     size = (SLOW_GAMES_AT_ONCE if is_slow else GAMES_AT_ONCE) // seats  # deals of a piece
     deals, parts = range(-(-games // seats)), []
     pieces = ((agent, opponent, rules, board, deals[k : k + size], seed) for k in deals[::size])
@@ -85,7 +85,22 @@ def evaluate(
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
     """Return the results of some deals (`play_deals`)."""
-    return play_deals(load(agent), rules, board, load(opponent), deals, seed)
+    return play_deals(loaded(agent), rules, board, loaded(opponent), deals, seed)
+
+
+def loaded(spec: str) -> Player:
+    """Return the player of a spec. A process loads a trained file once, and again if the file has changed."""
+    path = Path(spec)
+    if not spec.endswith(POLICY_FILES) or not path.is_file():
+        return load(spec)
+    facts = path.stat()
+    return _trained(spec, facts.st_ino, facts.st_size, facts.st_mtime_ns)
+
+
+@lru_cache(maxsize=4)
+def _trained(spec: str, *_state: int) -> Player:
+    """Return the player of a trained file in this state."""
+    return load(spec)
 
 
 # ------------------------------------------------------------------------------------------------ the command

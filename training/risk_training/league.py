@@ -189,6 +189,11 @@ class League:
         self._standings, self._rng.bit_generator.state = standings, state["rng"]
 
 
+def points_of(place: int, opponents_place: int) -> float:
+    """Return the learner's points against an opponent, for the places of both (`League.record`)."""
+    return 1.0 if place < opponents_place else 0.5 if place == opponents_place else 0.0
+
+
 def snapshot_name(steps: int) -> str:
     """Return the name of the learner's snapshot after a number of steps."""
     return f"{SNAPSHOT}{steps}"

@@ -30,12 +30,11 @@ from risk_training.config import MOST_BATCH, MOST_STEPS, RATES, EvaluationSettin
 from risk_training.declared import Declared
 from risk_training.rollout_steps import CONTINUES, TRUNCATED, Rollout
 from risk_training.run import Metrics, TorchRun, timed
+from risk_training.run_files import POLICY_FILE
 from risk_training.selfplay import SelfPlay, SelfPlaySettings
 from risk_training.torch_network import Network
 
 Tensor = torch.Tensor
-
-POLICY = "policy.npz"
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ def _flat(part: Array) -> Array:
 class Trainer(TorchRun):
     """A run of PPO: network, optimizer and games."""
 
-    CONFIG, FILE, KIND = Config, POLICY, PolicyFile
+    CONFIG, FILE, KIND = Config, POLICY_FILE, PolicyFile
     config: Config
 
     def __init__(self, config: Config, folder: Any, executor: WorkExecutor | None = None) -> None:

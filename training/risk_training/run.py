@@ -35,12 +35,11 @@ from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.bounded_io import parse_json, read_file, shortened
-from risk_training.config import CHECKPOINT, METRICS, TRAINERS, RunSettings
+from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
+from risk_training.run_files import CHECKPOINT, CONFIG, METRICS, TENSORBOARD
 from risk_training.win_rate import Seating, win_rate_by
-
-CONFIG, TENSORBOARD = "config.yml", "tensorboard"
 
 MOST_BYTES = 1 << 31  # largest size of a checkpoint
 MOST_WEIGHT = 65_504.0  # largest float16: files store weights as float16

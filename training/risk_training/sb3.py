@@ -11,11 +11,12 @@ import numpy.typing as npt
 from gymnasium.spaces import Dict, Discrete
 from stable_baselines3.common.vec_env import VecEnv
 
+from risk_env.arguments import FLAT, STRUCTURED, check_choice
 from risk_env.arrays import Array
 from risk_env.envs.display import draw
-from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes, observation_space
+from risk_env.envs.gymnasium_env import FINAL_FIELDS, make_lanes
 from risk_env.envs.single_seat_vector import SingleSeatVector
-from risk_env.game_vector import check_choice
+from risk_env.envs.spaces import observation_space
 from risk_env.players import Policy
 
 Indices = None | int | Iterable[int]
@@ -42,7 +43,7 @@ class RiskVecEnv(VecEnv):
         self, num_envs: int = 64, seed: int | None = None, render_mode: str | None = None, **arguments: Any
     ) -> None:
         check_choice("render_mode", render_mode, (None, "rgb_array"))
-        self.lanes: SingleSeatVector = make_lanes(num_envs, **arguments)
+        self.lanes: SingleSeatVector = make_lanes(RiskVecEnv, num_envs, **arguments)
         self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
@@ -156,7 +157,7 @@ class ModelPolicy(Policy):
 
     def __init__(self, model: Any, deterministic: bool = False) -> None:
         self.model, self.deterministic = model, deterministic
-        self.observation = "structured" if isinstance(model.observation_space, Dict) else "flat"
+        self.observation = STRUCTURED if isinstance(model.observation_space, Dict) else FLAT
 
     def act_batch(self, observations: Any, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Return the model's actions, int64 (k,)."""

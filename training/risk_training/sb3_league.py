@@ -9,14 +9,14 @@ import numpy.typing as npt
 import torch
 
 from risk_agents.learned.compiled_network import Network, compiled_network
-from risk_agents.learned.policy import answer_lanes
+from risk_agents.learned.policy import choose_actions
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
 from risk_env.bots import compiled as compiled_bot
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.players import Policy
 from risk_training.declared import Declared, ListOf, OrNone, TableOf, Whole
-from risk_training.league import League
+from risk_training.league import League, points_of
 from risk_training.sb3 import RiskVecEnv
 from risk_training.selfplay import potential
 
@@ -89,7 +89,7 @@ class CompiledSlot(SnapshotSlot):
         actions: Array,
     ) -> None:
         start = process_time()
-        answer_lanes(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
+        choose_actions(games, boards, rules, lanes, randoms, actions, self.network, _UNFAMILIAR, True)
         self.seconds += process_time() - start
 
 
@@ -169,11 +169,12 @@ class LeagueVecEnv(RiskVecEnv):
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
+            places = self.lanes.batch.final_placement[lane].tolist()
             for other in range(self.lanes.rules.num_players):
                 player = self.lanes.players[numbers[lane, other]]
                 name = names.get(player, player.name)
                 if other != seat and not self._is_stale[lane]:
-                    self.league.record(name, float(won))
+                    self.league.record(name, points_of(places[seat], places[other]))
                     self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
         self._is_stale[ended] = False
 

@@ -113,7 +113,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
             self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs
         )
 
-    def answer(self, observations: torch.Tensor, masks: Masks = None) -> tuple[torch.Tensor, torch.Tensor]:
+    def logits_and_values(
+        self, observations: torch.Tensor, masks: Masks = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Return logits (k, n), very low for illegal actions, and values (k,).
 
         The inputs are observations float32 (k, D) and masks (k, n).
@@ -135,7 +137,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return actions (k,), values (k, 1) and the log-probabilities of the actions (k,)."""
         legal = self._legal(obs, action_masks)
-        logits, values = self.answer(obs, legal)
+        logits, values = self.logits_and_values(obs, legal)
         logprobs = logits - logits.logsumexp(1, keepdim=True)
         actions = logprobs.argmax(1) if deterministic else sample_actions(logprobs, legal)
         return actions, values[:, None], logprobs.gather(1, actions[:, None])[:, 0]
@@ -148,9 +150,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
         `obs` are observations or their `Features`.
         """
         if isinstance(obs, Features):
-            logits, values = self.network.answer(*obs, torch.as_tensor(action_masks).bool())
+            logits, values = self.network.logits_and_values(*obs, torch.as_tensor(action_masks).bool())
         else:
-            logits, values = self.answer(obs, action_masks)
+            logits, values = self.logits_and_values(obs, action_masks)
         logprobs, entropy = action_logprobs(logits, actions)
         return values[:, None], logprobs, entropy
 
@@ -165,7 +167,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def get_distribution(self, obs: torch.Tensor, action_masks: Masks = None) -> MaskableDistribution:
         """Return the distribution of the actions as an object of sb3-contrib."""
-        found = self.action_dist.proba_distribution(action_logits=self.answer(obs)[0])
+        found = self.action_dist.proba_distribution(action_logits=self.logits_and_values(obs)[0])
         if action_masks is not None:
             found.apply_masking(action_masks)
         return found

@@ -50,11 +50,11 @@ from risk_training.declared import Bytes, Declared, Exactly, ListOf, Number, OrN
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.league import League, LeagueSettings
 from risk_training.run import Metrics, Run, declared_moments, load_moments, made_by, replace_file
+from risk_training.run_files import BEST, BEST_WEIGHTS, LAST
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
 from risk_training.win_rate import Seating
 
-LAST, BEST, BEST_WEIGHTS = "last.zip", "best.zip", "best.npz"
 LINEAR = "lin_"
 
 Schedule = Callable[[float], float]

@@ -25,7 +25,7 @@ from risk_env.bounded_io import shortened
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.game_vector import GameVector, restore
-from risk_env.seated import Seated, Table
+from risk_env.seated import Seated, SeatedArena
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
 from risk_training.devices import moved
@@ -314,7 +314,7 @@ class SnapshotSeats(Seated):
     def __init__(self, games: SelfPlay) -> None:
         self.games = games
 
-    def choose(self, arena: Table, lanes: Array) -> None:
+    def choose(self, arena: SeatedArena, lanes: Array) -> None:
         """Write sampled actions for these lanes."""
         batch = arena.batch
         batch.ask(lanes)

@@ -59,12 +59,12 @@ from risk_training.config import (
 )
 from risk_training.devices import NamedWeights, moved
 from risk_training.run import Metrics, TorchRun, timed
+from risk_training.run_files import STATE_VALUE_FILE
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
-VALUE = "state_value.npz"
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 DEAD = -1e9  # logit of a seat that cannot win
@@ -72,7 +72,7 @@ SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name o
 
 
 @dataclass(frozen=True)
-class TableSettings(RunSettings):
+class StateNetworkSettings(RunSettings):
     """Settings that the trainers of networks for several numbers of players share. A step is a game."""
 
     LENGTH: ClassVar[str] = "games"
@@ -126,7 +126,7 @@ class TableSettings(RunSettings):
 
 
 @dataclass(frozen=True)
-class Config(TableSettings):
+class Config(StateNetworkSettings):
     """Configuration of a run of the state value trainer."""
 
     TRAINER: ClassVar[str] = "state_value"
@@ -168,7 +168,7 @@ class Config(TableSettings):
         return {f"weights.{name}": torch.as_tensor(weights) for name, weights in value.weights.items()}
 
 
-class TableNetwork(NamedWeights):
+class StateNetwork(NamedWeights):
     """The network of `risk_agents.learned.state_value` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int, outputs: int) -> None:
@@ -189,7 +189,7 @@ class TableNetwork(NamedWeights):
         return outputs
 
 
-class Network(TableNetwork):
+class Network(StateNetwork):
     """The network of a state value."""
 
     def __init__(self, columns: int, alive: Array, first: int, second: int) -> None:
@@ -364,7 +364,7 @@ def _by_game(games: Array) -> list[tuple[int, Array]]:
 class Trainer(TorchRun):
     """A run of the state value trainer: network and optimizer."""
 
-    CONFIG, FILE, KIND = Config, VALUE, StateValueFile
+    CONFIG, FILE, KIND = Config, STATE_VALUE_FILE, StateValueFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:

@@ -47,7 +47,7 @@ class Network(NamedWeights):
 
         The inputs are observations int8 (k, D) and masks (k, n).
         """
-        return self.answer(*self.encode(observations), masks > 0)
+        return self.logits_and_values(*self.encode(observations), masks > 0)
 
     def encode(self, observations: Array) -> tuple[Tensor, Tensor]:
         """Return features of territories (k, T, 2 F) and of boards (k, I) for observations int8 (k, D).
@@ -59,7 +59,7 @@ class Network(NamedWeights):
         encode(self.spec, codes, *found)
         return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
 
-    def answer(
+    def logits_and_values(
         self, territory_features: Tensor, board_features: Tensor, masks: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return the same as `forward`, given features and masks bool (k, n)."""

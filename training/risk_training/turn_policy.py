@@ -29,20 +29,20 @@ from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
 from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
 from risk_training.run import Metrics, TorchRun, made_by, timed
-from risk_training.state_value import TableNetwork, TableSettings
+from risk_training.run_files import TURN_POLICY_FILE
+from risk_training.state_value import StateNetwork, StateNetworkSettings
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
 Tensor = torch.Tensor
 
-POLICY = "turn_policy.npz"
 LANES = 256
 SCALE = 10  # outputs of the network are in tenths of a win probability
 LEARNER = 0  # number of the learner among the players of a game; bots follow
 
 
 @dataclass(frozen=True)
-class Config(TableSettings):
+class Config(StateNetworkSettings):
     """Configuration of a run of the turn policy trainer."""
 
     TRAINER: ClassVar[str] = "turn_policy"
@@ -131,14 +131,14 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
 class Trainer(TorchRun):
     """A run of the turn policy trainer: network and optimizer."""
 
-    CONFIG, FILE, KIND = Config, POLICY, TurnPolicyFile
+    CONFIG, FILE, KIND = Config, TURN_POLICY_FILE, TurnPolicyFile
     config: Config
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
         self.judge = config.judge_file()
         columns = len(self.judge.value.columns)
-        self.network = TableNetwork(columns, *config.hidden_sizes, len(NAMES)).to(self.device)
+        self.network = StateNetwork(columns, *config.hidden_sizes, len(NAMES)).to(self.device)
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )

@@ -14,7 +14,7 @@ from risk_agents.learned.schema import Schema, schema_of
 from risk_agents.registry import load
 from risk_env.arena import Arena
 from risk_env.board.maps import Board
-from risk_env.board.rules import Rules, near
+from risk_env.board.rules import Rules, suggestion
 from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
@@ -44,11 +44,14 @@ class RecordingSpec:
     def __post_init__(self) -> None:
         if not self.agents:
             raise ValueError("agents=(): name at least one")
+        if self.labels and len(self.labels) != len(self.agents):
+            raise ValueError(
+                f"labels={self.labels!r}: {len(self.labels)} names for {len(self.agents)} agents"
+            )
         for name in self.only:
             if name not in self.names:
-                raise ValueError(
-                    f"only={name!r} is not among the agents{near(name, self.names)}: {', '.join(self.names)}"
-                )
+                hint = suggestion(name, self.names)
+                raise ValueError(f"only={name!r} is not among the agents{hint}: {', '.join(self.names)}")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -84,7 +87,7 @@ class GameDecisions(NamedTuple):
 
 def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
     """Yield the decisions of games 0, 1, 2, ..., without end. The games do not depend on `lanes`."""
-    players = [load(spec) for spec in spec.agents]
+    players = [load(name) for name in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
     # agents and programs play in one lane, so that each seat needs only one of them
     recording = _Recording(spec, players, 1 if has_agents else lanes)
@@ -100,7 +103,7 @@ class _Recording:
     def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
         self.spec = spec
         self.batch = GameVector(spec.rules, spec.board, lanes, spec.seed, autoreset=False, reward=spec.reward)
-        self.arena = Arena(self.batch, players, on_answers=self._write)
+        self.arena = Arena(self.batch, players, on_actions=self._write)
         self.is_recorded = np.array([not spec.only or name in spec.only for name in spec.names])
         self.count = np.zeros(lanes, np.int64)  # number of recorded decisions of each lane's game
         D, width = self.batch.observation.shape[1], -(-self.batch.num_actions // 8)

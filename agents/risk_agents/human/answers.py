@@ -11,7 +11,7 @@ from risk_env.board.action_space import ALL, DONE, HALF
 from risk_env.bounded_io import composed
 from risk_env.core.types import MOST_TROOPS, Phase
 from risk_env.text.amounts import first_amount, most_troops
-from risk_env.text.notation import QUESTIONS, Question
+from risk_env.text.notation import DECISIONS, Decision
 
 # blocks whose answers are numbered; the others are numbers
 NUMBERED = ("territory", "border", "card", "objective")
@@ -25,9 +25,9 @@ class Understood(NamedTuple):
     then: tuple[str, ...] = ()
 
 
-def argument_of(text: str, question: Question) -> str:
+def argument_of(text: str, decision: Decision) -> str:
     """Return the text of a legal action without the word of its decision."""
-    return text.removeprefix(f"{question.word} ")
+    return text.removeprefix(f"{decision.word} ")
 
 
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
@@ -35,25 +35,25 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
 
     `listed` are the actions that were shown with numbers from 1.
     """
-    question = QUESTIONS[view.phase]
+    decision = DECISIONS[view.phase]
     words = " ".join(composed(answer).replace("->", ">").split())
-    if question.block in NUMBERED and words.isdecimal():
+    if decision.block in NUMBERED and words.isdecimal():
         return Understood(_from_list(int(words), view, listed))
     if words.casefold() == DONE and DONE in view.texts:
         return Understood(_number(DONE, view))
     word, _, rest = words.partition(" ")
-    said = rest if word.casefold() == question.word else words  # the first word may be left out
-    if question.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
+    said = rest if word.casefold() == decision.word else words  # the first word may be left out
+    if decision.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
-    found, then = _fitting(said, question, view), tuple[str, ...]()
+    found, then = _fitting(said, decision, view), tuple[str, ...]()
     if not found and view.phase == Phase.DRAFT:
         said, then = _split_amount(said)
-        found = _fitting(said, question, view) if then else []
+        found = _fitting(said, decision, view) if then else []
     if len(found) == 1:
         return Understood(_number(found[0], view), then if _is_amount_asked(found[0], view) else ())
     if found:
-        raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, question) for text in found)}")
-    raise ValueError(_problem(said, question, view))
+        raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, decision) for text in found)}")
+    raise ValueError(_problem(said, decision, view))
 
 
 def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
@@ -67,20 +67,20 @@ def _is_amount_asked(text: str, view: View) -> bool:
     """Return whether a draft to a territory asks for a number: not if only one troop can go there."""
     if view.phase != Phase.DRAFT:
         return False
-    t = view.board.territory(argument_of(text, QUESTIONS[view.phase]))
+    t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
     room = (view.rules.max_troops or MOST_TROOPS) - int(view.public.troops[t])
     return min(view.public.draft_left, room) > 1
 
 
-def _problem(said: str, question: Question, view: View) -> str:
+def _problem(said: str, decision: Decision, view: View) -> str:
     """Return the reason why words fit no legal action."""
     if said.casefold() == DONE:
         return f"{DONE!r} is no answer here"
-    if question.block == "border":
+    if decision.block == "border":
         return _no_attack(said, view)
-    if question.block == "territory":
+    if decision.block == "territory":
         return f"{view.board.territories[view.board.territory(said)]} is not legal here"
-    return f"{said!r} is none of {', '.join(argument_of(text, question) for text in view.texts)}"
+    return f"{said!r} is none of {', '.join(argument_of(text, decision) for text in view.texts)}"
 
 
 def _no_attack(said: str, view: View) -> str:
@@ -124,8 +124,8 @@ def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
     return _number(text, view)
 
 
-def _fitting(said: str, question: Question, view: View) -> list[str]:
-    grades = {text: _grade(said, argument_of(text, question), view) for text in view.texts if text != DONE}
+def _fitting(said: str, decision: Decision, view: View) -> list[str]:
+    grades = {text: _grade(said, argument_of(text, decision), view) for text in view.texts if text != DONE}
     best = max(grades.values(), default=_NOT)
     return [text for text, grade in grades.items() if grade == best] if best > _NOT else []
 
@@ -167,4 +167,4 @@ def _amount(wanted: int, view: View) -> Understood:
     again = (str(left),) if left else ()
     if left and view.phase == Phase.DRAFT_AMOUNT:
         again = (view.board.territories[view.public.target], *again)
-    return Understood(_number(f"{QUESTIONS[view.phase].word} {first}", view), again)
+    return Understood(_number(f"{DECISIONS[view.phase].word} {first}", view), again)

@@ -10,7 +10,7 @@ from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY, Phase
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 
 HELP = """\
 An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out \
@@ -35,7 +35,7 @@ class Desk:
     """A terminal that several people may share without seeing each other's cards."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
-        self.terminal = terminal or Terminal()
+        self.terminal = Terminal() if terminal is None else terminal
         self.people = 1
         self.secrets_of = NOBODY  # the seat whose hidden facts are on the screen
         self._holder = NOBODY
@@ -69,7 +69,7 @@ class Human(Agent):
     version = "1"
 
     def __init__(self, desk: Desk | None = None) -> None:
-        self.desk = desk or Desk()
+        self.desk = Desk() if desk is None else desk
         self.names: tuple[str, ...] = ()  # names of all seats and the neutral army, if known
         # Additional commands: help text and function
         self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}
@@ -133,7 +133,7 @@ class Human(Agent):
         self.desk.terminal.say_wrapped(question(view, self._words))
         if view.phase in SECRET or (view.rules.card_reroll and view.phase not in OPEN):  # reveals a card
             self.desk.secrets_of = self.seat
-        shown = self._lists.setdefault(view.phase, []) if QUESTIONS[view.phase].block in LONG else []
+        shown = self._lists.setdefault(view.phase, []) if DECISIONS[view.phase].block in LONG else []
         new = [text for text in view.texts if text not in shown]
         if new:
             self._lists[view.phase] = shown + new
@@ -157,7 +157,7 @@ class Human(Agent):
         """Return the next answer that is not a command; keep further answers on the same line for later."""
         while True:
             who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
-            line = self.desk.terminal.ask(f"{who}{QUESTIONS[view.phase].word}> ").strip()
+            line = self.desk.terminal.ask(f"{who}{DECISIONS[view.phase].word}> ").strip()
             word, _, rest = line.partition(" ")
             if not line:
                 self.desk.terminal.say("An answer, or ? for help.")

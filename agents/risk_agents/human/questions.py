@@ -19,7 +19,7 @@ from risk_env.core.cards import (
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.scene import public_scene
-from risk_env.text.notation import QUESTIONS, reward_name
+from risk_env.text.notation import DECISIONS, reward_name
 from risk_env.words.report import mission_in_words
 
 _star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
@@ -107,17 +107,17 @@ def _set_worth(view: View, subject: str) -> str:
 
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
     """Return the legal actions with their numbers, in few lines."""
-    asked = QUESTIONS[view.phase]
-    if asked.block == "border":
+    decision = DECISIONS[view.phase]
+    if decision.block == "border":
         return _attacks(view, words, numbers, width)
-    if asked.block == "territory":
+    if decision.block == "territory":
         return _territories(view, numbers, width)
-    if asked.block in ("card", "objective"):
-        describe = card_in_words if asked.block == "card" else _objective
+    if decision.block in ("card", "objective"):
+        describe = card_in_words if decision.block == "card" else _objective
         listed = [f"{number} {describe(name, view)}" for name, number in _named(numbers, view)]
         return [wrapped(", ".join(listed), width, "  ", "  ")]
-    names = [argument_of(text, asked) for text in numbers]
-    if asked.block == "amount":
+    names = [argument_of(text, decision) for text in numbers]
+    if decision.block == "amount":
         counts = {"all": f"all ({movable(view)})", "half": f"half ({movable(view) // 2})"}
         names = [counts.get(name, name) for name in names]
     return [wrapped(" | ".join(names), width, "  ", "  ")]
@@ -126,7 +126,7 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
 def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
     """Return the names and numbers of all actions except DONE, which the question mentions."""
     return [
-        (argument_of(text, QUESTIONS[view.phase]), number) for text, number in numbers.items() if text != DONE
+        (argument_of(text, DECISIONS[view.phase]), number) for text, number in numbers.items() if text != DONE
     ]
 
 

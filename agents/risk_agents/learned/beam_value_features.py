@@ -1,4 +1,4 @@
-"""A learned value: the win probability of a seat that stops here, as a correction of the heuristic value.
+"""A beam value: the win probability of a seat that stops here, as a correction of the heuristic value.
 
 A small network computes the correction. `search.evaluation` uses the network if its weights follow those of
 the heuristic. `risk_training.beam_value` trains it.
@@ -99,7 +99,7 @@ def packed(weights: Mapping[str, Array], head: Array) -> Array:
 
 
 @kernel
-def learned_value(game, board, rules, seat, heuristic, weights, start, work):
+def beam_value(game, board, rules, seat, heuristic, weights, start, work):
     """Return the seat's win probability, from 0 to 1, from its heuristic value and the position.
 
     `weights` are float32; the weights of the network begin at `start` (see `packed`).

@@ -63,14 +63,14 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
 
 
 @vectorized_entry_point
-def answer_all(network, observations, masks, logits, values):
+def forward_all(network, observations, masks, logits, values):
     """Write logits, float32 (k, n), and values before the sigmoid, float32 (k,), of observations int8 (k, D).
 
     `masks`, uint64 (k, W), are the legal actions as bits. The logits of other actions are meaningless.
     """
     work = workspace(network)
     for k in range(len(observations)):
-        values[k] = answer(network, observations[k], masks[k], logits[k], work)
+        values[k] = forward(network, observations[k], masks[k], logits[k], work)
 
 
 @inlined
@@ -90,7 +90,7 @@ def workspace(network):
 
 
 @kernel
-def answer(network, observation, legal, logits, work):
+def forward(network, observation, legal, logits, work):
     """Write the logits, float32 (n,), and return the value before the sigmoid.
 
     The logits of illegal actions are meaningless.

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.compiled_network import Network, answer, answer_all, compiled_network, workspace
+from risk_agents.learned.compiled_network import Network, compiled_network, forward, forward_all, workspace
 from risk_agents.learned.features import checked_codes
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.schema import unfamiliar_phases
@@ -53,9 +53,9 @@ class PolicyFile(TrainedFile):
 
         The logits of illegal actions are -inf.
         """
-        return np.where(np.asarray(masks) > 0, self.answer(observations, masks)[0], -np.inf)
+        return np.where(np.asarray(masks) > 0, self.logits_and_values(observations, masks)[0], -np.inf)
 
-    def answer(self, observations: Array, masks: Array) -> tuple[Array, Array]:
+    def logits_and_values(self, observations: Array, masks: Array) -> tuple[Array, Array]:
         """Return logits, float32 (k, n), and values before the sigmoid, float32 (k,).
 
         Logits of illegal actions are meaningless. Raise ValueError unless observations are int8 (k, D) from 0
@@ -69,7 +69,7 @@ class PolicyFile(TrainedFile):
         logits, values = np.zeros(legal.shape, np.float32), np.zeros(len(legal), np.float32)
         padding = -legal.shape[1] % _BITS
         bits = np.packbits(np.pad(legal, ((0, 0), (0, padding))), axis=1, bitorder="little")
-        answer_all(self.network, codes, bits.view(np.uint64), logits, values)
+        forward_all(self.network, codes, bits.view(np.uint64), logits, values)
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
@@ -77,7 +77,7 @@ class PolicyFile(TrainedFile):
         policy = self
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
-            answer_lanes(
+            choose_actions(
                 games, boards, rules, lanes, randoms, actions, policy.network, policy.unfamiliar, False
             )
 
@@ -85,7 +85,7 @@ class PolicyFile(TrainedFile):
 
 
 @vectorized_entry_point
-def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
+def choose_actions(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
     """Choose an action in each lane.
 
     The action is the likeliest legal one or, with `draws`, is drawn by the policy's probabilities.
@@ -101,7 +101,7 @@ def answer_lanes(games, boards, rules, lanes, randoms, actions, network, unfamil
             actions[lane] = last_legal(game, rules[0])
             continue
         observe(game, boards[0], rules[0], seat, words, observation)
-        answer(network, observation, game.legal, logits, work)
+        forward(network, observation, game.legal, logits, work)
         actions[lane] = (
             drawn(game, logits, draw_word(randoms, lane, seat)) if draws else likeliest(game, logits)
         )

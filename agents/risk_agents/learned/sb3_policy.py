@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.schema import Schema, schema_of, unfamiliar_phases
+from risk_agents.learned.schema import Schema, schema_of, unfamiliar_columns
 from risk_agents.learned.trained import check_numbers
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip, shortened
-from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.players import Policy
 
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
@@ -47,7 +46,7 @@ class Sb3Policy(Policy):
 
     def __init__(self, network: Any, rules: Rules, board: Board) -> None:
         self.network = network
-        self._unfamiliar = TERRITORY_WIDTH * board.num_territories + np.flatnonzero(unfamiliar_phases(rules))
+        self._unfamiliar = unfamiliar_columns(rules, board)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Return the likeliest actions."""
@@ -63,8 +62,8 @@ def logits_of(network: Any, observations: Array, masks: Array) -> Array:
     network.set_training_mode(False)
     inputs, legal = torch.as_tensor(observations, device=network.device), np.asarray(masks) > 0
     with torch.no_grad():
-        if hasattr(network, "answer"):
-            return np.asarray(network.answer(inputs, legal)[0].cpu())
+        if hasattr(network, "logits_and_values"):
+            return np.asarray(network.logits_and_values(inputs, legal)[0].cpu())
         return np.asarray(network.get_distribution(inputs, legal).distribution.logits.cpu())
 
 
@@ -96,11 +95,11 @@ class ZipPolicy(Policy):
         from gymnasium.spaces import Discrete
         from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
-        from risk_env.envs.gymnasium_env import observation_space
+        from risk_env.envs.spaces import observation_space
 
         torch.set_num_threads(1)
         torch.distributions.Distribution.set_default_validate_args(False)
-        spaces = observation_space(self.schema.board, "flat"), Discrete(self.schema.num_actions)
+        spaces = observation_space(self.schema.board), Discrete(self.schema.num_actions)
         columns = math.prod(spaces[0].shape or ())
         layers = layers_of(self.config["policy_kwargs"])
         try:

@@ -16,7 +16,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import OPTIONS, Rules
 from risk_env.board.tables import tables
 from risk_env.bounded_io import shortened
-from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS
+from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays with any values of these options
@@ -107,6 +107,14 @@ def _columns() -> str:
     columns: list[tuple[Any, ...]] = [*TERRITORY_COLUMNS, *GLOBAL_BLOCKS, *CONTINENT_COLUMNS]
     described = [(name, *size, "(count" in meaning) for name, *size, meaning in columns]
     return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
+
+
+def unfamiliar_columns(trained: Rules, board: Board) -> npt.NDArray[np.int64]:
+    """Return the columns of a flat observation that mark the phases of `unfamiliar_phases`, int64 (k,)."""
+    names = [name for name, *_ in GLOBAL_BLOCKS]
+    before = sum(width for _, width, _ in GLOBAL_BLOCKS[: names.index("phase")])
+    first = TERRITORY_WIDTH * board.num_territories + before
+    return first + np.flatnonzero(unfamiliar_phases(trained))
 
 
 def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:

@@ -1,4 +1,4 @@
-"""A value for every table of two to six players: each seat's win probability.
+"""State value: each seat's win probability in games of two to six players.
 
 The input is the observation of the seat to act. A network with two hidden layers gives a number for each
 player, in the order of turns from the observing player on. The softmax over the players that are alive gives
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from risk_agents.learned.compiled_network import add_product, layer
 from risk_agents.learned.layout import scaled_counts
-from risk_agents.learned.schema import Schema, differences, schema_of
+from risk_agents.learned.schema import FREE_OPTIONS, Schema, differences, schema_of
 from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -34,7 +34,7 @@ NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are inputs, too
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
 # Options in which games may differ from the training games
-TABLE_OPTIONS = ("num_players", "setup", "attack", "defender_dice", "max_rounds")
+FREE_STATE_OPTIONS = (*FREE_OPTIONS, "num_players", "setup")
 
 Array = npt.NDArray[Any]
 
@@ -77,8 +77,8 @@ def state_value_shapes(
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
 
 
-class TableFile(TrainedFile):
-    """File of a network for every table: weights, schema, and how it was trained."""
+class StateNetworkFile(TrainedFile):
+    """File of a network for every number of players: weights, schema, and how it was trained."""
 
     num_outputs = MAX_SEATS
 
@@ -122,11 +122,13 @@ class TableFile(TrainedFile):
 
 def _facts(schema: Schema) -> dict[str, Any]:
     """Return the facts that must be equal, by name."""
-    options = {name: value for name, value in schema.rules.to_dict().items() if name not in TABLE_OPTIONS}
+    options = {
+        name: value for name, value in schema.rules.to_dict().items() if name not in FREE_STATE_OPTIONS
+    }
     return {"map": schema.map_digest, "columns": schema.columns, **options}
 
 
-class StateValueFile(TableFile):
+class StateValueFile(StateNetworkFile):
     """File of a network that gives each seat's win probability."""
 
     KIND = STATE_VALUE

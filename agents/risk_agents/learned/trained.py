@@ -19,7 +19,7 @@ from risk_env.bounded_io import UNREADABLE, parse_json, shortened
 Weights = Mapping[str, Any]
 
 FORMAT = 1
-POLICY, VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
+POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
 MOST_BYTES = 1 << 25  # most bytes of all arrays of a file
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
@@ -102,7 +102,7 @@ class TrainedFile(ABC):
 
 
 def kind_in(facts: Mapping[str, Any]) -> str:
-    """Return the kind of a file, such as POLICY or VALUE."""
+    """Return the kind of a file, such as POLICY or BEAM_VALUE."""
     return str(facts["kind"])
 
 
@@ -138,7 +138,7 @@ def _check_facts(facts: Any) -> None:
     """Raise ValueError, KeyError or TypeError for facts of another format or with other types."""
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
-    if facts["kind"] not in (POLICY, VALUE, STATE_VALUE, TURN_POLICY):
+    if facts["kind"] not in (POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY):
         raise ValueError(f"kind {shortened(facts['kind'])} is unknown")
     if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
         raise ValueError("'made' and 'schema' must be tables")

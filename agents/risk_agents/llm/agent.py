@@ -1,7 +1,7 @@
 """`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
 
 If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
-`risk_env.words.action_script` plays the rest of the turn: after too many attempts, after a failure of the
+`risk_env.words.action_plan` plays the rest of the turn: after too many attempts, after a failure of the
 endpoint, and once the tokens or the money of a game are spent. The agent counts these events for the table of
 the tournament.
 """
@@ -20,7 +20,7 @@ from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.core.types import DRAFT_PHASES, FORTIFY_PHASES, SETUP_PHASES, Phase
-from risk_env.words.action_script import ActionScript
+from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import Armies, armies_of, report_since
 
 PREFIX = "llm:"
@@ -82,18 +82,18 @@ class ModelAgent(Agent):
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
         """Start a game."""
         super().reset(seat, rules, board, seed)
-        self.plan, self.counts = ActionScript(seat), Counts()
+        self.plan, self.counts = ActionPlan(seat), Counts()
         self._before: Armies | None = None
         self._round = -1
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; ask the model for a new plan if there is none."""
+        """Return the next action of the plan; request a new plan from the model if there is none."""
         if view.public.round != self._round:
             self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
         if action is None:
-            self._ask(view)
+            self._new_plan(view)
             action = self.plan.next_action(view.game)
         self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has one
         return int(action)  # type: ignore[arg-type]
@@ -111,16 +111,19 @@ class ModelAgent(Agent):
         self.transcript.write("over", **outcome, **self.notes())
         return True
 
-    # --------------------------------------------------------------------------------------- asking
+    # -------------------------------------------------------------------------------------- requests
 
-    def _ask(self, view: View) -> None:
-        """Ask until a plan can be played; otherwise call the fallback. Either way there is a next action."""
+    def _new_plan(self, view: View) -> None:
+        """Request answers until a plan can be played; otherwise call the fallback.
+
+        Either way there is a next action.
+        """
         messages = self._messages(view)
         for _ in range(self.settings.attempts):
             if self._is_spent():
                 return self._fall_back(view, "the game's tokens or money are spent")
             try:
-                answer = self._answer(messages)
+                answer = self._request(messages)
             except EndpointError as error:
                 return self._fall_back(view, f"the endpoint failed: {error}")
             problem = self._take(answer, view)
@@ -146,15 +149,15 @@ class ModelAgent(Agent):
         """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
         account = self.plan.account(view.game)
         report = report_since(view.game, self.seat, self._before, self.settings.style)
-        primer, asked = (
-            prompt(self.settings.prompts, PRIMERS[view.phase]),
-            "\n".join(filter(None, (account, report))),
-        )
-        messages = [_said("system", f"{self._system}\n\n{primer}"), _said("user", asked)]
+        primer = prompt(self.settings.prompts, PRIMERS[view.phase])
+        messages = [
+            _said("system", f"{self._system}\n\n{primer}"),
+            _said("user", "\n".join(filter(None, (account, report)))),
+        ]
         self.transcript.write("question", round=view.public.round, phase=view.phase.name, messages=messages)
         return messages
 
-    def _answer(self, messages: list[dict[str, str]]) -> str:
+    def _request(self, messages: list[dict[str, str]]) -> str:
         """Request an answer from the model, count it, and return its plan."""
         counts, begun = self.counts, time.perf_counter()
         try:

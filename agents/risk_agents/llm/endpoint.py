@@ -84,10 +84,10 @@ class Endpoint:
             time.sleep(wait)
         raise last
 
-    def _wait(self, attempt: int, asked: float) -> float:
+    def _wait(self, attempt: int, retry_after: float) -> float:
         """Return the seconds before the next attempt, with random jitter."""
         backoff = self.settings.backoff * 2 ** min(attempt, MOST_DOUBLINGS) * uniform(0.5, 1)
-        return min(MOST_WAIT, max(asked, backoff))
+        return min(MOST_WAIT, max(retry_after, backoff))
 
     def _once(self, body: bytes, limit: float) -> Answer:
         try:
@@ -101,7 +101,7 @@ class Endpoint:
         if not 200 <= reply.status < 300:
             raise self._refusal(reply)
         try:
-            return self._answer(parse_json(reply.body.decode(errors="replace")), len(body))
+            return self._read(parse_json(reply.body.decode(errors="replace")), len(body))
         except (
             AttributeError,
             LookupError,
@@ -117,14 +117,14 @@ class Endpoint:
         words = json.dumps({**facts, **_FORMS[settings.answer], **options}, ensure_ascii=False)
         return words.encode(errors="replace")
 
-    def _answer(self, reply: Any, asked: int) -> Answer:
-        """Read the answer to a request of `asked` bytes; raise LookupError or the like if it is invalid."""
+    def _read(self, reply: Any, sent: int) -> Answer:
+        """Read the answer to a request of `sent` bytes; raise LookupError or the like if it is invalid."""
         message = reply["choices"][0]["message"] if reply.get("choices") else {}
         calls = message.get("tool_calls")
         text = calls[0]["function"]["arguments"] if calls else message.get("content")
         text = text.encode(errors="replace").decode() if isinstance(text, str) else ""
         usage = reply.get("usage") if isinstance(reply.get("usage"), dict) else {}
-        tokens_in = tokens_of(usage.get("prompt_tokens"), asked)
+        tokens_in = tokens_of(usage.get("prompt_tokens"), sent)
         tokens_out = tokens_of(usage.get("completion_tokens"), len(text.encode()))
         text = self.settings.without_key(text)[:MOST_CHARACTERS]
         return Answer(text, plan_in(text), tokens_in, tokens_out)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from risk_agents.llm.masking import masked
+from risk_env.arguments import check_choice
 from risk_env.bounded_io import read_text, shortened
-from risk_env.game_vector import check_choice
 from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"

@@ -6,6 +6,7 @@ This module does not depend on the protocol. `server` offers its methods as tool
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Any
 
@@ -13,9 +14,10 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent
+from risk_env.arguments import check_seat
 from risk_env.board.maps import Board, load_map, map_names
-from risk_env.board.rules import BOOK, Rules, near, rules_from
-from risk_env.players import PlayerFault
+from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
+from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
@@ -81,12 +83,12 @@ class OpenGames:
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
-        if not 0 <= seat < P:
-            raise ValueError(f"seat={seat!r} must be a whole number from 0 to {P - 1}")
+        check_seat(seat, P)
         agents = {(seat + place) % P: _bot(name) for place, name in enumerate(opponents, 1) if name != OPEN}
         table = OpenGame(rules, load_shipped(board), [agents.get(s) for s in range(P)], seed, client)
-        table.play_on()
-        return self._add(table)
+        with closed_on_error(table.close):
+            table.play_on()
+            return self._add(table)
 
     def _add(self, table: OpenGame) -> dict[int, str]:
         """Add a game and return a token for each client's seat.
@@ -95,20 +97,30 @@ class OpenGames:
         """
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
-            others = list({id(other): other for other, _ in self._seats.values()}.values())
-            own = [other for other in others if other.client == table.client]
-            if len(own) >= MOST_OF_CLIENT:
-                self._end(min(own, key=lambda other: other.used))
-            elif len(others) >= MOST_GAMES:
-                oldest = min(others, key=lambda other: other.used)
-                if time.monotonic() - oldest.used < IDLE:
-                    raise ValueError(f"all {len(others)} games of the server are in use: try again later")
-                self._end(oldest)
+            ended = self._game_to_end(table.client)
+            self._seats = {token: found for token, found in self._seats.items() if found[0] is not ended}
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
+        if ended is not None:
+            # an error of a bot in the other game is no error of this client
+            with ended.lock, suppress(Exception):
+                ended.close()
         return tokens
 
-    def _end(self, table: OpenGame) -> None:
-        self._seats = {token: found for token, found in self._seats.items() if found[0] is not table}
+    def _game_to_end(self, client: str) -> OpenGame | None:
+        """Return the game that ends to make room for another one of a client, or None if there is room.
+
+        Raise ValueError if all games are in use.
+        """
+        others = list({id(other): other for other, _ in self._seats.values()}.values())
+        own = [other for other in others if other.client == client]
+        if len(own) >= MOST_OF_CLIENT:
+            return min(own, key=lambda other: other.used)
+        if len(others) < MOST_GAMES:
+            return None
+        oldest = min(others, key=lambda other: other.used)
+        if time.monotonic() - oldest.used < IDLE:
+            raise ValueError(f"all {len(others)} games of the server are in use: try again later")
+        return oldest
 
     def _find(self, token: str) -> tuple[OpenGame, int]:
         found = self._seats.get(token)
@@ -131,6 +143,7 @@ class OpenGames:
         """
         table, seat = self._find(token)
         with table.lock:
+            self._find(token)  # the game may have ended before the lock was free
             game = table.game
             if game.is_over or game.seat != seat:
                 raise ValueError(
@@ -177,12 +190,14 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
 def load_shipped(name: str) -> Any:
     """Return a shipped map by name; raise ValueError for anything else, in particular for paths."""
     if name not in map_names():
-        raise ValueError(f"board={name!r} must be one of {', '.join(map_names())}{near(name, map_names())}")
+        raise ValueError(
+            f"board={name!r} must be one of {', '.join(map_names())}{suggestion(name, map_names())}"
+        )
     return load_map(name)
 
 
 def _bot(name: str) -> Agent:
     if name not in bots.names():
         known = (OPEN, *bots.names())
-        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{near(name, known)}")
+        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

@@ -13,9 +13,10 @@ from pathlib import Path
 from risk_agents.agent_list import labelled, split_agents
 from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
-from risk_agents.play.terminal_table import Leave, Table
+from risk_agents.play.terminal_table import Leave, TerminalTable
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
+from risk_env.arguments import check_seat
 from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
@@ -48,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
         table.close()
 
 
-def play(table: Table) -> int:
+def play(table: TerminalTable) -> int:
     """Play at a table, save a game that does not end, and return the exit status."""
     try:
         with _closing_is_an_interrupt():
@@ -76,7 +77,7 @@ def _closing_is_an_interrupt() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _keep(table: Table) -> None:
+def _keep(table: TerminalTable) -> None:
     """Save the game and print how to continue it.
 
     If the file cannot be written, save the game in the folder for temporary files.
@@ -117,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
+def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
     opponents = split_agents(arguments.opponents or "", "--opponents")
     rules = rules_of(vars(arguments), BOOK, len(opponents) + 1 if opponents else None)
     board = load_map(arguments.map or MAP)
@@ -127,22 +128,22 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> Table:
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
         raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
-    table = Table(Game(rules, board, seed), players, terminal, path)
+    table = TerminalTable(Game(rules, board, seed), players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or PRESET)}, seed {seed}")
     return table
 
 
-def _title(table: Table, preset: str) -> str:
+def _title(table: TerminalTable, preset: str) -> str:
     seats = ", ".join(f"{seat} {name}" for seat, name in enumerate(table.names[:-1]))
     return f"{preset} on the map {table.game.board.name}: {seats}"
 
 
-def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> Table:
+def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
     """Return the table of a saved game, played up to the point where it was left."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])
-    table = Table(saved.start(), saved.players, terminal, arguments.resume)
+    table = TerminalTable(saved.start(), saved.players, terminal, arguments.resume)
     try:
         table.resume(saved)
     except BaseException:
@@ -158,8 +159,7 @@ def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...
     The opponents keep their order, and the last one fills the seats that are left.
     """
     others = rules.num_players - 1
-    if not 0 <= seat <= others:
-        raise ValueError(f"--seat {seat}: must be from 0 to {others}")
+    check_seat(seat, rules.num_players)
     if len(opponents) > others:
         raise ValueError(
             f"{len(opponents)} opponents ({', '.join(opponents)}), but num_players={rules.num_players} "

@@ -12,10 +12,10 @@ from risk_agents.program import ProgramFault
 from risk_agents.registry import HUMAN, make
 from risk_env.agent import Agent
 from risk_env.core.types import NOBODY
-from risk_env.game import Game
+from risk_env.game import Game, SavedGameError
 from risk_env.match import Match
 from risk_env.players import PlayerFault
-from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.saved_game import SavedGame
 from risk_env.text.escape import label
 
 YOU = "You"
@@ -26,7 +26,7 @@ class Leave(Exception):
     """Raised when a person wants to stop the game."""
 
 
-class Table(Match):
+class TerminalTable(Match):
     """A match at a terminal: the players at the seats, and the events that each person has seen."""
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:

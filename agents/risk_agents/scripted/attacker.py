@@ -14,7 +14,7 @@ from risk_agents.scripted.board_sense import (
     enemy_neighbours,
     move_amount,
     next_attack,
-    usual_answer,
+    usual_action,
 )
 from risk_agents.scripted.claims import claim
 from risk_env.bots import CompiledBot
@@ -31,11 +31,11 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         lane = lanes[k]
         seat = int64(games[lane].seat)
         claimed = claim(games[lane], boards[0], randoms, lane, seat)
-        actions[lane] = answer(games[lane], boards[0], rules[0], seat) if claimed == NONE else claimed
+        actions[lane] = decide(games[lane], boards[0], rules[0], seat) if claimed == NONE else claimed
 
 
 @kernel
-def answer(game, board, rules, seat):
+def decide(game, board, rules, seat):
     """Return the action in this phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
@@ -44,7 +44,7 @@ def answer(game, board, rules, seat):
         return best_place(game, board, seat, STRIKE)
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, advance(game, board, rules, seat))
-    return usual_answer(game, board, rules, seat)
+    return usual_action(game, board, rules, seat)
 
 
 @kernel

@@ -163,9 +163,9 @@ def amount_towards(rules, wanted, most):
     if wanted >= most:
         return int64(rules.amount_0) + ALL_OF_THEM
     best, number = 0, int64(1)
-    for answer in range(len(AMOUNTS)):
-        if int64(rules.amounts[answer]) <= wanted:
-            best, number = answer, int64(rules.amounts[answer])
+    for amount in range(len(AMOUNTS)):
+        if int64(rules.amounts[amount]) <= wanted:
+            best, number = amount, int64(rules.amounts[amount])
     if number < most // 2 <= wanted:
         best = HALF
     return int64(rules.amount_0) + best
@@ -288,13 +288,13 @@ def best_die(game, rules):
     now = NUM_FACES * wins_with(game, face_of(game, ATTACKER, 0), face_of(game, ATTACKER, 1))
     best, most = int64(rules.done), now
     for d in range(int64(game.chosen_dice[ATTACKER])):
-        answer = int64(rules.die_0) + face_of(game, ATTACKER, d) - 1
+        action = int64(rules.die_0) + face_of(game, ATTACKER, d) - 1
         gain = 0
         for face in range(1, NUM_FACES + 1):
             turned = face if game.phase == Phase.REROLL else NUM_FACES
             gain += wins_if_turned(game, d, turned)
-        if gain > most and has(game.legal, answer):
-            best, most = answer, gain
+        if gain > most and has(game.legal, action):
+            best, most = action, gain
     return best
 
 
@@ -302,7 +302,7 @@ def best_die(game, rules):
 
 
 @kernel
-def usual_answer(game, board, rules, seat):
+def usual_action(game, board, rules, seat):
     """Return the usual action in a phase, or NONE for claims, attacks, the place of a draft, and occupations.
 
     All troops are drafted to one territory. The fortify move takes all troops from the largest stack without

@@ -18,7 +18,7 @@ from risk_agents.scripted.board_sense import (
     move_amount,
     next_attack,
     num_rivals,
-    usual_answer,
+    usual_action,
 )
 from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import (
@@ -56,7 +56,7 @@ def grow(game, board, rules, seat):
         return growing_place(game, board, seat)
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, split_advance(game, board, seat, movable(game, rules)))
-    return usual_answer(game, board, rules, seat)
+    return usual_action(game, board, rules, seat)
 
 
 @kernel

@@ -21,7 +21,7 @@ from risk_agents.scripted.board_sense import (
 )
 from risk_agents.scripted.claims import claim
 from risk_agents.search.evaluation import EXPOSED, INCOME, PROGRESS, WEIGHTS, WORKSPACE, Evaluator
-from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_answer
+from risk_agents.search.moves import MOVE_WORDS, fortify_or_usual_action
 from risk_agents.search.turn_search import (
     BEST,
     DRAFTED,
@@ -105,7 +105,7 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
     if games[lane].phase == Phase.DEPLOY and is_gathered(games[lane], boards[0], own):
         return int64(own[GATHER]) - 1
     evaluator = Evaluator(boards[0], rules[0], seat, weights, work)
-    return answer(games[lane], own, narrowed(tree, int64(own[NARROW])), evaluator)
+    return decide(games[lane], own, narrowed(tree, int64(own[NARROW])), evaluator)
 
 
 @inlined
@@ -134,7 +134,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 
 @kernel
-def answer(game, memory, tree, evaluator):
+def decide(game, memory, tree, evaluator):
     """Return the action in this phase."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
@@ -145,7 +145,7 @@ def answer(game, memory, tree, evaluator):
         return draft(game, memory, tree, evaluator)
     if phase == Phase.DRAFT_AMOUNT:
         return draft_amount(game, rules, int64(memory[DRAFT_WANTED]))
-    return fortify_or_usual_answer(game, memory, tree.nodes, FRESH, evaluator)
+    return fortify_or_usual_action(game, memory, tree.nodes, FRESH, evaluator)
 
 
 # The draft

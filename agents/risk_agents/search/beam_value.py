@@ -17,7 +17,7 @@ from risk_agents.learned.beam_value_features import (
     packed,
     value_shapes,
 )
-from risk_agents.learned.trained import VALUE, TrainedFile
+from risk_agents.learned.trained import BEAM_VALUE, TrainedFile
 from risk_agents.search.beam import MEMORY, WIDTH, choose_learned
 from risk_agents.search.evaluation import WEIGHTS, Evaluator, evaluate_heuristic
 from risk_agents.search.turn_search import MOST_WIDTH
@@ -44,7 +44,7 @@ def encode_positions(games, boards, rules, lanes, seats, moved, weights, feature
 class BeamValueFile(TrainedFile):
     """File of a beam value: weights (`beam_value_features.LAYERS`), schema, and how it was trained."""
 
-    KIND = VALUE
+    KIND = BEAM_VALUE
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the names and shapes of all weights, computed from the schema's map and players."""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy import int64
 
-from risk_agents.learned.beam_value_features import learned_value
+from risk_agents.learned.beam_value_features import beam_value
 from risk_agents.scripted.goal_progress import goal_progress, objectives_in_reach
 from risk_agents.scripted.threats import DUE, chance_to_fall, largest_threat
 from risk_env.compiler import kernel
@@ -76,7 +76,7 @@ def evaluate(game, evaluator):
         return WON
     heuristic = evaluate_heuristic(game, evaluator)
     if len(weights) > NUM_WEIGHTS:
-        return learned_value(game, board, rules, seat, heuristic, weights, NUM_WEIGHTS, work)
+        return beam_value(game, board, rules, seat, heuristic, weights, NUM_WEIGHTS, work)
     return heuristic
 
 

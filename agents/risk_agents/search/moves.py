@@ -5,7 +5,7 @@
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import move_amount, usual_answer
+from risk_agents.scripted.board_sense import move_amount, usual_action
 from risk_agents.search.evaluation import evaluate
 from risk_env.compiler import kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest
@@ -21,7 +21,7 @@ LEAST_GAIN = 1e-6
 
 
 @kernel
-def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
+def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
     """Return a fortify action by evaluation, or the usual action in other phases.
 
     `nodes` and `slot` are those of `fortify_from`.
@@ -37,7 +37,7 @@ def fortify_or_usual_answer(game, memory, nodes, slot, evaluator):
         return target
     if game.phase == Phase.FORTIFY_AMOUNT:
         return fortify_amount(game, evaluator.rules, memory)
-    return usual_answer(game, evaluator.board, evaluator.rules, evaluator.seat)
+    return usual_action(game, evaluator.board, evaluator.rules, evaluator.seat)
 
 
 @kernel

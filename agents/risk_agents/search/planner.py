@@ -15,7 +15,7 @@ from risk_agents.scripted.board_sense import NONE, border_action, is_inland, mov
 from risk_agents.scripted.claims import claim
 from risk_agents.scripted.threats import ODDS
 from risk_agents.search.evaluation import WEIGHTS, WON, WORKSPACE, Evaluator, evaluate
-from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_or_usual_answer
+from risk_agents.search.moves import MOVE_WORDS, best_advance, fortify_or_usual_action
 from risk_agents.search.turn_search import succeed
 from risk_env.bots import CompiledBot
 from risk_env.compiler import entry_point, kernel
@@ -59,12 +59,12 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         evaluator = Evaluator(boards[0], rules[0], seat, WEIGHTS, work)
         claimed = claim(games[lane], boards[0], randoms, lane, seat)
         actions[lane] = (
-            answer(games[lane], memory[lane, seat], space, evaluator) if claimed == NONE else claimed
+            decide(games[lane], memory[lane, seat], space, evaluator) if claimed == NONE else claimed
         )
 
 
 @kernel
-def answer(game, memory, space, evaluator):
+def decide(game, memory, space, evaluator):
     """Return the action in this phase."""
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
@@ -77,7 +77,7 @@ def answer(game, memory, space, evaluator):
         return safest_place(game, space.nodes, evaluator) if plan[SOURCE] == NONE else plan[SOURCE]
     if phase == Phase.OCCUPY:
         return move_amount(game, rules, best_advance(game, space.nodes, FRESH, evaluator))
-    return fortify_or_usual_answer(game, memory, space.nodes, FRESH, evaluator)
+    return fortify_or_usual_action(game, memory, space.nodes, FRESH, evaluator)
 
 
 @kernel

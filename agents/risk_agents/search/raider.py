@@ -14,7 +14,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Answer in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each of the lanes (see `risk_env.bots.CompiledBot`)."""
     seen = np.zeros(games[0].strong.shape[0], np.uint64)
     for k in range(len(lanes)):
         lane = lanes[k]

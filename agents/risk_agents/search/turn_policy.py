@@ -12,7 +12,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.learned.state_value import StateValue, StateValueFile, TableFile, workspace, write_outputs
+from risk_agents.learned.state_value import (
+    StateNetworkFile,
+    StateValue,
+    StateValueFile,
+    workspace,
+    write_outputs,
+)
 from risk_agents.learned.trained import TURN_POLICY
 from risk_agents.search.judges import FILE as VALUE_FILE
 from risk_agents.search.lookahead import Effort, choose_moves
@@ -29,7 +35,7 @@ Array = npt.NDArray[Any]
 EFFORT = Effort()
 
 
-class TurnPolicyFile(TableFile):
+class TurnPolicyFile(StateNetworkFile):
     """File of a policy over plans: weights, schema, and how it was trained."""
 
     KIND = TURN_POLICY

@@ -191,7 +191,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 def insert(tree, slot, there, found, seat, source, target, all_in):
     """Add the node in slot FRESH to the successors if it is good enough; return their number."""
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
-    place = twin_of(nodes, paths, there, found, seat, target)
+    place = equal_successor(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:
         place = there + found
         found += 1
@@ -216,7 +216,7 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
 
 
 @kernel
-def twin_of(nodes, paths, there, found, seat, last):
+def equal_successor(nodes, paths, there, found, seat, last):
     """Return the slot of the successor with the same captures and the same last territory, or NONE."""
     for slot in range(there, there + found):
         same = paths[slot, LAST] == last

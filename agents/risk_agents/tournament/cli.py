@@ -286,7 +286,7 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     config = store.config
     check_rules(config.rules, config.board)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
-    found = entrants([(entrant.label, entrant.spec) for entrant in config.entrants], trial)
+    found = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
     for now, then in zip(found, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(

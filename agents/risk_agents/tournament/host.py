@@ -2,9 +2,9 @@
 
 At each decision the process receives a game record. Everything in the record that the seat cannot see has
 been drawn again, so that the agent cannot peek at hidden facts. Messages are lines of JSON (`program`): a
-request with a number, and a reply with an answer or an error.
+request with a number, and a reply with a result or an error.
 
-    {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "answer": 42}
+    {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "result": 42}
 
 If the agent reads `view.events`, its process requests the events that it does not know yet, at most once per
 decision:
@@ -57,20 +57,20 @@ class Host:
     def __init__(
         self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN
     ) -> None:
-        self.time_limit, self._asked = time_limit, 0
+        self.time_limit, self._requests = time_limit, 0
         self._spec, self._prepared = spec, set[int]()  # `_prepared`: seats whose agent has prepared
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
         try:
-            self._ask("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
-            answer = self._ask("introduce", START_LIMIT, spec=spec)
-            if not (isinstance(answer, list) and len(answer) == 3 and isinstance(answer[2], bool)):
-                raise self._garbage(answer, "its name, its version and whether it is compiled")
+            self._request("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
+            value = self._request("introduce", START_LIMIT, spec=spec)
+            if not (isinstance(value, list) and len(value) == 3 and isinstance(value[2], bool)):
+                raise self._garbage(value, "its name, its version and whether it is compiled")
         except ProgramFault:
             self.close()
             raise
-        self.name, self.version, self.is_compiled = label(answer[0]), label(answer[1]), answer[2]
+        self.name, self.version, self.is_compiled = label(value[0]), label(value[1]), value[2]
 
     def prepare(self, seat: int) -> None:
         """Let the agent of a seat prepare, once.
@@ -81,43 +81,43 @@ class Host:
             return
         self._prepared.add(seat)
         with suppress(ProgramFault):
-            self._ask("prepare", self._preparing_limit, seat=seat, seconds=REHEARSAL * self.time_limit)
+            self._request("prepare", self._preparing_limit, seat=seat, seconds=REHEARSAL * self.time_limit)
         if not self.is_alive:
             _UNPREPARED.add(self._spec)
 
     def begin(self, seat: int, seed: int) -> None:
         """Tell the agent of a seat that a game begins."""
-        self._ask("begin", self.time_limit, seat=seat, seed=seed)
+        self._request("begin", self.time_limit, seat=seat, seed=seed)
 
     def act(self, view: View) -> int:
         """Return the action of the agent of the view's seat."""
         record = base64.b64encode(view.game.to_record()).decode()
-        answer = self._ask("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
-        if not isinstance(answer, int) or isinstance(answer, bool) or answer.bit_length() > MOST_BITS:
-            raise self._garbage(answer, "the number of an action")
-        return answer
+        value = self._request("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
+        if not isinstance(value, int) or isinstance(value, bool) or value.bit_length() > MOST_BITS:
+            raise self._garbage(value, "the number of an action")
+        return value
 
-    def _ask(
+    def _request(
         self, message: str, limit: float, history: Callable[[], Sequence[Event]] | None = None, **content: Any
     ) -> Any:
-        """Send a message and return its answer.
+        """Send a message and return the result in the reply.
 
-        Raise ProgramFault if no answer comes within `limit` seconds, or if the agent raised an error. Before
-        it answers, the process may request the events of `history` once.
+        Raise ProgramFault if no reply comes within `limit` seconds, or if the agent raised an error. Before
+        it replies, the process may request the events of `history` once.
         """
-        self._asked += 1
+        self._requests += 1
         until = time.monotonic() + limit
-        reply = self._program.request({"id": self._asked, "type": message, **content}, limit)
+        reply = self._program.request({"id": self._requests, "type": message, **content}, limit)
         if history is not None and reply.get("wants") == "events":
             events = [event.to_json() for event in history()[self._since(reply) :]]
             reply = self._program.request(
-                {"id": self._asked, "events": events}, max(until - time.monotonic(), 0.0)
+                {"id": self._requests, "events": events}, max(until - time.monotonic(), 0.0)
             )
-        if reply.get("id") != self._asked or not isinstance(reply.get("error", ""), str):
-            raise self._garbage(reply, f"the answer to question {self._asked}")
+        if reply.get("id") != self._requests or not isinstance(reply.get("error", ""), str):
+            raise self._garbage(reply, f"the reply to request {self._requests}")
         if "error" in reply:
             raise ProgramFault("crash", reply["error"])
-        return reply.get("answer")
+        return reply.get("result")
 
     def _since(self, reply: dict[str, Any]) -> int:
         """Return the number of events that the process knows; raise ProgramFault if it is not a number."""
@@ -126,8 +126,8 @@ class Host:
             raise self._garbage(reply, "the number of events that it knows")
         return known
 
-    def _garbage(self, answer: Any, expected: str) -> ProgramFault:
-        return self._program.fault("garbage", f"answers {brief(answer)} instead of {expected}")
+    def _garbage(self, reply: Any, expected: str) -> ProgramFault:
+        return self._program.fault("garbage", f"answers {brief(reply)} instead of {expected}")
 
     @property
     def is_alive(self) -> bool:
@@ -170,7 +170,7 @@ class AgentServer:
         number, message = content.pop("id"), content.pop("type")
         self._request = lambda wish: request({"id": number, **wish})
         try:
-            return {"id": number, "answer": getattr(self, message)(**content)}
+            return {"id": number, "result": getattr(self, message)(**content)}
         except Exception as error:
             frames = traceback.extract_tb(error.__traceback__)  # the last frame raised the error
             where = f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""

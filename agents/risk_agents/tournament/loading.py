@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from risk_agents.agent_list import labelled
+from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
 from risk_agents.program import ProgramFault, check_limit
@@ -70,13 +70,13 @@ class Trial(NamedTuple):
     sandbox: str | None = None
 
 
-def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Entrant, ...]:
-    """Try every agent, given by label and spec, in the game that it will play; raise ValueError if one fails.
+def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
+    """Try every agent in the game that it will play; raise ValueError if one fails.
 
     The trial compiles the code that the games need, before any clock starts.
     """
     compile_games(trial.rules, load_map(trial.map_source))
-    found = tuple(_entrant(label, spec, trial) for label, spec in named)
+    found = tuple(_entrant(agent, trial) for agent in agents)
     labels = [entrant.label for entrant in found]
     for label in labels:
         if labels.count(label) > 1:
@@ -85,18 +85,19 @@ def entrants(named: Sequence[tuple[str | None, str]], trial: Trial) -> tuple[Ent
     return found
 
 
-def _entrant(label: str | None, spec: str, trial: Trial) -> Entrant:
+def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
+    label, spec = agent
     if spec == HUMAN:
         load(spec)  # raises ValueError, because people play only by `risk-env play`
     is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
     bot = None if is_unknown else compiled_bot(spec)  # loads a file in this process
     if bot is None:
         try:
-            name, version = _asked(spec, trial)
+            name, version = _introduced(spec, trial)
         except ProgramFault as fault:
             raise ValueError(f"agent={spec!r} cannot play: {fault}") from fault
-        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # `_asked` has found a compiled bot
-            return _entrant(label, spec, trial)
+        if spec in _COMPILED_IN_FILES and not trial.sandbox:  # `_introduced` has found a compiled bot
+            return _entrant(agent, trial)
         return Entrant(label or name, spec, version, compiled=False)
     _compile(bot, spec, trial.rules, trial.map_source)
     return Entrant(label or as_label(bot.name), spec, as_label(bot.version), compiled=True)
@@ -112,7 +113,7 @@ def _compile(bot: CompiledBot, spec: str, rules: Rules, map_source: str) -> None
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 
 
-def _asked(spec: str, trial: Trial) -> tuple[str, str]:
+def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
     """Start an agent in a process of its own, and return the name and version that it reports.
 
     A language model has no process. Compiled bots are added to _COMPILED_IN_FILES.

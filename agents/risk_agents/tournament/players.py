@@ -21,7 +21,7 @@ from risk_env.bots import CompiledBot
 from risk_env.events import Event
 
 
-def is_asked(spec: str) -> bool:
+def is_queried(spec: str) -> bool:
     """Return whether the spec names a program or a language model."""
     return is_program(spec) or is_model(spec)
 
@@ -45,7 +45,7 @@ class HostedAgent(Agent):
         return self._host().act(view)
 
 
-class AskedAgent(Agent):
+class QueriedAgent(Agent):
     """An external program, or a language model.
 
     A program is started again after a fault. A language model has no process.
@@ -118,7 +118,7 @@ class PlayerPool:
 
     def _player(self, agent: int, seat: int, copy: int) -> CompiledBot | Agent:
         """Return the player for a seat; `copy` is the number of earlier seats with the same agent."""
-        key = (agent, copy if is_asked(self.config.entrants[agent].spec) else seat)
+        key = (agent, copy if is_queried(self.config.entrants[agent].spec) else seat)
         if key not in self._players:
             self._players[key] = self._make(agent, seat)
         return self._players[key]
@@ -129,8 +129,8 @@ class PlayerPool:
         if bot is not None:
             return bot
         return (
-            AskedAgent(entrant.spec, self.config)
-            if is_asked(entrant.spec)
+            QueriedAgent(entrant.spec, self.config)
+            if is_queried(entrant.spec)
             else HostedAgent(self, agent, seat)
         )
 
@@ -153,6 +153,6 @@ class PlayerPool:
         for host in self._hosts.values():
             host.close()
         for player in self._players.values():
-            if isinstance(player, AskedAgent):
+            if isinstance(player, QueriedAgent):
                 player.close()
         self._hosts, self._players = {}, {}

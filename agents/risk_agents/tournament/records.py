@@ -10,8 +10,8 @@ from risk_agents.tournament.results_store import Store
 from risk_agents.whole_file import whole_file
 from risk_env.board.tables import tables
 from risk_env.bounded_io import shortened
-from risk_env.game import Game
-from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.game import Game, SavedGameError
+from risk_env.saved_game import SavedGame
 
 # fields of GameResult that a file contains
 _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")

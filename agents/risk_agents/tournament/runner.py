@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.players import AskedAgent, PlayerPool
+from risk_agents.tournament.players import PlayerPool, QueriedAgent
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
@@ -61,12 +61,12 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
     except PlayerFault as error:
         fault = error
     result = match.game_result(fault)
-    asked = {seat: player for seat, player in enumerate(players) if isinstance(player, AskedAgent)}
-    for seat, player in asked.items():
+    queried = {seat: player for seat, player in enumerate(players) if isinstance(player, QueriedAgent)}
+    for seat, player in queried.items():
         player.over(outcome_for(result, seat), partial(match.game.events, seat=seat))
     if config.fresh:
         pool.close()
-    notes = tuple(asked[seat].notes() if seat in asked else None for seat in range(len(players)))
+    notes = tuple(queried[seat].notes() if seat in queried else None for seat in range(len(players)))
     return replace(result, notes=notes) if any(notes) else result
 
 

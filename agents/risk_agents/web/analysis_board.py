@@ -11,6 +11,8 @@ from typing import Any
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.browser_table import amount_words, position_of, question_of
 from risk_agents.web.work import BoundedThreads, Refused
+from risk_env.board.toml_table import similar_names
+from risk_env.bounded_io import shortened
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
@@ -46,9 +48,9 @@ class Analysis:
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Return the win probability of every seat, estimated by games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
-        question = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
+        request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         return {
-            "chances": await self._thinking.run(self._analyst.request, question),
+            "chances": await self._thinking.run(self._analyst.request, request),
             "bot": BOT,
             "games": GAMES,
         }
@@ -88,12 +90,21 @@ def checked_wish(
 ) -> dict[str, Any]:
     """Return a browser's request if its entries have these types; raise Refused otherwise."""
     types = needed | (optional or {})
-    if not isinstance(wish, dict) or not needed.keys() <= wish.keys() <= types.keys():
+    if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
         raise Refused(f"the request needs {', '.join(needed)}")
+    if strange := sorted(wish.keys() - types.keys()):
+        raise Refused(f"{shortened(strange[0])} is unknown{similar_names(strange[0][:80], tuple(types))}")
     for name, value in wish.items():
         if type(value) is not types[name]:
             raise Refused(f"{name} must be of type {types[name].__name__}")
     return wish
+
+
+def check_choice(wish: dict[str, Any]) -> None:
+    """Raise Refused unless a request has either an action or a number of troops."""
+    if ("action" in wish) == ("troops" in wish):
+        given = "both action and troops" if "action" in wish else "neither action nor troops"
+        raise Refused(f"the request has {given}: it must have one of them")
 
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
@@ -104,6 +115,7 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
     game = position_of(wish["position"])
     facts, words = {"map": map_data(game.board), "players": game.num_players}, ""
     if "action" in wish or "troops" in wish:
+        check_choice(wish)
         game, facts = _with_chance(game, wish.get("chance", 0)), {}
         words = _play(game, wish)
     frames = Frames(game.tables, game.seat)

@@ -4,9 +4,9 @@ Before a browser's request, the process compiles the code that the request needs
 sends the same request with an example position, and then a request that prepares the agent for the rules and
 the map. A browser's request never takes more than LIMIT seconds.
 
-{"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"answer": [0.5, 0.25, 0.25]}
-{"type": "explain", "position": "...", "agent": "strategist"}               {"answer": {"plans": [...], ...}}
-{"type": "prepare", "position": "...", "agent": "strategist"}               {"answer": null}
+{"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"result": [0.5, 0.25, 0.25]}
+{"type": "explain", "position": "...", "agent": "strategist"}               {"result": {"plans": [...], ...}}
+{"type": "prepare", "position": "...", "agent": "strategist"}               {"result": null}
 """
 
 from __future__ import annotations
@@ -40,33 +40,33 @@ class Analyst:
         self._program: Program | None = None
         self._known: set[str] = set()  # requests for which the process has compiled the code
 
-    def request(self, question: dict[str, Any]) -> Any:
-        """Return the answer to a request; raise ValueError with the reason if there is none."""
+    def request(self, request: dict[str, Any]) -> Any:
+        """Return the result of a request; raise ValueError with the reason if there is none."""
         try:
-            reply = self._ready(question).request(question, LIMIT)
+            reply = self._ready(request).request(request, LIMIT)
         except ProgramFault as fault:
             raise ValueError(str(fault)) from fault
         if "error" in reply:
             raise ValueError(reply["error"])
-        return reply["answer"]
+        return reply["result"]
 
-    def _ready(self, question: dict[str, Any]) -> Program:
+    def _ready(self, request: dict[str, Any]) -> Program:
         """Return a process that has compiled the code for this request."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
-        agent = question.get("agent", question.get("bot", ""))
-        own = {"position": _example()} if "position" in question else {}
-        self._let_compile(f"{question['type']} {agent}", question | own)
-        if "position" in question:
-            facts = {"type": "prepare", "position": question["position"], "agent": agent}
-            self._let_compile(f"{agent} {_table_of(question['position'])}", facts)
+        agent = request.get("agent", request.get("bot", ""))
+        own = {"position": _example()} if "position" in request else {}
+        self._let_compile(f"{request['type']} {agent}", request | own)
+        if "position" in request:
+            facts = {"type": "prepare", "position": request["position"], "agent": agent}
+            self._let_compile(f"{agent} {_table_of(request['position'])}", facts)
         return self._program
 
-    def _let_compile(self, what: str, question: dict[str, Any]) -> None:
+    def _let_compile(self, what: str, request: dict[str, Any]) -> None:
         """Send a request that may compile code, unless the code for `what` is compiled already."""
         if self._program is not None and what not in self._known:
-            self._program.request(question, FIRST_LIMIT)
+            self._program.request(request, FIRST_LIMIT)
             if len(self._known) >= MOST_KNOWN:
                 self._known.clear()
             self._known.add(what)
@@ -94,13 +94,13 @@ def _example() -> str:
 
 def serve() -> None:
     """Answer requests until the pipe is closed."""
-    serve_lines(lambda question, _request: answer_to(question))
+    serve_lines(lambda request, _request: reply_to(request))
 
 
-def answer_to(question: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply to a request: `answer`, or `error` with the reason why there is no answer."""
+def reply_to(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply to a request: `result`, or `error` with the reason."""
     try:
-        return {"answer": _ANSWERS[question.pop("type")](**question)}
+        return {"result": _METHODS[request.pop("type")](**request)}
     except Exception as error:
         return {"error": f"{type(error).__name__}: {error}"[:500]}
 
@@ -143,7 +143,7 @@ def _explaining() -> list[str]:
     return found
 
 
-_ANSWERS: dict[str, Callable[..., Any]] = {
+_METHODS: dict[str, Callable[..., Any]] = {
     "chances": _chances,
     "explain": _explain,
     "explaining": _explaining,

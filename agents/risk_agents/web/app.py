@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
-from risk_agents.web.browser_table import Feed, Setting, Table
+from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -191,7 +191,7 @@ async def _send(socket: WebSocket, message: str) -> None:
         await socket.send_text(message)
 
 
-async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) -> None:
+async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent: int) -> None:
     """Send new frames, in pieces, and the viewer's decision whenever something changes for the viewer."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
@@ -202,7 +202,7 @@ async def _send_frames(socket: WebSocket, table: Table, viewer: int, sent: int) 
         await changed.wait()
 
 
-async def _listen(socket: WebSocket, table: Table, viewer: int, may_pace: bool) -> None:
+async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace: bool) -> None:
     """Take actions, and changes of pace, from the browser; raise Refused if there are too many messages."""
     rate = Rate(MOST_MESSAGES, MOST_MESSAGES)
     while True:

@@ -27,14 +27,14 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.match import Match
 from risk_env.players import PlayerFault
-from risk_env.public import VEILED_PHASES
+from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES
 from risk_env.text.escape import is_label
-from risk_env.text.notation import QUESTIONS
+from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.words.action_script import MOST_STEPS, ActionScript
+from risk_env.words.action_plan import MOST_STEPS, ActionPlan
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
@@ -101,7 +101,7 @@ class Setting:
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
-class Table(Match):
+class BrowserTable(Match):
     """A match on the page.
 
     `keep(number, action, is_open)` saves an action before the action is played. It raises NotKept if this
@@ -132,7 +132,7 @@ class Table(Match):
         self.held_back: set[int] = set()  # viewers who get no messages at the moment
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
-        self._plans = {seat: ActionScript(seat) for seat in self.people}
+        self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
         self._confirmed: deque[int] = deque()  # actions of a composition that are still to be played
         self._composition: Composition | None = None  # choices of the seat to act that are not played
@@ -140,7 +140,7 @@ class Table(Match):
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
-        self._question, self._outlooks = self._asked(), self._all_outlooks()
+        self._question, self._outlooks = self._next_question(), self._all_outlooks()
 
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
@@ -213,7 +213,7 @@ class Table(Match):
 
     async def _prepare(self) -> None:
         """Let the agents compile their code before the first decision; other games continue meanwhile."""
-        if not any(self.players):
+        if all(player is None for player in self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
         self._announce()
@@ -240,7 +240,7 @@ class Table(Match):
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
         # a pause would reveal a hidden decision
-        pace = 0.0 if self.game.phase in VEILED_PHASES else self.pace
+        pace = 0.0 if self.game.phase in SECRET_PHASES else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:
@@ -263,10 +263,10 @@ class Table(Match):
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Save an action, play it, and return the next decision (`_asked`)."""
+        """Save an action, play it, and return the next decision (`_next_question`)."""
         self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
-        return self._asked()
+        return self._next_question()
 
     def step(self, action: int | str) -> None:
         """Play an action and make the frames that show it."""
@@ -383,7 +383,7 @@ class Table(Match):
             self.bytes += sum(map(len, unseen))
             unseen.clear()
 
-    def _asked(self) -> tuple[int, dict[str, Any] | None]:
+    def _next_question(self) -> tuple[int, dict[str, Any] | None]:
         """Return the seat to act, and its decision for the page or None if no person has to act."""
         seat, self._composition = self.game.seat, None
         self._planned = self._next_planned(seat)
@@ -488,7 +488,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 class Feed:
     """Messages for one viewer, who already has `sent` frames."""
 
-    def __init__(self, table: Table, viewer: int, sent: int = 0) -> None:
+    def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
         self._sent, self._told = min(max(sent, 0), len(table.frames[viewer])), ""
 
@@ -581,7 +581,7 @@ def amount_words(game: Game, troops: int) -> str:
     """Return a number of troops in words; raise Refused if the decision is not about an amount."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
-    return f"{QUESTIONS[game.phase].word} {troops}"
+    return f"{DECISIONS[game.phase].word} {troops}"
 
 
 def composed_question(composed: Composition, answers: int) -> dict[str, Any]:

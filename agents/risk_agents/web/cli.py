@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from risk_agents.replay import replayed_games
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, options_of, rules_of
 from risk_env.board.maps import load_map, map_names
-from risk_env.board.rules import BOOK, check_rules, near
+from risk_env.board.rules import BOOK, check_rules, suggestion
 from risk_env.cli import PROGRAM, command_parser
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
 
     wanted, name = vars(arguments), arguments.map or MAP
     if name not in map_names():
-        hint = near(name, map_names())
+        hint = suggestion(name, map_names())
         raise ValueError(f"--map {name}: games on the page are played on {', '.join(map_names())}{hint}")
     rules = rules_of(wanted, BOOK)
     check_rules(rules, load_map(name))

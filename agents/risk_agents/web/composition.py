@@ -14,8 +14,8 @@ from risk_env.board.action_space import DONE
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.game import Game
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops
-from risk_env.text.notation import QUESTIONS
-from risk_env.words.action_script import ActionScript
+from risk_env.text.notation import DECISIONS
+from risk_env.words.action_plan import ActionPlan
 
 MOST_CHOICES = 100  # maximum number of choices that are composed
 # Parts of a turn that can be composed
@@ -71,13 +71,13 @@ class Composition:
         """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
         if self.is_complete or len(self._choices) >= MOST_CHOICES or self.game.phase not in self._part:
             raise Refused("this choice cannot be taken back: confirm what is composed first")
-        game, script = _copy(self.game), ActionScript(self._seat)
+        game, plan = _copy(self.game), ActionPlan(self._seat)
         try:
-            script.give(answer, game)
+            plan.give(answer, game)
         except ValueError as error:
             raise Refused(str(error)) from error
         actions, words, changes, is_over = list[int](), list[str](), dict[int, int](), False
-        while not is_over and (action := script.next_action(game)) is not None:
+        while not is_over and (action := plan.next_action(game)) is not None:
             step = _Step(game, action)
             is_over = self._play(game, action)
             actions.append(action)
@@ -124,7 +124,7 @@ class _Step:
     @property
     def words(self) -> list[str]:
         """The choice in words, without territories whose number of troops is still to come."""
-        argument = self._text.removeprefix(f"{QUESTIONS[self._phase].word} ")
+        argument = self._text.removeprefix(f"{DECISIONS[self._phase].word} ")
         if self._phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
             return []
         if argument == DONE:

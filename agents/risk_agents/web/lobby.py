@@ -14,14 +14,21 @@ from typing import Any
 
 from risk_agents.registry import HUMAN
 from risk_agents.rules_arguments import MAP, PRESET
-from risk_agents.web.browser_table import MOST_DECISIONS, RECORDED, Setting, Table, check_armies, position_of
+from risk_agents.web.browser_table import (
+    MOST_DECISIONS,
+    RECORDED,
+    BrowserTable,
+    Setting,
+    check_armies,
+    position_of,
+)
 from risk_agents.web.game_store import GameStore, NotKept
 from risk_agents.web.modes import agents, mode_title, modes, who_cannot_play
 from risk_agents.web.outlook import ending_in_words
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import map_names
-from risk_env.board.rules import BOOK, Rules, near, presets, rules_from
+from risk_env.board.rules import BOOK, Rules, presets, rules_from, suggestion
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
@@ -50,9 +57,9 @@ class Lobby:
     ) -> None:
         self.store, self.allow_programs = store, allow_programs
         self.proposed = proposal() if proposed is None else proposed
-        self.tables: dict[str, Table] = {}  # in the order of opening
+        self.tables: dict[str, BrowserTable] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
-        self._restoring: dict[str, asyncio.Task[Table]] = {}
+        self._restoring: dict[str, asyncio.Task[BrowserTable]] = {}
         self._deleted: set[str] = set()  # games that are being deleted
         self._beginning, self._opening = (
             BoundedThreads(OPENERS, MOST_OPENING),
@@ -131,7 +138,7 @@ class Lobby:
     async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
         """Begin the game of a setting; raise ValueError if that is not possible."""
         name = secrets.token_urlsafe(8)
-        table: Table = await self._beginning.run(self._begun, name, make_setting)
+        table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
         self._open(name, table)  # a game without room is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
@@ -141,7 +148,7 @@ class Lobby:
         self._play(name)
         return name, table.setting
 
-    def _begun(self, name: str, make_setting: Callable[[], Setting]) -> Table:
+    def _begun(self, name: str, make_setting: Callable[[], Setting]) -> BrowserTable:
         """Return the table of a new game, which is not saved yet."""
         table = self._new_table(name, make_setting())
         try:
@@ -169,13 +176,13 @@ class Lobby:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
             raise Refused("a player is a name")
         if player != HUMAN and player not in bots.names() and not self.allow_programs:
-            hint = near(player, (HUMAN, *bots.names()))
+            hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
                 f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs"
             )
         return player
 
-    async def table(self, name: str) -> Table:
+    async def table(self, name: str) -> BrowserTable:
         """Return the table of a game. If the game is not open, open it from the store.
 
         Raise Refused if there is no such game.
@@ -188,27 +195,27 @@ class Lobby:
             return await asyncio.shield(self._restoring[name])
         return self.tables[name]
 
-    async def _restore(self, name: str) -> Table:
+    async def _restore(self, name: str) -> BrowserTable:
         """Open a saved game again.
 
         Its agents act again in all earlier decisions, which may take long. Other games continue meanwhile.
         """
         try:
-            table: Table = await self._opening.run(self._restored, name)
+            table: BrowserTable = await self._opening.run(self._restored, name)
             self._open(name, table)
             self._play(name)
             return table
         finally:
             del self._restoring[name]
 
-    def _restored(self, name: str) -> Table:
+    def _restored(self, name: str) -> BrowserTable:
         """Return the table of a saved game; raise Refused if the game does not exist."""
         found = self.store.load(name)
         if found is None:
             raise Refused("there is no such game")
         return self._new_table(name, self._kept(*found))
 
-    async def moment(self, name: str, token: str, frame: int) -> tuple[Table, Game]:
+    async def moment(self, name: str, token: str, frame: int) -> tuple[BrowserTable, Game]:
         """Return the table of a game, and the game at a frame of the viewer with this token.
 
         Raise Refused if the viewer may not continue from this moment.
@@ -248,8 +255,8 @@ class Lobby:
             self.store.add_game(name, setting.to_dict(), saved.actions)
         return name
 
-    def _new_table(self, name: str, setting: Setting) -> Table:
-        return Table(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
+    def _new_table(self, name: str, setting: Setting) -> BrowserTable:
+        return BrowserTable(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
 
     def _why_stopped(self, name: str) -> str:
         """Return the reason why an open game may not grow, or "" if it may.
@@ -262,7 +269,7 @@ class Lobby:
             return f"The game is stopped: all open games take more than {MOST_BYTES} bytes."
         return ""
 
-    def _open(self, name: str, table: Table) -> None:
+    def _open(self, name: str, table: BrowserTable) -> None:
         """Add a game to the open games; raise Refused if there is no room for it."""
         self.tables[name] = table
         try:
@@ -383,7 +390,9 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     """
     for name, known in (("preset", presets()), ("map", map_names())):
         if wish[name] not in known:
-            raise Refused(f"{name}={shortened(wish[name])} is not known{near(shortened(wish[name]), known)}")
+            raise Refused(
+                f"{name}={shortened(wish[name])} is not known{suggestion(shortened(wish[name]), known)}"
+            )
     options = wish.get("options", {})
     if not isinstance(options, dict):
         raise Refused("options must be a table")

@@ -49,12 +49,12 @@ class WorkInProgress:
         self.running = 0
         self._executor, self._size = executor, size
         self._ended: SimpleQueue[Future[Any]] = SimpleQueue()
-        self.workers, self._asked = 0, -math.inf  # last result of `size`, and its time
+        self.workers, self._measured = 0, -math.inf  # last result of `size`, and its time
 
     def has_room(self) -> bool:
         """Return whether there is room for another piece; changes of the size are noticed within a PULSE."""
-        if time.monotonic() - self._asked > PULSE:
-            self.workers, self._asked = self._size(), time.monotonic()
+        if time.monotonic() - self._measured > PULSE:
+            self.workers, self._measured = self._size(), time.monotonic()
         return self.running < 2 * self.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:

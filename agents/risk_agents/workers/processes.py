@@ -188,29 +188,29 @@ def serve(connection: Connection, begin: Callable[[], object]) -> None:
     with suppress(EOFError, OSError):
         send(connection, True)
         while True:
-            _answer(connection)
+            _call(connection)
 
 
-def _answer(connection: Connection) -> None:
+def _call(connection: Connection) -> None:
     """Receive a function, call it, and send (True, result) or (False, error and traceback)."""
-    answer: tuple[bool, Any]
+    reply: tuple[bool, Any]
     try:
         function, args, kwargs = receive(connection)
     except (EOFError, OSError):
         raise
     except Exception as error:
-        answer = False, (error, format_exc())
+        reply = False, (error, format_exc())
     else:
         try:
-            answer = True, function(*args, **kwargs)
+            reply = True, function(*args, **kwargs)
         except Exception as error:
-            answer = False, (error, format_exc())
+            reply = False, (error, format_exc())
     try:
-        send(connection, answer)
+        send(connection, reply)
     except OSError:
         raise
-    except Exception as error:  # the answer cannot be pickled
-        send(connection, (False, (RuntimeError(f"{answer[1]!r:.200} cannot be sent: {error}"), format_exc())))
+    except Exception as error:  # the reply cannot be pickled
+        send(connection, (False, (RuntimeError(f"{reply[1]!r:.200} cannot be sent: {error}"), format_exc())))
 
 
 def begin_process() -> None:

@@ -1,8 +1,8 @@
-"""Plans: several actions in one answer, played one by one while they are legal and make sense.
+"""Action plans: several actions in one answer, played one by one while they are legal and make sense.
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
-`trade`, `fortify Ural > Siam all`, `end`. `ActionScript.next_action` returns the action for the current
-decision, or None if a new answer is needed. `ActionScript.account` tells which actions were played, and why
+`trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
+decision, or None if a new answer is needed. `ActionPlan.account` tells which actions were played, and why
 the others were not.
 """
 
@@ -16,7 +16,7 @@ from risk_env.board.maps import Board
 from risk_env.bounded_io import composed, shortened
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.text.amounts import first_amount, most_troops
-from risk_env.text.notation import QUESTIONS, IllegalAction, answer_text
+from risk_env.text.notation import DECISIONS, IllegalAction, action_words
 
 MOST_STEPS = 200  # maximum number of steps of one answer
 MOST_CHARACTERS = 20_000
@@ -75,7 +75,7 @@ class Stopped(Exception):
         self.reason = reason
 
 
-def read_script(answer: str | Sequence[Any], board: Board) -> list[Step]:
+def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, a text or a list of texts and action numbers.
 
     Short forms are written out. Raises a ValueError that says what is wrong.
@@ -176,7 +176,7 @@ def _territory(name: str, board: Board) -> int:
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
     """Return the step for an action number, which is equivalent to the step for the action's text."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
-    asked = QUESTIONS[phase]
+    decision = DECISIONS[phase]
     words = {
         "territory": _PLACE_WORDS.get(phase, "draft"),
         "border": "attack",
@@ -188,17 +188,17 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
         "objective": "objective",
         "amount": "move" if phase == Phase.DRAFT_AMOUNT else "troops",
     }
-    word = asked.word if block == asked.block else words.get(block, "")
-    question = next((found for found in QUESTIONS.values() if found.word == word), None)
-    text = answer_text(number, question, game.tables, game.board)
+    word = decision.word if block == decision.block else words.get(block, "")
+    named = next((other for other in DECISIONS.values() if other.word == word), None)
+    text = action_words(number, named, game.tables, game.board)
     if not text:
         raise Stopped(f"action {number} is not legal in phase {phase.name}")
     word, _, argument = text.partition(" ")
     return Step(word, argument)
 
 
-class ActionScript:
-    """The answers of one seat in one game.
+class ActionPlan:
+    """The plan of one seat in one game: actions for several decisions.
 
     Give it a text, then take the actions for one decision after another.
     """
@@ -223,14 +223,14 @@ class ActionScript:
         new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
-        steps = [Step(DONE) if step == done else step for step in read_script(answer, game.board)]
+        steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
         self.clear()
         self._steps.extend(steps)
         self._turn = (game.round, game.turn)
         before = self._defence
         self._first = self._try(game)
         if self._first is None and self._defence == before:
-            reason = self.stopped or "the answer has no action for this question"
+            reason = self.stopped or "the answer has no action for this decision"
             self.clear()
             raise ValueError(reason)
 
@@ -263,7 +263,7 @@ class ActionScript:
         if not self._steps and not self._defence:
             return None
         if self._defence and game.phase == Phase.DEFEND:
-            return self._answer_defence(game)
+            return self._defend(game)
         now = (game.round, game.turn)
         is_over = now[0] > 0 and now != self._turn
         try:
@@ -283,12 +283,12 @@ class ActionScript:
         if not self._played and not self.stopped:
             return ""
         played = [
-            answer_text(action, QUESTIONS[phase], game.tables, game.board) for phase, action in self._played
+            action_words(action, DECISIONS[phase], game.tables, game.board) for phase, action in self._played
         ]
         lines = [f"Played: {'; '.join(played) or 'nothing'}"]
         self._look_at_attacks(game)
         lines += [
-            f"  {self._result(attack, found, game.board)}" for attack, found in self._attacks.items() if found
+            f"  {self._result(attack, after, game.board)}" for attack, after in self._attacks.items() if after
         ]
         if self.stopped:
             rest = "; ".join(str(step) for step in self._unplayed if not step.only)
@@ -312,9 +312,9 @@ class ActionScript:
         for source, target in self._attacks:
             self._attacks[source, target] = [int(owner[target]), int(troops[source]), int(troops[target])]
 
-    def _result(self, attack: tuple[int, int], found: Sequence[int], board: Board) -> str:
-        """Return the result of an attack in words."""
-        (source, target), (owner, *troops) = (board.territories[place] for place in attack), found
+    def _result(self, attack: tuple[int, int], after: Sequence[int], board: Board) -> str:
+        """Return the result of an attack in words, from the target's owner and the troops at both places."""
+        (source, target), (owner, *troops) = (board.territories[place] for place in attack), after
         result = "taken" if owner == self.seat else "not taken"
         return f"{source} > {target}: {result} ({source} {troops[0]}, {target} {troops[1]})"
 
@@ -388,7 +388,7 @@ class ActionScript:
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
         """Return the action of a step for the current decision. The steps that follow from it stay."""
-        asked = QUESTIONS[phase]
+        decision = DECISIONS[phase]
         if step.word == ALWAYS:
             return self._play_always(step, game)
         if step.word == TRADE:
@@ -397,7 +397,7 @@ class ActionScript:
         if step.word == "attack" and phase == Phase.ATTACK and self._attacks:
             self._check_sense(step, game)
         text, rest = str(step), list[Step]()
-        if asked.block == "amount" and step.word == asked.word:
+        if decision.block == "amount" and step.word == decision.word:
             text, rest = self._amount(step, phase, game)
         action = self._legal(text, game)
         self._steps.popleft()
@@ -449,12 +449,12 @@ class ActionScript:
         """Keep the order, and continue with the next step."""
         self._defence = step.argument
         self._steps.popleft()
-        action = self._answer_defence(game) if game.phase == Phase.DEFEND else self._next(game)
+        action = self._defend(game) if game.phase == Phase.DEFEND else self._next(game)
         if action is None:
-            raise Stopped("the standing order is kept; an action for this question is needed", NO_ANSWER)
+            raise Stopped("the standing order is kept; an action for this decision is needed", NO_ANSWER)
         return action
 
-    def _answer_defence(self, game: Any) -> int:
+    def _defend(self, game: Any) -> int:
         """Return the action for the dice of the standing order, or for as many dice as are legal."""
         legal = game.legal_actions()
         return int(legal[min(int(self._defence), len(legal)) - 1])

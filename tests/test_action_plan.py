@@ -1,4 +1,4 @@
-"""Plans: the actions of an answer are played as long as they are legal and make sense."""
+"""Action plans: the actions of an answer are played as long as they are legal and make sense."""
 
 import random
 
@@ -9,7 +9,7 @@ from risk_env.board.maps import SYMBOLS
 from risk_env.core.types import AMOUNTS as LISTED
 from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount
-from risk_env.words.action_script import MOST_STEPS, WORDS, ActionScript, fallback_action, read_script
+from risk_env.words.action_plan import MOST_STEPS, WORDS, ActionPlan, fallback_action, read_plan
 from tests.positions import CLASSIC, position
 from tests.test_public import GAMES, new_game
 
@@ -17,15 +17,15 @@ BLITZ = "classic, attack=blitz, defender_dice=max"
 CHOICE = "classic, defender_dice=max"
 
 
-def answer(game: Game, text: str) -> ActionScript:
+def answer(game: Game, text: str) -> ActionPlan:
     """Give an answer for the deciding seat, and play it as far as possible."""
-    plan = ActionScript(game.seat)
+    plan = ActionPlan(game.seat)
     plan.give(text, game)
     go_on(game, plan)
     return plan
 
 
-def go_on(game: Game, plan: ActionScript) -> None:
+def go_on(game: Game, plan: ActionPlan) -> None:
     while not game.is_over and game.seat == plan.seat and (action := plan.next_action(game)) is not None:
         game.step(action)
 
@@ -77,6 +77,13 @@ def test_every_number_of_troops_is_a_sequence_of_legal_amounts(most: int) -> Non
             assert word in ("all", "half") or (int(word) in LISTED and moved < room)
             left, room, chosen = rest, room - moved, [*chosen, word]
         assert len(chosen) <= 5
+
+
+@pytest.mark.parametrize("wanted", [0, -3])
+@pytest.mark.parametrize("most", [0, 1, 20])
+def test_an_amount_of_no_troops_is_refused_by_name(wanted: int, most: int) -> None:
+    with pytest.raises(ValueError, match=f"troops={wanted} must be at least 1"):
+        first_amount(wanted, most)
 
 
 def test_an_amount_beyond_what_there_is_means_all() -> None:
@@ -150,7 +157,7 @@ def test_cards_are_traded_by_name_or_as_any_set_or_kept(text: str, sets: int) ->
 
 def test_in_set_up_a_plan_outlasts_the_turns_of_others() -> None:
     game = Game(Rules.preset("classic", 2), seed=1)
-    plan = ActionScript(game.seat)
+    plan = ActionPlan(game.seat)
     name = game.board.territories[int(game.legal_actions()[0])]
     before = troops(game, name)
     plan.give(f"deploy {name} 5", game)
@@ -161,7 +168,7 @@ def test_in_set_up_a_plan_outlasts_the_turns_of_others() -> None:
 
 def test_a_claim_that_was_taken_gives_way_to_the_next_wish() -> None:
     game = Game("classic", seed=1)
-    plan = ActionScript((game.seat + 1) % 3)
+    plan = ActionPlan((game.seat + 1) % 3)
     game.step("claim Alaska")
     plan.give("claim Peru; claim Brazil; claim Siam; claim Ural", game)
     for rival in ("claim Brazil", "claim Egypt"):
@@ -173,7 +180,7 @@ def test_a_claim_that_was_taken_gives_way_to_the_next_wish() -> None:
 
 def test_a_standing_order_answers_every_attack() -> None:
     game = position("classic", "Ural 30", "Ukraine 9, rest", "Brazil")
-    defender = ActionScript(1)
+    defender = ActionPlan(1)
     game.step("attack Ural > Ukraine")
     game.step("dice 3")
     defender.give("always defend 2", game)
@@ -191,8 +198,8 @@ def test_a_standing_order_answers_every_attack() -> None:
         ("I think I should attack", "is no action: an action begins with one of"),
         ("attack Ural > Brazil", "Ural does not border Brazil"),
         ("attack Ural > Atlantis", "has no territory 'Atlantis'"),
-        ("draft Ural 3", "no action for this question"),
-        ("troops 3; occupy 2", "no action for this question"),
+        ("draft Ural 3", "no action for this decision"),
+        ("troops 3; occupy 2", "no action for this decision"),
         ("fortify Ural", "it is written as fortify SOURCE > TARGET N"),
         ("always attack", "standing orders are"),
         ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are read"),
@@ -204,17 +211,17 @@ def test_an_answer_whose_first_action_cannot_be_played_is_refused(text: str, pro
     game = position(BLITZ, "Ural 9", "rest", "Brazil")
     state = game.to_record()
     with pytest.raises(ValueError, match=problem):
-        ActionScript(0).give(text, game)
+        ActionPlan(0).give(text, game)
     assert game.to_record() == state
 
 
 def test_a_try_within_a_try_is_refused() -> None:
     with pytest.raises(ValueError, match=r"'try try .* is no action"):
-        read_script("try " * 4999, load_map("tiny"))
+        read_plan("try " * 4999, load_map("tiny"))
 
 
 def test_bullets_numbers_and_arrows_are_read() -> None:
-    steps = read_script("1. Attack Ural -> Ukraine\n- occupy all.\n* `end`", load_map("classic"))
+    steps = read_plan("1. Attack Ural -> Ukraine\n- occupy all.\n* `end`", load_map("classic"))
     assert [str(step) for step in steps] == ["attack Ural > Ukraine", "occupy all", "end"]
 
 
@@ -230,7 +237,7 @@ def test_a_plan_is_over_with_its_turn() -> None:
 @pytest.mark.parametrize("name", GAMES)
 def test_the_fallback_ends_every_game(name: str) -> None:
     game = new_game(name, seed=1)
-    plans = [ActionScript(seat) for seat in range(game.num_players)]
+    plans = [ActionPlan(seat) for seat in range(game.num_players)]
     for _ in range(20_000):
         if game.is_over:
             break
@@ -274,7 +281,7 @@ def random_step(game: Game, rng: random.Random) -> object:
 @pytest.mark.parametrize("name", GAMES)
 def test_whatever_is_answered_only_legal_actions_are_played(name: str) -> None:
     game, rng = new_game(name, seed=2, ask_forced=False), random.Random(name)
-    plans = [ActionScript(seat) for seat in range(game.num_players)]
+    plans = [ActionPlan(seat) for seat in range(game.num_players)]
     given = 0
     for _ in range(250):
         if game.is_over:
@@ -294,7 +301,7 @@ def test_whatever_is_answered_only_legal_actions_are_played(name: str) -> None:
 
 
 def test_a_standing_order_is_never_only_tried() -> None:
-    plan = ActionScript(0)
+    plan = ActionPlan(0)
     plan.give("try always defend 1", position(BLITZ, "Ural 9", "rest", "Brazil"))
     assert plan.next_action(position(BLITZ, "Ural 9", "rest", "Brazil")) is None
 

@@ -1,0 +1,37 @@
+"""Checks of arguments that several interfaces take.
+
+Errors name the argument, its value and what is allowed.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from risk_env.board.rules import suggestion
+
+FLAT, STRUCTURED = OBSERVATIONS = ("flat", "structured")  # forms of an observation (docs/observation.md)
+
+
+def check_choice(name: str, value: Any, choices: Any) -> None:
+    """Raise a ValueError that names the argument and the choices unless its value is one of them."""
+    if value not in choices:
+        hint = suggestion(value, [choice for choice in choices if isinstance(choice, str)])
+        raise ValueError(f"{name}={value!r} must be one of {', '.join(map(repr, choices))}{hint}")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Raise a ValueError that names the argument unless its value is a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"{name}={value!r} must be a whole number of at least 1")
+
+
+def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
+    """Raise ValueError unless `seat` is the number of a seat.
+
+    With `or_none` it may be None, for all seats in turn.
+    """
+    if or_none and seat is None:
+        return
+    if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < num_players:
+        allowed = f"{'None (all in turn) or ' * or_none}a whole number from 0 to {num_players - 1}"
+        raise ValueError(f"seat={seat!r} must be {allowed}")
