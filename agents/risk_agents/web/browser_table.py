@@ -556,11 +556,13 @@ def _choice_of(
         return cards
     if troops is None:
         if action is None:
-            raise Refused("action None is not legal")
+            raise Refused("the request has neither action nor troops: it must have one of them")
         return [action]
     if action is None:
         return amount_words(game, troops)
     most = placeable(game)
+    if not most:
+        raise Refused("the request has both action and troops: this decision takes one of them")
     if not 1 <= troops <= most:
         raise Refused(f"troops={troops} must be from 1 to {most} with a territory")
     return f"{game.action_text(action)} {troops}"
