@@ -81,16 +81,22 @@ def draw_server(browser: Any, game: Game) -> None:
             begin = page.request.post(f"{address}/api/games", data=wish).json()
             page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
             page.wait_for_selector('#question[data-asked="true"]')
+            page.locator("#amount").fill("2")
             page.locator('.area[data-lit="true"]').first.dispatch_event("click")
-            page.wait_for_selector(".amount")
+            page.wait_for_selector(".bubbles .gain")
+            page.get_by_role("tab", name="Goals").click()
             save(page, PICTURES / "game.png")
+        with opened_page(browser, address) as page:
+            page.wait_for_selector("#seats option[disabled]", state="attached")
+            page.locator("#seats .about").last.wait_for()
+            save(page, PICTURES / "lobby.png")
 
 
 def save(page: Any, path: Path) -> None:
     """Save a screenshot of the page in 256 colours."""
     path.parent.mkdir(exist_ok=True)
     # few colours suffice then
-    page.evaluate("document.getElementById('stage').style.background = 'var(--sea)'")
+    page.evaluate("document.getElementById('stage')?.style.setProperty('background', 'var(--sea)')")
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)
 

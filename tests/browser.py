@@ -20,6 +20,7 @@ QUIET = (
     "--disable-background-networking",
 )
 DESKTOP, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+TABLET = {"width": 820, "height": 1180}
 
 
 def no_browser(reason: str) -> Any:
@@ -46,13 +47,15 @@ def opened_browser() -> Iterator[Any]:
 
 @contextmanager
 def opened_page(
-    browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light"
+    browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light", touch: bool = False
 ) -> Iterator[Any]:
-    """Open a page in a new window.
+    """Open a page in a new window. `touch` makes a screen that fingers can touch.
 
     At the end, its console must be free of errors.
     """
-    context = browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    context = browser.new_context(
+        viewport=size, color_scheme=scheme, reduced_motion="reduce", has_touch=touch
+    )
     page, problems = context.new_page(), []
     page.on(
         "console",

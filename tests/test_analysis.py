@@ -237,7 +237,7 @@ def by_mouse(page: Any) -> None:
     elif page.locator(".amount").count():
         slider = page.locator(".amount input[type=range]")
         slider.evaluate("slider => { slider.value = slider.min; slider.dispatchEvent(new Event('input')); }")
-        page.locator(".amount button").click()
+        page.locator(".amount [type=submit]").click()
     else:
         page.locator("#answers button").last.click()
 

@@ -156,6 +156,50 @@ def test_attacks_are_understood_with_any_arrow_and_cut_names() -> None:
         meant("attack Alaska > Brazil", view)
 
 
+def test_the_unknown_word_of_an_attack_is_named() -> None:
+    view = attack_view()
+    for wrong, said in (
+        ("north > mex", "no territory 'mex'"),
+        ("north > brazil", "'north' could be Northwest Territory or Northern Europe or North Africa"),
+        ("xyz > north", "no territory 'xyz'"),
+        ("alas > braz", "Alaska does not border Brazil"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            meant(wrong, view)
+
+
+def test_a_draft_names_its_territory_and_its_troops() -> None:
+    view = view_at()
+    place = view.texts[0].removeprefix("draft ")
+    for said, then in ((f"{place} 2", ("2",)), (f"draft {place.lower()} all", ("all",)), (place, ())):
+        found = understand(said, view, [])
+        assert (view.texts[view.legal_actions.tolist().index(found.action)], found.then) == (
+            f"draft {place}",
+            then,
+        )
+    game = Game(view.rules, "classic", SEED)
+    game.record.draft_left = 1  # no number is asked for, so that the next answer would get it
+    assert understand(f"{place} 1", View(game), []).then == ()
+    with pytest.raises(ValueError, match="atlantis"):
+        understand("atlantis 2", view, [])
+
+
+def test_everything_fits_a_narrow_terminal(monkeypatch: Any) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    shown, _ = screen_after(["?", "list", "board", "hand"])
+    lines = shown.split("saved", 1)[0].splitlines()
+    assert max(map(len, lines)) <= 40, max(lines, key=len)
+
+
+def test_no_color_is_obeyed(monkeypatch: Any) -> None:
+    screen = io.StringIO()
+    monkeypatch.setattr(screen, "isatty", lambda: True)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert Terminal(screen, screen).has_colour
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not Terminal(screen, screen).has_colour
+
+
 def test_amounts_are_numbers_and_any_number_can_be_said() -> None:
     view = view_at()
     place = view.texts[0].removeprefix("draft ")

@@ -136,9 +136,9 @@ def test_it_shows_who_plays_what_happens_and_how_it_went(browser: Any, address: 
         assert page.locator(".chart:visible figcaption").all_inner_texts() == [
             *("Chance to win", "Territories", "Troops", "Income")
         ]
-        page.get_by_role("tab", name="Curves").press("ArrowLeft")
+        page.get_by_role("tab", name="Curves").press("ArrowRight")
         assert page.locator(".event").first.is_visible() and not page.locator(".chart").first.is_visible()
-        page.get_by_role("tab", name="Events").press("ArrowRight")
+        page.get_by_role("tab", name="Events").press("ArrowLeft")
         page.locator(".chart svg").nth(1).click()
         assert 0.3 < frame(page) / len(game.replay().facts["frames"]) < 0.7
 

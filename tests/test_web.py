@@ -2,6 +2,7 @@
 
 import json
 import random
+import socket
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -294,12 +295,30 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, SavedGame.of(game, ["grower", "grower", "random"]))
-    serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(file), "--at", "1"])
+    own = ["--games", str(tmp_path / "games.sqlite"), "--port", "0"]
+    serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
     with pytest.raises(ValueError, match="no game"):
         (tmp_path / "none.jsonl").write_text("")
-        serve(["--games", str(tmp_path / "games.sqlite"), "--from", str(tmp_path / "none.jsonl")])
+        serve([*own, "--from", str(tmp_path / "none.jsonl")])
+
+
+def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> None:
+    own = ["--games", str(tmp_path / "games.sqlite")]
+    with socket.socket() as used:
+        used.bind(("127.0.0.1", 0))
+        used.listen()
+        port = used.getsockname()[1]
+        for wrong, said in (
+            (["--port", "70000"], "--port 70000: a port is a number from 0 to 65535"),
+            (["--port", "-1"], "--port -1"),
+            (["--port", str(port)], f"--port {port}: another program uses this port"),
+            (["--host", "203.0.113.9"], "--host 203.0.113.9: the server cannot listen"),
+        ):
+            with pytest.raises(ValueError, match=said):
+                serve([*own, *wrong])
+    assert not (tmp_path / "games.sqlite").exists()
 
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:
@@ -441,28 +460,51 @@ def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "t
     page.get_by_role("button", name="Begin").click()
 
 
-def play_by_clicks(page: Any, most: int) -> None:
-    """Answer every question by a click, on the board if possible, until the game is over."""
+ASKED = "JSON.stringify(live.question)"
+
+
+def play_by_clicks(page: Any, most: int, tap: bool = False) -> None:
+    """Answer every question by a click or by taps, on the board if possible, until the game is over."""
     page.on("dialog", lambda dialog: dialog.accept())
     for _ in range(most):
         page.wait_for_selector('#question[data-asked="true"], #asked:has-text("The game is over.")')
         if "over" in page.locator("#asked").inner_text():
             return
-        decision = page.evaluate("live.question.decision")
-        areas = page.locator('.area[data-lit="true"]')
-        kinds = page.evaluate("live.question.legal.map(({kind}) => kind)")
-        if kinds[0] == "attack":
-            source, target = page.evaluate("live.question.legal.find(({kind}) => kind === 'attack').places")
-            for t in (source, target):
-                page.locator(f'.area[data-territory="{t}"]').dispatch_event("click")
-        elif kinds[0] == "territory":
-            areas.first.dispatch_event("click")
-        elif page.locator(".amount").count():
-            page.locator(".amount button").click()
-        else:
-            page.locator("#answers button:not([data-kind=done])").last.click()
-        page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
+        before = page.evaluate(ASKED)
+        answer_by_click(page, tap)
+        page.wait_for_function(f"before => {ASKED} !== before", arg=before)
     raise AssertionError(f"the game was not over after {most} answers")
+
+
+def answer_by_click(page: Any, tap: bool) -> None:
+    """Answer a question: confirm, a territory or an attack, a number of troops, or the last button."""
+    kinds = page.evaluate("live.question.legal.map(({kind}) => kind)")
+    if page.locator("[data-command=confirm]").count():
+        page.locator("[data-command=confirm]").click()
+    elif kinds[0] == "attack":
+        source, target = page.evaluate("live.question.legal.find(({kind}) => kind === 'attack').places")
+        click_area(page, source, False)
+        click_area(page, target, tap)
+    elif kinds[0] == "territory":
+        place = page.evaluate("live.question.legal.find(({kind}) => kind === 'territory').places[0]")
+        click_area(page, place, tap)
+    elif page.locator(".amount [type=submit]").count():
+        page.locator(".amount [type=submit]").click()
+    else:
+        page.locator("#answers button").last.click()
+
+
+def click_area(page: Any, territory: int, tap: bool) -> None:
+    """Click a territory, or touch it twice: the first touch only names it."""
+    area = page.locator(f'.area[data-territory="{territory}"]')
+    kind = {"pointerType": "touch", "bubbles": True} if tap else {"bubbles": True}
+    click = f"area => area.dispatchEvent(new PointerEvent('click', {json.dumps(kind)}))"
+    for _ in range(2 if tap else 1):
+        before = page.evaluate(ASKED)
+        area.evaluate(click)
+        if tap and before == page.evaluate(ASKED):
+            assert page.locator("#answers .main").count() == 1
+            page.wait_for_timeout(320)  # two quick taps zoom
 
 
 def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path) -> None:
@@ -488,15 +530,21 @@ def test_a_turn_is_played_by_keyboard_alone(browser: Any, tmp_path: Path) -> Non
         table.set_pace(0)
         page.on("dialog", lambda dialog: dialog.accept())
         page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
-        for answered in range(8):
+        page.wait_for_selector('#question[data-asked="true"]')
+        page.keyboard.press("q")
+        for answered in range(12):
             page.wait_for_selector('#question[data-asked="true"]')
-            decision = page.evaluate("live.question.decision")
-            page.keyboard.press("q")
-            for _ in range(answered % page.locator("#answers button").count() % 3):
+            before = page.evaluate(ASKED)
+            assert page.evaluate("document.getElementById('question').contains(document.activeElement)")
+            for _ in range(answered % 3):
                 page.keyboard.press("Tab")
-            page.keyboard.press("Enter")
-            page.wait_for_function("decision => live.question?.decision !== decision", arg=decision)
-        assert len(table.game.actions) >= 8
+            if page.evaluate("document.activeElement.matches('#answers button')"):
+                page.keyboard.press("Enter")
+            else:
+                page.keyboard.press("q")
+                page.keyboard.press("Enter")
+            page.wait_for_function(f"before => {ASKED} !== before", arg=before)
+        assert len(table.game.actions) >= 6
 
 
 def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Path) -> None:
@@ -516,11 +564,12 @@ def test_two_browsers_play_and_a_reload_loses_nothing(browser: Any, tmp_path: Pa
             for _ in range(3):
                 while (seat := table.game.seat) == 2:
                     time.sleep(0.1)
-                asked, before = (first, second)[seat], len(table.game.actions)
+                asked = (first, second)[seat]
                 asked.reload()
                 asked.wait_for_selector('#question[data-asked="true"]')
-                asked.locator("#answers button").first.press("Enter")
-                asked.wait_for_function("before => live.question?.decision !== before", arg=before)
+                before = asked.evaluate(ASKED)
+                asked.locator("#answers button[data-action]").first.press("Enter")
+                asked.wait_for_function(f"before => {ASKED} !== before", arg=before)
             assert len(table.game.actions) >= 3
 
 

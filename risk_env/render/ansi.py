@@ -27,8 +27,8 @@ def draw_ansi(board: Board, scene: Scene, colour: bool = False, width: int = 100
     dice = ", dice " + " | ".join(" ".join(map(str, side)) for side in scene.dice) if any(scene.dice) else ""
     lines = [scene.status(board) + dice, "", *_in_columns(blocks, columns, _block_width(board))]
     if any(place >= 0 for _, places in _marked(scene) for place in places):
-        lines += [MARKS, ""]
-    lines += [_player(scene, seat, colour) for seat in scene.armies()]
+        lines += [fill(MARKS, width), ""]
+    lines += [_player(scene, seat, colour, width) for seat in scene.armies()]
     for whose, names in scene.goals(board):
         lines.append(fill(names, width, initial_indent=f"{whose}: ", subsequent_indent="  "))
     return "\n".join(lines) + "\n"
@@ -91,15 +91,22 @@ def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
     return [(" " * GAP).join(row).rstrip() for row in zip_longest(*stacks, fillvalue=" " * width)]
 
 
-def _player(scene: Scene, seat: int, colour: bool) -> str:
+def _player(scene: Scene, seat: int, colour: bool, width: int) -> str:
+    """Return the line of a player; a second line if it is longer than `width`."""
     held = scene.held_by(seat)
     arrow = ">" if seat == scene.turn else " "
     troops = sum(scene.troops[t] for t in held)
-    line = f"{arrow} {sign(scene, seat)} {scene.name(seat):<16} {len(held):>3} territories {troops:>6} troops"
+    who, line = (
+        f"{arrow} {sign(scene, seat)} {scene.name(seat):<16}",
+        f"{len(held):>3} territories {troops:>6} troops",
+    )
     if seat < len(scene.hand_sizes):
         line += f" {scene.hand_sizes[seat]:>2} card{'s' if scene.hand_sizes[seat] != 1 else ''}"
     if seat < scene.num_players and not scene.lives(seat):
         line += "  out"
     if seat == scene.winner:
         line += "  won"
-    return painted(line, _code(scene, seat)) if colour else line
+    whole = f"{who} {line}"
+    if cell_len(whole) > width:
+        whole = f"{who.rstrip()}\n    {' '.join(line.split())}"
+    return painted(whole, _code(scene, seat)) if colour else whole

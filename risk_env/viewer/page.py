@@ -15,7 +15,7 @@ from typing import Any
 
 from risk_env.viewer.map_data import sign_symbols
 
-MODULES = ("board", "charts", "dice", "dom", "history", "list", "panels", "replay", "words")
+MODULES = ("board", "charts", "dice", "dom", "goals", "history", "list", "panels", "replay", "words", "zoom")
 
 
 def replay_page(title: str, facts: dict[str, Any]) -> str:

@@ -461,6 +461,9 @@ def messages() -> list[dict[str, Any]]:
     return [
         {"decision": 0, "action": 3},
         {"decision": 0, "troops": 3},
+        {"decision": 0, "action": 3, "troops": 2, "compose": True},
+        {"decision": 0, "cards": [1, 2, 3], "compose": True},
+        {"decision": 0, "command": "settle"},
         {"pace": 0.5},
         {"token": "x", "have": 2},
     ]
@@ -499,8 +502,13 @@ def read_a_message(data: bytes) -> None:
     text = data.decode(errors="replace")
     asyncio.run(Pages(lobby()).live(Socket(text, text[:40])))  # type: ignore[arg-type]
     table = BrowserTable(lobby()._setting(wishes()[0]), lambda number, action, is_open: None)
+
+    async def listen() -> None:
+        table._answer = asyncio.get_running_loop().create_future()  # the table waits for an answer
+        await _listen(Socket(text), table, table.people[0], True)  # type: ignore[arg-type]
+
     with contextlib.suppress(WebSocketDisconnect):
-        asyncio.run(_listen(Socket(text), table, table.people[0], True))  # type: ignore[arg-type]
+        asyncio.run(listen())
 
 
 def requests() -> list[dict[str, Any]]:
@@ -510,6 +518,9 @@ def requests() -> list[dict[str, Any]]:
     bodies: dict[str, Any] = {
         "/api/games": wishes()[0],
         "/api/moment": {"game": "x", "frame": 0, "token": ""},
+        "/api/agents": {"preset": "classic", "map": "tiny", "count": 3, "options": {}},
+        "/api/again": {"game": "x", "token": ""},
+        "/api/delete": {"game": "x", "token": ""},
         "/api/analysis/node": {"position": text, "action": 3, "chance": 1},
         "/api/analysis/odds": {"attackers": 3, "defenders": 2},
         "/game/x": {},

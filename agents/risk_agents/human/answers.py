@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from risk_env.agent import View
-from risk_env.board.action_space import DONE, HALF
+from risk_env.board.action_space import ALL, DONE, HALF
 from risk_env.board.names import read_arrows, split_outside_quotes
 from risk_env.bounded_io import composed
-from risk_env.core.types import Phase
+from risk_env.core.types import MOST_TROOPS, Phase
 from risk_env.text.amounts import first_amount, most_troops
 from risk_env.text.notation import DECISIONS, Decision
 
@@ -46,12 +46,31 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     said = rest if word.casefold() == decision.word else words  # the first word may be left out
     if decision.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
-    found = _fitting(said, decision, view)
+    found, then = _fitting(said, decision, view), tuple[str, ...]()
+    if not found and view.phase == Phase.DRAFT:
+        said, then = _split_amount(said)
+        found = _fitting(said, decision, view) if then else []
     if len(found) == 1:
-        return Understood(_number(found[0], view))
+        return Understood(_number(found[0], view), then if _is_amount_asked(found[0], view) else ())
     if found:
         raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, decision) for text in found)}")
     raise ValueError(_problem(said, decision, view))
+
+
+def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
+    """Return the territory and the number of troops of `ven 5`; without a number, the words alone."""
+    place, _, number = said.rpartition(" ")
+    is_amount = number.isdecimal() or number.casefold() in (ALL, HALF)
+    return (place, (number,)) if place and is_amount else (said, ())
+
+
+def _is_amount_asked(text: str, view: View) -> bool:
+    """Return whether a draft to a territory asks for a number: not if only one troop can go there."""
+    if view.phase != Phase.DRAFT:
+        return False
+    t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
+    room = (view.rules.max_troops or MOST_TROOPS) - int(view.public.troops[t])
+    return min(view.public.draft_left, room) > 1
 
 
 def _problem(said: str, decision: Decision, view: View) -> str:
@@ -69,13 +88,28 @@ def _no_attack(said: str, view: View) -> str:
     sides = split_outside_quotes(said, ">", 1)
     if len(sides) < 2:
         return "an attack is written as SOURCE > TARGET"
-    a, b = map(view.board.territory, sides)
+    found = [_territories_named(name.strip(), view) for name in sides]
+    for name, places in zip(sides, found, strict=True):
+        if not places:
+            view.board.territory(name.strip())  # raises the error that names the word
+    for name, places in zip(sides, found, strict=True):
+        if len(places) > 1:
+            candidates = " or ".join(view.board.territories[t] for t in places)
+            return f"{name.strip()!r} could be {candidates}"
+    (a,), (b,) = found
     names = view.board.names_in_text[a], view.board.names_in_text[b]
     if b not in view.board.neighbours(a):
         return f"{names[0]} does not border {names[1]}"
     return (
         f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
     )
+
+
+def _territories_named(name: str, view: View) -> list[int]:
+    """Return the territories whose name, or else the beginning of whose name, is this."""
+    fits = [_fit(name, place, view) for place in view.board.territories]
+    best = max(fits)
+    return [t for t, fit in enumerate(fits) if fit == best] if best > _NOT else []
 
 
 def _number(text: str, view: View) -> int:

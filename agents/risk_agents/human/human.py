@@ -187,7 +187,8 @@ class Human(Agent):
         terminal = self.desk.terminal
         terminal.say_wrapped(" ".join(HELP.split()))
         commands = COMMANDS | {name: text for name, (text, _) in self.commands.items()}
-        terminal.say(*(f"  {name:<12}{text}" for name, text in commands.items()))
+        for name, text in commands.items():
+            terminal.say_wrapped(f"{name:<12}{text}", "  ", " " * 14)
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:

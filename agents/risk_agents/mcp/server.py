@@ -204,6 +204,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if arguments.http:
         names = served_names(arguments.host, arguments.allowed_host)
+        connections.check_address(arguments.host, arguments.port)
         connections.run(make_app(names), arguments.host, arguments.port)
     else:
         make_server().run("stdio")

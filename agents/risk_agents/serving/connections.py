@@ -7,8 +7,10 @@ logged.
 
 from __future__ import annotations
 
+import errno
 import logging
 import resource
+import socket
 import time
 from collections import Counter
 from functools import partial
@@ -29,6 +31,7 @@ MOST_UNREAD = 1 << 20  # bytes that may wait for a client
 MOST_FRAGMENTS = 64  # fragments of one WebSocket message
 MOST_RECORDS, WINDOW = 50, 60.0  # log lines per logger and per so many seconds
 OPEN_FILES = 8192  # open files that the process asks for
+MOST_PORT = 65_535
 SHUTDOWN = 3  # seconds for clients to leave when the server stops
 
 
@@ -207,6 +210,32 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
     config = uvicorn.Config(app, host=host, port=port, http=http, ws=ws, **defaults)  # type: ignore[arg-type]
     _bound_logs()
     return GuardedServer(config, guard)
+
+
+def check_address(host: str, port: int) -> None:
+    """Raise ValueError with what to do if the address of a server is not valid or not free."""
+    if not 0 <= port <= MOST_PORT:
+        raise ValueError(f"--port {port}: a port is a number from 0 to {MOST_PORT}")
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    except OSError as error:
+        raise ValueError(f"--host {host}: this machine has no such address ({error.strerror})") from error
+    for family, kind, number, _, address in found:
+        with socket.socket(family, kind, number) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                trial.bind(address)
+            except OSError as error:
+                raise ValueError(_why_not_bound(host, port, error)) from error
+
+
+def _why_not_bound(host: str, port: int, error: OSError) -> str:
+    """Return why a server cannot listen on an address, and what to do."""
+    if error.errno == errno.EADDRINUSE:
+        return f"--port {port}: another program uses this port of {host}; choose another one"
+    if error.errno == errno.EACCES:
+        return f"--port {port}: this port needs more rights; choose one from 1024 to {MOST_PORT}"
+    return f"--host {host}: the server cannot listen on this address ({error.strerror})"
 
 
 def run(app: Any, host: str, port: int, **options: Any) -> None:

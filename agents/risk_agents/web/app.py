@@ -20,8 +20,8 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
-from risk_agents.web.analysis_board import Analysis, check_choice, checked_wish
-from risk_agents.web.browser_table import BrowserTable, Feed
+from risk_agents.web.analysis_board import Analysis, checked_wish
+from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -36,6 +36,8 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
+# entries of an answer on a socket (`Table.answer`), with their types
+CHOICES = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
 
@@ -53,7 +55,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/api/options", pages.options),
         Route("/api/games", pages.games),
         Route("/api/games", answering(pages.begin), methods=["POST"]),
-        Route("/api/moment", answering(pages.moment), methods=["POST"]),
+        *(
+            Route(f"/api/{answer.__name__}", answering(answer), methods=["POST"])
+            for answer in (pages.moment, pages.agents, pages.again, pages.delete)
+        ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
             for answer in (analysis.node, analysis.chances, analysis.plans, analysis.agents, analysis.odds)
@@ -87,7 +92,8 @@ class Pages:
 
     async def analysis_page(self, request: Request) -> Response:
         """Return the page of the analysis board."""
-        return _page(static("analysis.html", PACKAGE), "analysis")
+        parts = {"question": static("question.html", PACKAGE)}
+        return _page(fill(static("analysis.html", PACKAGE), parts), "analysis")
 
     async def game_page(self, request: Request) -> Response:
         """Return the page of a game. Its socket decides which viewer sees it."""
@@ -115,8 +121,22 @@ class Pages:
 
     async def begin(self, wish: Any) -> dict[str, Any]:
         """Begin a game. Only this response contains the secrets of the game."""
-        name, setting = await self.lobby.begin(wish)
-        return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
+        return _secrets(*await self.lobby.begin(wish))
+
+    async def again(self, wish: Any) -> dict[str, Any]:
+        """Begin a game again. Only this response contains the secrets of the new game."""
+        found = checked_wish(wish, {"game": str, "token": str})
+        return _secrets(*await self.lobby.again(found["game"], found["token"]))
+
+    async def delete(self, wish: Any) -> dict[str, Any]:
+        """Delete a game of the person who began it."""
+        found = checked_wish(wish, {"game": str, "token": str})
+        await self.lobby.delete(found["game"], found["token"])
+        return {}
+
+    async def agents(self, wish: Any) -> dict[str, Any]:
+        """Return the registered agents in words, and those that cannot play a game."""
+        return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
         """Return the position at a moment of a game.
@@ -190,9 +210,8 @@ async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace:
         if not rate.allows():
             raise Refused("too many messages")
         try:
-            if message.keys() & {"decision", "action", "troops"}:
-                answer = checked_wish(message, {"decision": int}, {"action": int, "troops": int})
-                check_choice(answer)
+            if message.keys() & {"decision", *CHOICES}:
+                answer = checked_wish(message, {"decision": int}, CHOICES)
                 table.answer(viewer, **answer)
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))
@@ -221,6 +240,11 @@ async def _close(socket: WebSocket, reason: str) -> None:
         await _send(socket, json.dumps({"refused": reason[:200], "final": True}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION)
+
+
+def _secrets(name: str, setting: Setting) -> dict[str, Any]:
+    """Return the name of a new game and its secrets."""
+    return {"game": name, "owner": setting.owner, "tokens": list(setting.tokens)}
 
 
 class Json(JSONResponse):

@@ -7,6 +7,8 @@ import json
 import logging
 import math
 import secrets
+import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -14,9 +16,12 @@ from itertools import accumulate
 from typing import Any
 
 from risk_agents.registry import HUMAN, make
+from risk_agents.web.composition import PART_OF, SETTLED, Composition, most_of, settling_action
 from risk_agents.web.game_store import NotKept
+from risk_agents.web.outlook import ending_in_words, goal_in_words, own_outlook, proposed_sets, sets_pay
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
+from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
@@ -24,12 +29,12 @@ from risk_env.match import Match
 from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
-from risk_env.text.amounts import AMOUNT_PHASES, most_troops
+from risk_env.text.amounts import AMOUNT_PHASES
 from risk_env.text.escape import is_label
 from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.words.action_plan import ActionPlan
+from risk_env.words.action_plan import MOST_STEPS, ActionPlan
 
 SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
 MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
@@ -38,6 +43,9 @@ MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the st
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
+UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
+LATEST = 1 << 40  # seconds since 1970 before which a game begins
+MOST_CARDS = 20  # cards of a set
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
@@ -54,12 +62,14 @@ class Setting:
     names: tuple[str, ...]  # (P,) name of the player at each seat
     tokens: tuple[str, ...]  # (P,) secret of each person's seat, "" for agents
     owner: str  # secret of the person who began the game
+    mode: str = ""  # preset of the game, "" if it began with a position or is recorded
+    begun: int = 0  # time at which the game began, in seconds since 1970
 
     @classmethod
-    def new(cls, game: SavedGame, names: Sequence[str]) -> Setting:
-        """Return the setting of a game, with new secrets."""
+    def new(cls, game: SavedGame, names: Sequence[str], mode: str = "") -> Setting:
+        """Return the setting of a game that begins now, with new secrets."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
-        return cls(game, tuple(names), tokens, secrets.token_urlsafe(16))
+        return cls(game, tuple(names), tokens, secrets.token_urlsafe(16), mode, int(time.time()))
 
     @classmethod
     def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
@@ -77,14 +87,18 @@ class Setting:
             raise Refused("the saved game must have one name and one token per seat")
         if not all(map(is_label, names)):
             raise Refused("the game has a name that cannot be shown")
-        return cls(game, tuple(names), tuple(tokens), facts["owner"])
+        mode, begun = facts["mode"], facts["begun"]
+        if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
+            raise Refused("the saved game has an unknown preset or time")
+        return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`, without the actions of the game."""
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str}  # types in a `Setting.to_dict`
+# types in a `Setting.to_dict`
+_KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
 class BrowserTable(Match):
@@ -120,10 +134,13 @@ class BrowserTable(Match):
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
+        self._confirmed: deque[int] = deque()  # actions of a composition that are still to be played
+        self._composition: Composition | None = None  # choices of the seat to act that are not played
+        self._settled: set[int] = set()  # seats that leave the rest of the set-up to the server
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
-        self._question = self._next_question()
+        self._question, self._outlooks = self._next_question(), self._all_outlooks()
 
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
@@ -162,6 +179,17 @@ class BrowserTable(Match):
         if self.is_preparing:
             return "preparing"
         return f"round {self.game.round}" if self.game.round else "set-up"
+
+    @property
+    def turn(self) -> str:
+        """Name of the player in turn, "" in set-up, after the game, and while the game does not go on."""
+        waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
+        return "" if waits else self.setting.names[self.game.turn]
+
+    def stop(self, reason: str) -> None:
+        """Stop the game for all viewers, with the reason."""
+        self.problem = reason
+        self._announce()
 
     # ------------------------------------------------------------------------------------------ playing
 
@@ -230,6 +258,7 @@ class BrowserTable(Match):
     def _show_played(self, question: tuple[int, dict[str, Any] | None]) -> None:
         """Show the effects of an action, and the next decision, to the viewers."""
         self.notice, self._question = "", question
+        self._outlooks = self._all_outlooks()
         self._show()
         self._announce()
 
@@ -245,30 +274,77 @@ class BrowserTable(Match):
         super().step(action)
         self._log.catch_up(self.game.actions)
 
-    def answer(self, seat: int, decision: int, action: int | None = None, troops: int | None = None) -> None:
-        """Take a person's choice: an action, or a number of troops, which may take several actions.
+    def answer(
+        self,
+        seat: int,
+        decision: int,
+        action: int | None = None,
+        troops: int | None = None,
+        compose: bool = False,
+        cards: list[int] | None = None,
+        command: str = "",
+    ) -> None:
+        """Take a person's choice: an action, a number of troops, both, or the cards of a set.
 
-        Raise Refused if this is not the current decision of this seat, or if the choice is not legal.
+        With `compose` the choice waits until it is confirmed. Without it, the choice is played together with
+        all choices that wait. A `command` is one of COMMANDS. Raise Refused if this is not the current
+        decision of this seat, or if the choice is not legal.
         """
-        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat]
+        composed = self._composition or Composition(self.game)
+        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + len(composed)
         if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
-        if troops is not None:
-            action = self._first_action(seat, troops)
-        if action is None or not self.game.is_legal(action):
-            raise Refused(f"action {action} is not legal")
-        self._answer.set_result(action)
+        if command:
+            self._obey(command, composed)
+            return
+        choice = _choice_of(composed.game, action, troops, cards)
+        if compose:
+            composed.add(choice)
+            self._ask_again(composed)
+        elif len(composed):
+            composed.add(choice)
+            self._confirm(composed)
+        else:
+            self._answer.set_result(self._first_action(seat, choice))
 
-    def _first_action(self, seat: int, troops: int) -> int | None:
-        """Return the first action that places or moves this many troops.
+    def _obey(self, command: str, composed: Composition) -> None:
+        """Carry out a command; raise Refused if it is unknown or does not fit the decision."""
+        if command == UNDO:
+            composed.take_back()
+            self._ask_again(composed)
+        elif command == CONFIRM and len(composed):
+            self._confirm(composed)
+        elif command == SETTLE and self.game.phase in SETTLED and self._answer is not None:
+            self._settled.add(self.game.seat)
+            self._answer.set_result(settling_action(self.game))
+        else:
+            raise Refused(f"command={command[:20]!r} does not fit this decision")
 
-        The other actions are in the plan of the seat.
-        """
+    def _ask_again(self, composed: Composition) -> None:
+        """Ask for the next choice of a composition."""
+        seat, self._composition = self.game.seat, composed
+        self._question = seat, composed_question(composed, self._answers[seat])
+        self._announce()
+
+    def _confirm(self, composed: Composition) -> None:
+        """Play all choices of a composition, one action after another."""
+        first, *others = composed.actions
+        self._confirmed.extend(others)
+        if self._answer is not None:
+            self._answer.set_result(first)
+
+    def _first_action(self, seat: int, choice: list[int] | str) -> int:
+        """Return the first action of a choice. The other actions are in the plan of the seat."""
+        if not isinstance(choice, str) and len(choice) == 1:
+            return choice[0]
         try:
-            self._plans[seat].give(amount_words(self.game, troops), self.game)
+            self._plans[seat].give(choice, self.game)
         except ValueError as error:
             raise Refused(str(error)) from error
-        return self._plans[seat].next_action(self.game)
+        action = self._plans[seat].next_action(self.game)
+        if action is None:
+            raise Refused("the choice has no action")
+        return action
 
     def set_pace(self, seconds: float) -> None:
         """Set the seconds between two decisions of agents, limited to the range from FASTEST to SLOWEST.
@@ -309,10 +385,28 @@ class BrowserTable(Match):
 
     def _next_question(self) -> tuple[int, dict[str, Any] | None]:
         """Return the seat to act, and its decision for the page or None if no person has to act."""
-        seat = self.game.seat
-        self._planned = self._plans[seat].next_action(self.game) if seat in self._plans else None
+        seat, self._composition = self.game.seat, None
+        self._planned = self._next_planned(seat)
         is_asked = seat in self._plans and self._planned is None
         return seat, question_of(self.game, self._answers[seat]) if is_asked else None
+
+    def _all_outlooks(self) -> dict[int, dict[str, Any]]:
+        """Return what the page says about goals and cards, by viewer."""
+        ending, names = ending_in_words(self.game, self.setting.names), self.setting.names
+        own = {seat: own_outlook(self.game, seat, names) for seat in self.people}
+        return {NOBODY: {"ending": ending}} | {
+            seat: {"ending": ending, **found} for seat, found in own.items()
+        }
+
+    def _next_planned(self, seat: int) -> int | None:
+        """Return the next action that a person has chosen already, or None."""
+        if seat not in self._plans:
+            return None
+        if self._confirmed:
+            return self._confirmed.popleft()
+        if seat in self._settled and self.game.phase in SETTLED:
+            return settling_action(self.game)
+        return self._plans[seat].next_action(self.game)
 
     def _announce(self) -> None:
         """Wake all who wait for `changed`."""
@@ -361,7 +455,12 @@ class BrowserTable(Match):
             "start": self._frames[viewer].start,
             "chances": [],
             "secrets": {},
+            "goal": goal_in_words(self.game.rules),
         }
+
+    def outlook(self, viewer: int) -> dict[str, Any]:
+        """Return what the page says about goals and cards to a viewer."""
+        return self._outlooks[viewer]
 
     def question(self, viewer: int) -> dict[str, Any] | None:
         """Return the decision of the viewer; None if another seat acts or the agents prepare."""
@@ -409,6 +508,7 @@ class Feed:
             "question": question,
             "problem": table.problem or table.notice,
             "pace": table.pace,
+            "outlook": table.outlook(viewer),
         }
         told = json.dumps(news)
         if not frames and told == self._told:
@@ -442,11 +542,64 @@ def check_armies(game: Game) -> None:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
+def _choice_of(
+    game: Game, action: int | None, troops: int | None, cards: list[int] | None
+) -> list[int] | str:
+    """Return a person's choice as actions or in words; raise Refused if it is not legal."""
+    if cards is not None:
+        if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
+            raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
+        action = cards[0]
+    if action is not None and not game.is_legal(action):
+        raise Refused(f"action {action} is not legal")
+    if cards is not None:
+        return cards
+    if troops is None:
+        if action is None:
+            raise Refused("the request has neither action nor troops: it must have one of them")
+        return [action]
+    if action is None:
+        return amount_words(game, troops)
+    most = placeable(game)
+    if not most:
+        raise Refused("the request has both action and troops: this decision takes one of them")
+    if not 1 <= troops <= most:
+        raise Refused(f"troops={troops} must be from 1 to {most} with a territory")
+    return f"{game.action_text(action)} {troops}"
+
+
+def placeable(game: Game) -> int:
+    """Return how many troops an answer can place on one territory, 0 if it names no territory."""
+    record, seat = game.record, game.seat
+    if game.phase == Phase.DRAFT:
+        return int(record.draft_left)
+    if game.phase in (Phase.DEPLOY, Phase.DEPLOY_NEUTRAL):
+        owner = game.num_players if game.phase == Phase.DEPLOY_NEUTRAL else seat
+        return min(int(record.to_place[owner]), MOST_STEPS)
+    return 0
+
+
 def amount_words(game: Game, troops: int) -> str:
     """Return a number of troops in words; raise Refused if the decision is not about an amount."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
     return f"{DECISIONS[game.phase].word} {troops}"
+
+
+def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
+    """Return the next decision of a composition. A complete composition has no legal actions left."""
+    decision = answers + len(composed)
+    if composed.is_complete:
+        asked = {
+            "decision": decision,
+            "phase": "CONFIRM",
+            "legal": [],
+            "most": 0,
+            "placeable": 0,
+            "composes": True,
+        }
+        return asked | composed.facts
+    return question_of(composed.game, decision) | composed.facts
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
@@ -455,11 +608,15 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     `decision` is the number of this seat's earlier decisions.
 
     In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
-    decision is not about an amount.
+    decision is not about an amount. `composes` says whether choices can wait until they are confirmed.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
-    most = most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
-    return {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most}
+    asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}
+    asked |= {"source": int(game.record.source), "target": int(game.record.target)}
+    asked |= {"placeable": placeable(game), "composes": game.phase in PART_OF}
+    if game.phase == Phase.TRADE:
+        asked |= {"sets": proposed_sets(game), "note": sets_pay(game)}
+    return asked | {"composed": [], "added": {}, "complete": False, "steps": 0}
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:

@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> None:
 
     arguments = _parser().parse_args(argv)
     host, port = arguments.host, arguments.port
+    connections.check_address(host, port)
     names = hosts.served_names(host, arguments.allowed_host)
     proposed = proposed_game(arguments)
     lobby = Lobby(GameStore(arguments.games), arguments.allow_programs, proposed)

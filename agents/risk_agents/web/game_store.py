@@ -12,12 +12,14 @@ from risk_env.bounded_io import parse_json
 
 LONGEST_NAME = 40
 LONGEST_FACTS = 1 << 18  # characters of a game's facts, including its position
+LONGEST_ENDING = 500  # characters that say how a game ended
 LONGEST_VALUE = 1 << 20  # bytes
 MOST_ACTIONS = 1 << 15
 MOST_BYTES = 1 << 30  # a file of this size takes no new games
 WAIT = 1.0  # seconds to wait for a lock of another process
 _TABLES = {
-    "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL)",
+    "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL, "
+    "ending TEXT NOT NULL DEFAULT '')",
     "actions": "CREATE TABLE actions (game TEXT NOT NULL, number INTEGER NOT NULL, action INTEGER NOT NULL, "
     "PRIMARY KEY (game, number)) WITHOUT ROWID",
 }
@@ -90,7 +92,7 @@ class GameStore:
             execute("BEGIN")
             rows = [(game, number, action) for number, action in enumerate(actions)]
             self._database.executemany("INSERT INTO actions VALUES (?, ?, ?)", rows)
-            execute("INSERT INTO games VALUES (?, ?)", (game, json.dumps(facts)))
+            execute("INSERT INTO games (game, facts) VALUES (?, ?)", (game, json.dumps(facts)))
             execute("COMMIT")
 
     def add_action(
@@ -128,6 +130,26 @@ class GameStore:
         if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
             raise ValueError(f"the facts of the game must be a text of at most {LONGEST_FACTS} characters")
         return parse_json(found[0])
+
+    def set_ending(self, game: str, ending: str) -> None:
+        """Save how a game ended, in words; raise NotKept if the file cannot be written."""
+        with self._used(NotKept) as execute:
+            execute("UPDATE games SET ending = ? WHERE game = ?", (ending[:LONGEST_ENDING], game))
+
+    def ending(self, game: str) -> str:
+        """Return how a game ended, in words, or "" if that is unknown."""
+        with self._used(ValueError) as execute:
+            found = execute("SELECT ending FROM games WHERE game = ?", (game,)).fetchone()
+        is_text = found is not None and isinstance(found[0], str)
+        return found[0][:LONGEST_ENDING] if is_text else ""
+
+    def delete(self, game: str) -> None:
+        """Delete a game with its actions; raise NotKept if the file cannot be written."""
+        with self._used(NotKept) as execute:
+            execute("BEGIN")
+            execute("DELETE FROM actions WHERE game = ?", (game,))
+            execute("DELETE FROM games WHERE game = ?", (game,))
+            execute("COMMIT")
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
         """Return the facts and actions of a game, or None if there is no such game.

@@ -4,8 +4,10 @@ import asyncio
 import hashlib
 import json
 import secrets
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,11 +22,13 @@ from risk_agents.web.browser_table import (
     check_armies,
     position_of,
 )
-from risk_agents.web.game_store import GameStore
+from risk_agents.web.game_store import GameStore, NotKept
+from risk_agents.web.modes import agents, mode_title, modes, who_cannot_play
+from risk_agents.web.outlook import ending_in_words
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
 from risk_env.board.maps import MapError, check_open_map, map_names
-from risk_env.board.rules import BOOK, Rules, preset_players, presets, rules_from, suggestion
+from risk_env.board.rules import BOOK, Rules, presets, rules_from, suggestion
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
@@ -56,6 +60,7 @@ class Lobby:
         self.tables: dict[str, BrowserTable] = {}  # in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[BrowserTable]] = {}
+        self._deleted: set[str] = set()  # games that are being deleted
         self._beginning, self._opening = (
             BoundedThreads(OPENERS, MOST_OPENING),
             BoundedThreads(OPENERS, MOST_OPENING),
@@ -65,21 +70,76 @@ class Lobby:
 
     def options(self) -> dict[str, Any]:
         """Return the choices for a new game."""
-        numbers = {preset: list(preset_players(preset)) for preset in presets()}
         players = [HUMAN, *bots.names()]
         maps = list(dict.fromkeys((*map_names(), self.proposed["map"])))
-        return {"presets": numbers, "maps": maps, "players": players} | {
+        return {"presets": modes(), "maps": maps, "players": players} | {
             "programs": self.allow_programs,
             "proposed": self.proposed,
         }
+
+    async def agents(self, wish: Any) -> dict[str, Any]:
+        """Return level and technique of every registered agent, and the agents that cannot play a game.
+
+        The game is given by its preset, map, number of players and options, or by a position.
+        """
+        if not isinstance(wish, dict):
+            raise Refused("the request needs preset, map, count and options, or position")
+        return await self._beginning.run(self._agents, wish)
+
+    def _agents(self, wish: dict[str, Any]) -> dict[str, Any]:
+        text, count = wish.get("position", ""), wish.get("count", 0)
+        if not isinstance(text, str) or type(count) is not int:
+            raise Refused("position must be a text, count a number")
+        if not text and not {"preset", "map"} <= wish.keys():
+            raise Refused("the request needs preset and map, or position")
+        game = position_of(text) if text else _of_preset(wish, count)
+        refused = who_cannot_play(game.rules, game.board.source)
+        return {"agents": agents(), "refused": refused, "players": game.num_players}
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game, and return its name and its setting.
 
         Raise ValueError with the reason if the request is not valid or the game cannot be saved.
         """
+        return await self._start(partial(self._setting, wish))
+
+    async def again(self, name: str, token: str) -> tuple[str, Setting]:
+        """Begin a game again with the same players and other dice, and return its name and its setting.
+
+        Raise Refused unless the game is over, or `token` is the secret of the person who began it.
+        """
+        table = await self.table(name)
+        setting = table.setting
+        is_owner = bool(setting.owner) and secrets.compare_digest(token.encode(), setting.owner.encode())
+        if not (table.game.is_over or is_owner):
+            raise Refused("the game can be played again when it is over")
+        if RECORDED in setting.game.players:
+            raise Refused("a recorded game has no players: choose them with Play on")
+        return await self._start(partial(_again, setting))
+
+    async def delete(self, name: str, token: str) -> None:
+        """Delete a game; raise Refused unless `token` is the secret of the person who began it."""
+        found = await self._looking.run(self.store.facts, name)
+        if found is None or name in self._deleted:
+            raise Refused("there is no such game")
+        owner = Setting.from_dict(found).owner
+        if not owner or not secrets.compare_digest(token.encode(), owner.encode()):
+            raise Refused("only the person who began a game can delete it")
+        self._deleted.add(name)
+        try:
+            if name in self._restoring:
+                await asyncio.wait([self._restoring[name]])
+            if name in self.tables:
+                self.tables[name].stop("The game was deleted.")
+                self._end(name)
+            await self._beginning.run(self.store.delete, name)
+        finally:
+            self._deleted.discard(name)
+
+    async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
+        """Begin the game of a setting; raise ValueError if that is not possible."""
         name = secrets.token_urlsafe(8)
-        table: BrowserTable = await self._beginning.run(self._begun, name, wish)
+        table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
         self._open(name, table)  # a game without room is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
@@ -89,9 +149,9 @@ class Lobby:
         self._play(name)
         return name, table.setting
 
-    def _begun(self, name: str, wish: Any) -> BrowserTable:
+    def _begun(self, name: str, make_setting: Callable[[], Setting]) -> BrowserTable:
         """Return the table of a new game, which is not saved yet."""
-        table = self._new_table(name, self._setting(wish))
+        table = self._new_table(name, make_setting())
         try:
             check_armies(table.game)
         except ValueError:
@@ -110,7 +170,8 @@ class Lobby:
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) for name in names):
             raise Refused("names must be a text for each seat")
-        return Setting.new(SavedGame.of(start, players), [label(name) for name in names])
+        mode = "" if position else wish["preset"]
+        return Setting.new(SavedGame.of(start, players), [label(name) for name in names], mode)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
@@ -127,6 +188,8 @@ class Lobby:
 
         Raise Refused if there is no such game.
         """
+        if name in self._deleted:
+            raise Refused("there is no such game")
         if name not in self.tables:
             if name not in self._restoring:
                 self._restoring[name] = asyncio.create_task(self._restore(name))
@@ -185,7 +248,7 @@ class Lobby:
             )
         seats = len(saved.players)
         game, names = replace(saved, players=(RECORDED,) * seats), tuple(map(label, saved.players))
-        setting = Setting(game, names, tokens=("",) * seats, owner="")
+        setting = Setting(game, names, tokens=("",) * seats, owner="", begun=int(time.time()))
         name = f"recorded-{hashlib.sha256(json.dumps(saved.to_dict()).encode()).hexdigest()[:16]}"
         if self.store.load(name) is None:
             self.store.add_game(name, setting.to_dict(), saved.actions)
@@ -217,7 +280,16 @@ class Lobby:
     def _play(self, name: str) -> None:
         """Let an open game begin or continue."""
         if name in self.tables:  # the game may have been closed again to make room for another game
-            self._playing[name] = asyncio.get_running_loop().create_task(self.tables[name].play())
+            self._playing[name] = asyncio.get_running_loop().create_task(self._play_on(name))
+
+    async def _play_on(self, name: str) -> None:
+        """Let a game continue to its end, and save how it ended for the list of games."""
+        table = self.tables[name]
+        await table.play()
+        ending = ending_in_words(table.game, table.setting.names)
+        if ending and not table.is_closed:
+            with suppress(NotKept):  # the list then says nothing about the end
+                await asyncio.get_running_loop().run_in_executor(None, self.store.set_ending, name, ending)
 
     def _end(self, name: str) -> None:
         """Close an open game.
@@ -258,13 +330,15 @@ class Lobby:
     def _entry(self, name: str) -> dict[str, Any]:
         table = self.tables.get(name)
         if table is not None:
-            return {"game": name, "names": list(table.setting.names), "state": table.state}
+            ending = ending_in_words(table.game, table.setting.names)
+            turn = f", {table.turn}'s turn" if table.turn else ""
+            return _listed_game(name, table.setting, ending or f"{table.state}{turn}")
         try:
-            names = list(Setting.from_dict(self.store.facts(name)).names)
+            setting, ending = Setting.from_dict(self.store.facts(name)), self.store.ending(name)
         except ValueError as error:
             return {"game": name, "names": [], "state": for_terminal(f"damaged: {error}")}
         # the number of decisions would reveal hidden decisions
-        return {"game": name, "names": names, "state": "kept"}
+        return _listed_game(name, setting, for_terminal(ending) or "saved")
 
     def close(self) -> None:
         """Close all games and their agents. The games stay in the store."""
@@ -279,6 +353,21 @@ class Lobby:
         self.store.close()
 
 
+def _again(setting: Setting) -> Setting:
+    """Return the setting of the same game with another seed and other secrets."""
+    game = setting.game
+    seed, position = secrets.randbits(SEED_BITS), game.position or None
+    start = Game(game.rules, game.map, seed, position=position)
+    return Setting.new(SavedGame.of(start, game.players), setting.names, setting.mode)
+
+
+def _listed_game(name: str, setting: Setting, state: str) -> dict[str, Any]:
+    """Return a game for the list of the lobby."""
+    mode = mode_title(setting.mode) if setting.mode else "From a position"
+    mode = "Recorded" if RECORDED in setting.game.players else mode
+    return {"game": name, "names": list(setting.names), "state": state, "mode": mode, "begun": setting.begun}
+
+
 def proposal(
     preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any
 ) -> dict[str, Any]:
@@ -289,6 +378,7 @@ def proposal(
     """
     rules = Rules.preset(preset, profile=BOOK) if rules is None else rules
     shown = {"players": rules.num_players, "attack": rules.attack, "defender_dice": rules.defender_dice}
+    shown["setup"] = rules.setup
     return {"preset": preset, "map": map_name, **shown, "options": options}
 
 

@@ -18,6 +18,8 @@ export class Board {
     this.players = names.length;
     root.addEventListener("mouseover", ({ target }) => this.describe(target));
     set(root, "viewBox", `0 0 ${map.width} ${map.height}`);
+    this.added = {}; // troops that are composed but not played, by territory
+    this.under = null; // area under the mouse or a finger
     this.arrows = svg("g", { class: "arrows" });
     this.plans = svg("g", { class: "arrows" });
     this.lights = svg("g", { class: "lights" });
@@ -56,6 +58,16 @@ export class Board {
     this.drawSigns(state);
     this.drawArrows(state, events);
     this.drawBubbles(events);
+    if (this.under) this.describe(this.under);
+  }
+
+  /** Show troops that a player has composed but not confirmed. */
+  compose(added) {
+    if (JSON.stringify(added) === JSON.stringify(this.added)) return;
+    this.added = added;
+    if (!this.state) return;
+    this.state.owner.forEach((owner, t) => this.territory(owner, this.state.troops[t], t));
+    this.drawBubbles([]);
   }
 
   colour(seat) {
@@ -73,7 +85,8 @@ export class Board {
     set(area, "fill", this.colour(owner));
     set(this.textures[t], "fill", owner >= 0 && owner < this.players ? `url(#texture-${owner})` : "none");
     set(group, "visibility", owner < 0 ? "hidden" : "visible");
-    const words = shortNumber(troops);
+    const words = shortNumber(troops + (this.added[t] ?? 0));
+    set(group, "data-composed", t in this.added);
     const width = 2 * DISC + 6 * Math.max(0, words.length - 2);
     set(box, "width", width);
     set(box, "x", -width / 2);
@@ -84,6 +97,7 @@ export class Board {
   /** Describe the territory under the mouse in its title. */
   describe(area) {
     if (area.dataset.territory === undefined || !this.state) return;
+    this.under = area;
     const t = Number(area.dataset.territory);
     const [owner, continent] = [this.state.owner[t], this.map.continents[this.map.continent_of[t]].name];
     const holder = owner < 0 ? "free" : `${this.name(owner)}, ${this.state.troops[t]}`;
@@ -170,7 +184,9 @@ export class Board {
   }
 
   drawBubbles(events) {
-    this.bubbles.replaceChildren(...events.flatMap((event) => bubblesOf(event)).map(([t, words]) => this.bubble(t, words)));
+    const composed = Object.entries(this.added).map(([t, troops]) => [Number(t), troops > 0 ? `+${troops}` : `−${-troops}`]);
+    const shown = composed.length ? composed : events.flatMap((event) => bubblesOf(event));
+    this.bubbles.replaceChildren(...shown.map(([t, words]) => this.bubble(t, words)));
     this.now = events.flatMap(placesOf).map((t) => [t, "now"]);
     this.drawLights();
   }

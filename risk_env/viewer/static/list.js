@@ -3,7 +3,7 @@
 import { element, set } from "risk/dom";
 import { badge } from "risk/panels";
 
-const ROW = 30; // pixels, as in viewer.css
+const ROW = 44; // pixels, as in viewer.css
 const MORE = 5; // additional rows above and below the screen
 
 export class EventList {
@@ -76,8 +76,8 @@ export class EventList {
   row(number) {
     const { frame, seat, text, kind } = this.rows[number];
     const node = element("button", { class: "event", type: "button", tabindex: -1, title: text, "data-kind": kind });
-    if (seat >= 0) node.append(badge(this.map, seat, this.words.names.length), element("span", { class: "sr" }, `${this.words.name(seat)} `));
-    node.append(element("span", { class: "words" }, text));
+    if (seat >= 0) node.append(badge(this.map, seat, this.words.names.length), element("span", { class: "words" }, `${this.words.name(seat)} ${text}.`));
+    else node.append(element("span", { class: "words" }, text));
     this.nodes.set(number, node);
     node.style.top = `${number * ROW}px`;
     node.addEventListener("click", () => this.choose(frame));

@@ -41,7 +41,7 @@ export class Players {
 
   row(name, seat) {
     const parts = Object.fromEntries(["holdings", "more", "chance"].map((part) => [part, element("span", { class: part })]));
-    const title = element("span", { class: "name" }, name);
+    const title = element("span", { class: "name" }, seat === this.words.seat ? `${name} (you)` : name);
     const head = element("span", { class: "head" }, title, parts.chance);
     const node = element("li", { class: "player" }, chip(this.map, seat, this.words.names.length), element("span", { class: "facts" }, head, parts.holdings, parts.more));
     return { node, ...parts };
@@ -58,7 +58,7 @@ export class Players {
     set(row.node, "data-turn", state.winner < 0 && state.turn === seat && state.phase !== "OVER");
     set(row.node, "data-won", state.winner === seat);
     set(row.node, "data-out", !state.alive[seat]);
-    const facts = [`${held.length} terr.`, `${shortNumber(troops)} troops`, `+${state.income[seat]}`, `${cards} card${cards === 1 ? "" : "s"}`];
+    const facts = [`${held.length} terr.`, `${shortNumber(troops)} troops`, `+${state.income[seat]} a turn`, `${cards} card${cards === 1 ? "" : "s"}`];
     write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
     write(row.more, this.more(seat, state, held).join(" · "));
     write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");

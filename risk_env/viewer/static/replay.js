@@ -4,10 +4,12 @@ import { Board } from "risk/board";
 import { Chart, ribbon } from "risk/charts";
 import { diceOf } from "risk/dice";
 import { element, set, write } from "risk/dom";
+import { Goals } from "risk/goals";
 import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
 import { Words } from "risk/words";
+import { Zoom } from "risk/zoom";
 
 const PACE = 2.5; // frames per second at speed 1
 const SCHEMA = 1;
@@ -21,13 +23,18 @@ async function unpacked(text) {
 }
 
 export class Replay {
-  constructor(facts) {
-    this.facts = facts;
+  /** `follows()` says whether a zoomed board moves to what happens. */
+  constructor(facts, follows = () => true) {
+    Object.assign(this, { facts, follows });
+    this.shown = () => {}; // called with the frame that is shown, and the last frame
     this.history = new History(facts.start, facts.frames);
     this.words = new Words(facts.map, facts.names, facts.seat);
     document.body.append(chipTextures(facts.map));
     this.board = new Board(byId("board"), facts.map, facts.names, (words) => write(byId("place"), words));
+    this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
+    this.goals = new Goals(byId("goals"), facts.map, this.words, facts.goal);
+    this.outlook = null; // what the server says about the viewer's own goals
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));
     this.charts = this.makeCharts();
@@ -53,7 +60,16 @@ export class Replay {
       byId("ribbon").replaceChildren(ribbon(this.history.samples, this.history.length, this.facts.map, this.facts.names.length));
     }
     if (follows) this.show(this.history.length - 1);
-    else this.drawCount();
+    else {
+      this.drawCount();
+      this.shown(this.frame, this.history.length - 1);
+    }
+  }
+
+  /** Show what the server says about the viewer's own goals. */
+  tell(outlook) {
+    this.outlook = outlook;
+    this.goals.draw(this.history.state(this.frame), outlook);
   }
 
   drawCount() {
@@ -86,12 +102,14 @@ export class Replay {
     const [state, events] = [this.history.state(frame), this.history.events(frame)];
     this.board.draw(state, events);
     this.players.draw(state, this.facts.chances.findLast(([at]) => at <= frame)?.[1]);
+    this.goals.draw(state, this.outlook);
     this.list.show(frame);
     this.charts.forEach((chart) => chart.point(frame));
     this.drawStatus(state, events);
     this.slider.value = frame;
     set(this.slider, "aria-valuetext", `${byId("status").textContent}; ${byId("happened").textContent}`);
-    if (byId("stage").classList.contains("zoomed")) this.centre(events);
+    if (this.follows()) this.centre(events);
+    this.shown(frame, this.history.length - 1);
     if (frame === this.history.length - 1) this.pause();
   }
 
@@ -103,13 +121,10 @@ export class Replay {
     this.drawCount();
   }
 
-  /** Scroll a zoomed board to the place of an event. */
+  /** Move a zoomed board to the place of an event. */
   centre(events) {
     const place = events.flatMap((event) => [event.target, event.territory]).find((t) => t >= 0);
-    if (place === undefined) return;
-    const [box, [x, y]] = [byId("stage"), this.facts.map.centres[place]];
-    const scale = byId("board").getBoundingClientRect().width / this.facts.map.width;
-    box.scrollTo({ left: x * scale - box.clientWidth / 2, top: y * scale - box.clientHeight / 2 });
+    if (place !== undefined) this.zoom.centre(this.facts.map.centres[place]);
   }
 
   // --------------------------------------------------------------------------------------------- controls
@@ -152,14 +167,7 @@ export class Replay {
     for (const button of document.querySelectorAll("[data-step]")) {
       button.addEventListener("click", () => this.step(button.dataset.unit, Number(button.dataset.step)));
     }
-    byId("zoom").addEventListener("click", () => this.zoom());
     document.addEventListener("keydown", (event) => this.key(event));
-  }
-
-  zoom() {
-    const zoomed = byId("stage").classList.toggle("zoomed");
-    set(byId("zoom"), "aria-pressed", zoomed);
-    if (zoomed) this.centre(this.history.events(this.frame));
   }
 
   key(event) {
@@ -212,8 +220,9 @@ export function listenToLooks() {
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
       event.stopPropagation();
-      tabs[(i + 1) % tabs.length].focus();
-      tabs[(i + 1) % tabs.length].click();
+      const next = tabs[(i + (event.key === "ArrowRight" ? 1 : tabs.length - 1)) % tabs.length];
+      next.focus();
+      next.click();
     }),
   );
 }

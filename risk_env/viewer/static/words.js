@@ -37,8 +37,9 @@ export class Words {
   sentences(events) {
     const said = events.filter((event) => event.kind !== "round").map((event) => [event.seat ?? -1, this.sentence(event)]);
     const found = said.filter(([, text]) => text);
-    const told = found.length ? found : events.filter((event) => event.text).map((event) => [event.seat, event.text]);
-    return told.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
+    const actions = events.filter((event) => event.text);
+    if (!found.length) return actions.map(({ seat, text }) => `${this.name(seat)} ${text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`}`);
+    return found.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
   }
 
   /** Return a mission card in words (RULES 8). */
@@ -104,10 +105,10 @@ const SENTENCES = {
   reroll: (event) => `rolls a ${event.faces[0]} again: ${event.faces[1]}`,
   commander: (event) => `turns a ${event.faces[0]} to 6`,
   battle: (event, words) => {
-    const dice = event.dice.map((faces) => faces.join(" ")).join(" : ");
+    const dice = event.dice.map((faces) => faces.join(" ")).join(" against ");
     const [lost, killed] = event.losses;
-    const way = `${words.place(event.source)} › ${words.place(event.target)}`;
-    return `attacks ${way}: ${event.number > 1 ? plural(event.number, "roll") : dice} (−${lost} : −${killed})`;
+    const rolls = event.number > 1 ? `in ${plural(event.number, "roll")}` : `with ${dice}`;
+    return `attacks ${words.place(event.target)} from ${words.place(event.source)} ${rolls}: loses ${lost}, kills ${killed}`;
   },
   capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
   elimination: (event, words) => `eliminates ${words.name(event.other)}${event.number ? ` and takes ${plural(event.number, "card")}` : ""}`,

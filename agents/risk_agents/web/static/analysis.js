@@ -8,6 +8,7 @@ import { Asker, percent } from "risk/question";
 import { listenToLooks, rollOf } from "risk/replay";
 import { linkedPosition, post } from "risk/server";
 import { Words } from "risk/words";
+import { Zoom } from "risk/zoom";
 
 const byId = (id) => document.getElementById(id);
 const share = (chance) => `${Math.round(100 * chance)} %`;
@@ -77,6 +78,8 @@ class Analysis {
   setMap() {
     const root = byId("board").cloneNode(false);
     byId("board").replaceWith(root);
+    this.zoom ??= new Zoom(byId("stage"), root, this.map, byId("zoom"));
+    this.zoom.use(root, this.map);
     this.board = new Board(root, this.map, this.names, (words) => write(byId("place"), words));
     this.asker.use(this.board);
     root.addEventListener("click", (event) => this.point(event.target.dataset.territory));

@@ -1,96 +1,208 @@
-// The lobby: a new game, links for its seats, and the open games.
+// The lobby: a new game, links for its seats, and the games of this server.
 
-import { element } from "risk/dom";
-import { linkedPosition, post } from "risk/server";
+import { element, write } from "risk/dom";
+import { invitation, keepOwner, linkedPosition, ownerOf, post, tokenOf } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
-const fillSelect = (select, values) => select.replaceChildren(...values.map((value) => element("option", { value }, String(value))));
 const OPPONENTS = ["planner", "breaker", "grower", "hunter", "attacker"];
+const SETUPS = { claim: "claim territories in turn", deal: "deal the territories", random: "deal territories and troops (quick)", chart: "as on the chart", capitals: "with capitals" };
+const HUMAN = "human";
 
-let options = null;
+let options = null; // what can be chosen
+let known = { agents: {}, refused: [] }; // agents in words, and those that cannot play the game chosen
+let names = []; // names of the seats of a position that another page has named
+
+const fillSelect = (select, entries) => select.replaceChildren(...entries.map(([value, words]) => element("option", { value }, words)));
 
 async function load() {
   options = await (await fetch("/api/options")).json();
-  fillSelect(byId("preset"), Object.keys(options.presets));
-  fillSelect(byId("map"), options.maps);
+  fillSelect(byId("preset"), Object.entries(options.presets).map(([name, { title, players }]) => [name, `${title}, ${span(players)} players`]));
+  fillSelect(byId("map"), options.maps.map((map) => [map, map]));
   const { preset, map, players, attack, defender_dice } = options.proposed;
   const shown = { preset, map, attack, defender: defender_dice };
   Object.entries(shown).forEach(([id, value]) => (byId(id).value = value));
-  drawCounts(players);
-  byId("preset").addEventListener("change", () => drawCounts());
+  drawMode(players);
+  byId("setup").value = options.proposed.setup;
+  byId("preset").addEventListener("change", () => drawMode(Number(byId("count").value)));
   byId("count").addEventListener("change", () => drawSeats());
+  for (const id of ["map", "setup"]) byId(id).addEventListener("change", () => ask());
+  byId("position").addEventListener("change", () => readPosition().catch(fail));
   byId("form").addEventListener("submit", begin);
   await goOn().catch(fail);
   await drawGames();
   document.body.dataset.ready = "true";
 }
 
-/** Where the address names a position: only the seats are left to choose. */
+const span = (players) => (players.length > 1 ? `${players[0]} to ${players.at(-1)}` : players[0]);
+
+/** What the address names: invitations to a game, or a position of which only the seats are left to choose. */
 async function goOn() {
+  const wish = new URLSearchParams(location.hash.slice(1));
+  if (wish.has("invite")) {
+    history.replaceState(null, "", location.pathname);
+    return showInvitations(wish.get("invite"), wish.get("tokens").split(","), wish.get("owner"));
+  }
   const linked = await linkedPosition();
-  if (!linked) return;
-  const { position, names } = linked;
-  byId("position").value = position;
+  if (!linked) return ask();
+  names = linked.names;
+  byId("position").value = linked.position;
   byId("position").closest("details").open = true;
   byId("new").textContent = "Go on from this position";
-  for (const id of ["preset", "map", "count", "attack", "defender"]) byId(id).closest("label").hidden = true;
-  fillSelect(byId("count"), [names.length]);
-  drawSeats(names);
+  return readPosition();
+}
+
+/** Take the number of players of a pasted position; its rules and its map replace those of the form. */
+async function readPosition() {
+  write(byId("error"), "");
+  const position = byId("position").value.trim();
+  for (const id of ["preset", "mode", "map", "count", "setup", "attack", "defender"]) {
+    (byId(id).closest("label") ?? byId(id)).hidden = Boolean(position);
+  }
+  if (!position) return drawMode(Number(byId("count").value));
+  known = await post("/api/agents", { position });
+  fillSelect(byId("count"), [[known.players, known.players]]);
+  drawSeats(true);
 }
 
 function fail({ message }) {
-  byId("error").textContent = message;
+  write(byId("error"), message);
 }
 
-function drawCounts(players = 3) {
-  const counts = options.presets[byId("preset").value];
-  fillSelect(byId("count"), counts);
+/** Show the chosen mode in words, and the players and set-ups that it can have. */
+function drawMode(players) {
+  const { words, players: counts } = options.presets[byId("preset").value];
+  write(byId("mode"), words);
+  fillSelect(byId("count"), counts.map((count) => [count, count]));
   byId("count").value = counts.includes(players) ? players : counts[0];
   drawSeats();
 }
 
-function drawSeats(names = []) {
-  const seats = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
-    const select = options.programs ? element("input", { list: "agents" }) : element("select");
-    if (!options.programs) fillSelect(select, options.players);
-    select.value = seat === 0 ? "human" : (OPPONENTS[seat - 1] ?? "grower");
-    return element("label", { class: "seat" }, `Seat ${seat}${names[seat] ? `: ${names[seat]}` : ""} `, select);
+/** Draw as many seats as there are players; seats that stay keep their players. */
+function drawSeats(isPosition = false) {
+  const before = seats().map(({ value }) => value);
+  const drawn = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
+    const input = options.programs ? element("input", { list: "agents" }) : element("select");
+    if (!options.programs) fillSelect(input, options.players.map((name) => [name, name]));
+    input.value = before[seat] ?? (seat === 0 ? HUMAN : (OPPONENTS[seat - 1] ?? "grower"));
+    const about = element("span", { class: "about" });
+    input.addEventListener("change", () => describe(input, about));
+    return element("label", { class: "seat" }, element("span", {}, `Seat ${seat}${names[seat] ? `: ${names[seat]}` : ""}`), input, about);
   });
-  byId("seats").replaceChildren(...seats, element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))));
+  byId("seats").replaceChildren(...drawn, element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))));
+  if (isPosition) return describeAll();
+  const { setups } = options.presets[byId("preset").value];
+  const [chosen, found] = [byId("setup").value, setups[byId("count").value]];
+  fillSelect(byId("setup"), found.map((setup) => [setup, SETUPS[setup] ?? setup]));
+  byId("setup").value = found.includes(chosen) ? chosen : found[0];
+  byId("setup").closest("label").hidden = found.length < 2;
+  return document.body.dataset.ready ? ask() : null;
+}
+
+const seats = () => [...byId("seats").querySelectorAll("select, input")];
+
+/** Ask the server which agents can play the game chosen, and describe the agents. */
+async function ask() {
+  const wish = { ...chosenGame(), count: Number(byId("count").value) };
+  const asked = (ask.last = {});
+  describeAll();
+  const found = await post("/api/agents", wish).catch(() => null); // begin() says what is wrong
+  if (!found || asked !== ask.last) return;
+  known = found;
+  describeAll();
+}
+
+function describeAll() {
+  for (const input of seats()) {
+    for (const option of input.options ?? []) {
+      const level = known.agents[option.value]?.split(":")[0];
+      option.disabled = known.refused.includes(option.value);
+      write(option, option.disabled ? `${option.value} (cannot play this)` : level ? `${option.value} \u2013 ${level}` : option.value === HUMAN ? "a person" : option.value);
+    }
+    if (known.refused.includes(input.value)) input.value = OPPONENTS.find((name) => !known.refused.includes(name)) ?? HUMAN;
+    describe(input, input.nextSibling);
+  }
+}
+
+function describe(input, about) {
+  write(about, known.agents[input.value] ?? "");
+}
+
+function chosenGame() {
+  const { preset, options: proposed } = options.proposed;
+  const chosen = { attack: byId("attack").value, defender_dice: byId("defender").value };
+  if (!byId("setup").closest("label").hidden) chosen.setup = byId("setup").value;
+  const rules = byId("preset").value === preset ? { ...proposed, ...chosen } : chosen;
+  return { preset: byId("preset").value, map: byId("map").value, options: rules };
 }
 
 async function begin(event) {
   event.preventDefault();
-  byId("error").textContent = "";
-  const players = [...byId("seats").querySelectorAll("select, input")].map((select) => select.value);
-  const { preset, options: proposed } = options.proposed;
-  const chosen = { attack: byId("attack").value, defender_dice: byId("defender").value };
-  const rules = byId("preset").value === preset ? { ...proposed, ...chosen } : chosen;
-  const wish = { preset: byId("preset").value, map: byId("map").value, players, options: rules, position: byId("position").value };
-  await post("/api/games", wish).then(invite, fail);
+  write(byId("error"), "");
+  const wish = { ...chosenGame(), players: seats().map(({ value }) => value), position: byId("position").value };
+  await post("/api/games", wish).then(({ game, owner, tokens }) => enter(game, tokens, owner), fail);
 }
 
 /** Enter a game at once, unless several people need links. */
-function invite({ game, owner, tokens }) {
-  const links = tokens.flatMap((token, seat) => (token ? [[seat, `/game/${game}#token=${token}`]] : []));
-  const own = links[0]?.[1] ?? `/game/${game}#token=${owner}`;
-  if (links.length < 2) {
-    location.href = own;
-    return;
-  }
+function enter(game, tokens, owner) {
+  if (tokens.filter(Boolean).length > 1) return showInvitations(game, tokens, owner);
+  location.href = invitation(game, tokens, owner);
+  return null;
+}
+
+function showInvitations(game, tokens, owner) {
+  keepOwner(game, owner);
   byId("form").hidden = true;
   byId("links").hidden = false;
-  const items = links.map(([seat, href]) => element("li", {}, `Seat ${seat}: `, element("a", { href }, location.origin + href)));
-  byId("invitations").replaceChildren(...items);
-  byId("enter").href = own;
+  const links = tokens.flatMap((token, seat) => (token ? [[seat, `/game/${encodeURIComponent(game)}#token=${encodeURIComponent(token)}`]] : []));
+  byId("invitations").replaceChildren(...links.map(([seat, href]) => invite(seat, href)));
+  byId("enter").href = links[0][1];
+  byId("new").textContent = "The game is ready";
+}
+
+function invite(seat, href) {
+  const link = element("a", { href }, location.origin + href);
+  const copy = element("button", { type: "button", "aria-label": `Copy the link of seat ${seat}` }, "Copy");
+  copy.addEventListener("click", () => copyLink(link, seat));
+  return element("li", { class: "invitation" }, element("span", {}, `Seat ${seat} `), copy, link);
+}
+
+/** Copy a link; where the browser forbids that, mark it so that it can be copied. */
+async function copyLink(link, seat) {
+  try {
+    await navigator.clipboard.writeText(link.textContent);
+    write(byId("copied"), `The link of seat ${seat} is copied.`);
+  } catch {
+    getSelection().selectAllChildren(link);
+    write(byId("copied"), `The link of seat ${seat} is marked: copy it with the keyboard or the menu.`);
+  }
 }
 
 async function drawGames() {
   const games = await (await fetch("/api/games")).json();
-  if (games.error) return fail({ message: games.error });
-  const linked = ({ game, names }) => (game ? [element("a", { href: `/game/${encodeURIComponent(game)}` }, names.join(", ") || game)] : []);
-  const items = games.map((entry) => element("li", {}, ...linked(entry), ` ${entry.state}`));
-  byId("games").replaceChildren(...(items.length ? items : [element("li", {}, "none yet")]));
+  if (games.error) return write(byId("told"), games.error);
+  byId("games").replaceChildren(...(games.length ? games.map(listed) : [element("li", {}, "none yet")]));
+}
+
+/** A game of the list: its players, mode, date and state, and what can be done with it. */
+function listed({ game, names: players, state, mode, begun }) {
+  const facts = [mode, begun ? new Date(1000 * begun).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "", state].filter(Boolean);
+  const title = game ? element("a", { href: `/game/${encodeURIComponent(game)}` }, players.join(", ") || game) : element("span", {}, "");
+  const owner = game ? ownerOf(game) : "";
+  const act = (words, run) => {
+    const button = element("button", { type: "button", "aria-label": `${words}: ${players.join(", ")}` }, words);
+    button.addEventListener("click", () => run().catch(({ message }) => write(byId("told"), message)));
+    return button;
+  };
+  const again = act("Play again", async () => {
+    const found = await post("/api/again", { game, token: owner || tokenOf(game) });
+    enter(found.game, found.tokens, found.owner);
+  });
+  const remove = act("Delete", async () => {
+    if (!confirm("Delete this game for everybody?")) return;
+    await post("/api/delete", { game, token: owner });
+    await drawGames();
+  });
+  return element("li", { class: "listed" }, title, element("span", { class: "about" }, facts.join(" \u00b7 ")), ...(owner ? [element("span", { class: "row" }, again, remove)] : []));
 }
 
 byId("theme").addEventListener("click", () => {

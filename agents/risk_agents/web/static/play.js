@@ -1,8 +1,10 @@
 // A live game: the replay of what has happened so far, and the questions that this seat is asked.
 
+import { write } from "risk/dom";
+import { badge } from "risk/panels";
 import { listenToLooks, Replay } from "risk/replay";
 import { Asker } from "risk/question";
-import { keepToken, tokenOf } from "risk/server";
+import { invitation, keepToken, post, tokenOf } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
@@ -15,10 +17,11 @@ class Live {
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
-    this.asker = new Asker(
-      (answer, { decision }) => this.send({ ...answer, decision }),
-      () => confirm("End your attacks for this turn?"),
-    );
+    this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), {
+      asksBack: () => confirm("End your attacks for this turn?"),
+      composes: true,
+      back: () => this.view.show(this.view.history.length - 1),
+    });
     this.connect();
     listenToLooks();
     byId("pace-of-agents").hidden = !this.token;
@@ -62,7 +65,7 @@ class Live {
   }
 
   /** Frames arrive in pieces and are shown after the last piece. */
-  takeFrames({ frames: piece, more, question, problem }) {
+  takeFrames({ frames: piece, more, question, problem, outlook }) {
     this.pieces.push(...piece);
     if (more) return;
     const frames = this.pieces;
@@ -70,19 +73,52 @@ class Live {
     if (this.view) this.view.append(frames);
     else this.begin(frames);
     this.asked = question;
-    const state = this.view.history.last;
-    const waiting = state.phase === "OVER" ? "The game is over." : `${this.facts.names[state.seat] ?? "Chance"} decides.`;
-    this.asker.ask(question, problem || waiting);
+    this.view.tell(outlook);
+    this.say(question, problem, outlook.ending);
     document.body.dataset.ready = "true";
+  }
+
+  /** Ask the question, or say who decides, or how the game ended and what can be done next. */
+  say(question, problem, ending) {
+    const state = this.view.history.last;
+    const name = this.facts.names[state.seat] ?? "Chance";
+    document.title = question ? "\u25cf Your turn \u2013 Risk" : ending ? "The game is over \u2013 Risk" : `${name} decides \u2013 Risk`;
+    if (state.phase === "OVER") this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
+    else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
+  }
+
+  /** What can be done after a game: words and functions. */
+  next() {
+    return [["Play again", () => this.again()], ["Watch it from the start", () => this.view.show(0)], ["Analyse the end", () => this.leave("/analysis")], ["Lobby", () => { location.href = "/"; }]];
+  }
+
+  /** Begin the same game again with the same players, and other dice. */
+  async again() {
+    try {
+      const { game, tokens, owner } = await post("/api/again", { game: GAME, token: this.token });
+      location.href = invitation(game, tokens, owner);
+    } catch ({ message }) {
+      this.asker.tell(message, this.next());
+    }
   }
 
   /** Show the game, at the last moment or at the one that the address names. */
   begin(frames) {
-    this.view = new Replay({ ...this.facts, frames });
+    this.view = new Replay({ ...this.facts, frames }, () => !this.question);
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
     this.asker.use(this.view.board);
+    this.view.shown = (frame, last) => this.asker.look(frame < last);
     document.body.toggleAttribute("data-seated", this.facts.seat >= 0);
+    this.greet();
     window.live = this;
+  }
+
+  /** Say whom this page plays. */
+  greet() {
+    const { map, names, seat } = this.facts;
+    const title = document.querySelector(".bar h1");
+    if (seat < 0) write(title, "You are watching");
+    else title.replaceChildren(badge(map, seat, names.length), `You are ${names[seat]}`);
   }
 }
 

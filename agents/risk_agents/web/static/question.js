@@ -1,23 +1,29 @@
-// A question that a seat is asked, and the ways to answer it: clicks on the board, buttons, a slider, keys.
+// A question that a seat is asked, and the ways to answer it: clicks and taps on the board, buttons, numbers, keys.
 
 import { element, set, write } from "risk/dom";
 
 const byId = (id) => document.getElementById(id);
 export const percent = (share) => (share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);
 
-const NUMBERED = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move", ATTACK_DICE: "Roll", DEFEND: "Roll" };
+const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
+const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // troops for a click until another number is chosen
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
   /**
-   * `send(answer, question)` plays `{action}` or `{troops}`. `asksBack()` is called before the player gives up
-   * likely attacks; the action is played only if it returns true.
+   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely attacks;
+   * the action is played only if it returns true. With `composes`, choices wait until they are confirmed.
    */
-  constructor(send, asksBack = () => true) {
-    Object.assign(this, { send, asksBack });
+  constructor(send, { asksBack = () => true, composes = false, back = () => {} } = {}) {
+    Object.assign(this, { send, asksBack, composes, back });
     this.board = null; // board.js, once there is one
     this.question = null;
-    this.source = null; // the territory from which an attack was begun by a click
+    this.words = ""; // what is going on while nothing is asked
+    this.isPast = false; // whether the board shows an earlier moment
+    this.source = null; // the territory from which an attack was begun
+    this.picked = null; // the territory that a finger has touched once
+    this.hadFocus = false; // whether the keyboard was in the question, which has new buttons now
+    this.each = {}; // troops for a click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener("keydown", (event) => event.target.matches("input") && event.stopPropagation());
   }
@@ -25,18 +31,52 @@ export class Asker {
   /** Let the clicks on a board answer questions, and its territories be lit. */
   use(board) {
     this.board = board;
-    board.root.addEventListener("click", (event) => this.click(event.target.dataset.territory));
+    board.root.addEventListener("click", (event) => this.click(event));
     board.root.addEventListener("mouseover", (event) => this.point(event.target.dataset.territory));
   }
 
   /** Show a question and its answers, or say what is going on. */
   ask(question, words = "") {
-    this.question = question;
-    this.source = null;
-    set(byId("question"), "data-asked", Boolean(question));
-    write(byId("asked"), question ? QUESTIONS[question.phase] : words);
-    byId("answers").replaceChildren(...(question ? this.answers() : []));
+    Object.assign(this, { question, words, source: null, picked: null });
+    set(document.body, "data-asked", Boolean(question));
+    this.draw();
+  }
+
+  /** Say what is going on, with buttons: words and functions. */
+  tell(words, buttons) {
+    this.ask(null, words);
+    byId("answers").replaceChildren(...buttons.map(([name, act], i) => this.plain(name, act, i ? null : "main")));
+  }
+
+  /** Say that the board shows an earlier moment, where nothing is answered, or the present again. */
+  look(isPast) {
+    if (isPast === this.isPast) return;
+    Object.assign(this, { isPast, source: null, picked: null });
+    if (this.question) this.draw();
+  }
+
+  get isOpen() {
+    return Boolean(this.question) && !this.isPast;
+  }
+
+  draw() {
+    const here = byId("question").contains(document.activeElement);
+    this.hadFocus = here || (this.hadFocus && document.activeElement === document.body);
+    const { question } = this;
+    set(byId("question"), "data-asked", this.isOpen);
+    write(byId("asked"), this.isPast && question ? "You look at an earlier moment." : question ? this.title() : this.words);
+    write(byId("hint"), question ? this.hint() : "");
+    byId("answers").replaceChildren(...(this.isOpen ? this.answers() : []));
+    byId("commands").replaceChildren(...(question ? this.commands() : []));
     this.light();
+    if (this.hadFocus) this.focus();
+  }
+
+  /** Let the keyboard be at the first answer. */
+  focus() {
+    const answers = byId("answers");
+    const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
+    (first ?? byId("question").querySelector("button"))?.focus();
   }
 
   answer(action) {
@@ -44,23 +84,61 @@ export class Asker {
     const { kind } = question.legal.find((choice) => choice.action === action);
     const leavesMuch = question.legal.some((choice) => choice.kind === "attack" && choice.chance > 0.5);
     if (kind === "done" && leavesMuch && !this.asksBack()) return;
-    this.give({ action });
+    const places = this.composes && kind === "territory" && (this.count > 1 || question.phase === "DRAFT");
+    this.give(places ? { action, troops: this.count } : { action }, kind === "done" && question.phase !== "TRADE");
   }
 
-  give(answer) {
+  /** Send an answer. It waits for its confirmation if it can be taken back, unless it is to be played at once. */
+  give(answer, atOnce = false) {
     const { question } = this;
+    const waits = this.composes && question.composes && !atOnce && !answer.command;
     this.ask(null, "…");
-    this.send(answer, question);
+    this.send(waits ? { ...answer, compose: true } : answer, question);
+  }
+
+  /** Troops that a click on a territory places. */
+  get count() {
+    const { phase, placeable } = this.question;
+    return this.composes && placeable ? Math.min(placeable, this.each[phase] ?? PLACES[phase]) : 1;
+  }
+
+  // --------------------------------------------------------------------------------------------- words
+
+  place(t) {
+    return this.board.map.territories[t];
+  }
+
+  title() {
+    const { question, board } = this;
+    if (this.picked !== null) return `${this.picked.words}?`;
+    if (question.complete) return `Confirm: ${question.composed.join("; ") || "what is chosen"}`;
+    return TITLES[question.phase]({ ...question, name: (t) => this.place(t), troops: (t) => board.state.troops[t] });
+  }
+
+  hint() {
+    const { question, picked } = this;
+    if (this.isPast) return "The board is read-only here. Your decision waits.";
+    if (this.words) return this.words; // why an answer was refused
+    if (question.complete) return "Nothing is played until you confirm it.";
+    if (picked !== null) return "Touch it again to confirm, or touch another territory.";
+    const soFar = question.composed.length ? `So far: ${question.composed.join("; ")}. ` : "";
+    return soFar + (question.note || HINTS[question.phase]);
   }
 
   // --------------------------------------------------------------------------------------------- answers
 
   answers() {
-    const { phase, legal, most } = this.question;
-    const dice = legal.filter(({ kind }) => kind === "dice").map(({ places }) => places[0]);
-    if (most) return [this.amount(this.done ? 0 : 1, most), ...this.buttons(legal.filter(({ kind, places }) => kind === "done" || isNaN(places[0])))];
-    if (phase in NUMBERED && dice.length > 1) return [this.amount(Math.min(...dice), Math.max(...dice)), ...this.buttons(legal.filter(({ kind }) => kind !== "dice"))];
-    return this.buttons(this.source === null ? legal : legal.filter(({ kind, places }) => kind !== "attack" || places[0] === this.source));
+    const { question, picked } = this;
+    const { phase, legal, most } = question;
+    if (question.complete) return [this.command("Confirm", "confirm", "main", "c")];
+    if (picked !== null) return [this.pickedButton(picked)];
+    const others = legal.filter(({ kind }) => kind !== "done");
+    if (most) return [this.amount(this.done && phase !== "FORTIFY_AMOUNT" ? 0 : 1, most), ...this.buttons(others.filter(({ places }) => isNaN(places[0])))];
+    if (this.composes && question.placeable > 1) return [this.perClick(), ...this.buttons(others)];
+    if (phase === "TRADE") return [...this.sets(), ...this.buttons(others)];
+    const attacks = others.filter(({ kind }) => kind === "attack");
+    if (!attacks.length) return this.buttons(others);
+    return this.buttons(attacks.filter(({ places }) => this.source === null || places[0] === this.source).sort((a, b) => b.chance - a.chance));
   }
 
   get done() {
@@ -69,68 +147,174 @@ export class Asker {
 
   buttons(legal) {
     return legal.map(({ action, text, kind, chance }) => {
-      const words = kind === "done" ? "Done" : text.replace(/^(troops|occupy|move|dice|defend|card|attack) /, "") + (chance === undefined ? "" : `, ${percent(chance)}`);
-      const key = KEYS[words.toLowerCase()];
+      const words = this.wordsOf(text, kind) + (chance === undefined ? "" : `, ${percent(chance)}`);
+      const key = KEYS[words.toLowerCase().split(":")[0]] ?? (kind === "dice" ? text.match(/\d/)?.[0] : undefined);
       const button = element("button", { type: "button", "data-action": action, "data-kind": kind, "data-key": key, title: key && `Key: ${key}` }, words);
       button.addEventListener("click", () => this.answer(action));
       return button;
     });
   }
 
-  /** A slider and a field for a number. */
+  wordsOf(text, kind) {
+    const words = text.replace(/^\w+ /, "");
+    if (kind === "dice") return words === "1" ? "Roll 1 die" : `Roll ${words} dice`;
+    if (text === "blitz") return "Blitz: roll until it is decided";
+    return words;
+  }
+
+  /** The sets in the hand, the one that pays most first. */
+  sets() {
+    return (this.question.sets ?? []).map(({ cards, words }, i) => {
+      const button = element("button", { type: "button", "data-kind": "set", class: i ? null : "main" }, words);
+      button.addEventListener("click", () => this.give({ cards }));
+      return button;
+    });
+  }
+
+  /** The button that confirms what a finger has touched. */
+  pickedButton({ action, words }) {
+    const button = element("button", { type: "button", class: "main", "data-action": action }, words);
+    button.addEventListener("click", () => this.answer(action));
+    return button;
+  }
+
+  /** The buttons beside the question: take back, decline, or leave the rest to the server. */
+  commands() {
+    const { question } = this;
+    if (this.isPast) return [this.plain("Back to now", () => this.back(), "main")];
+    const found = [];
+    if (this.composes && question.steps) found.push(this.command("Undo", "undo", null, "u"));
+    if (this.picked !== null) found.push(this.plain("Cancel", () => this.unpick()));
+    if (this.composes && (question.phase === "CLAIM" || question.phase === "DEPLOY")) found.push(this.command("Choose the rest for me", "settle"));
+    if (this.done && this.picked === null) found.push(this.declining());
+    return found;
+  }
+
+  /** The button that declines or ends, which is never the first choice of a panel. */
+  declining() {
+    const { action } = this.done;
+    const button = this.plain(DONE[this.question.phase] ?? "Done", () => this.answer(action));
+    set(button, "data-kind", "done");
+    set(button, "data-key", KEYS.done);
+    set(button, "title", `Key: ${KEYS.done}`);
+    return button;
+  }
+
+  command(words, command, kind = null, key = null) {
+    const button = this.plain(words, () => this.give({ command }), kind);
+    set(button, "data-command", command);
+    if (key) set(button, "data-key", key);
+    return button;
+  }
+
+  plain(words, act, kind = null) {
+    const button = element("button", { type: "button", class: kind }, words);
+    button.addEventListener("click", act);
+    return button;
+  }
+
+  /** A slider, a field and steps for a number of troops to place or to move. */
   amount(least, most) {
-    const verb = NUMBERED[this.question.phase];
-    const range = { min: least, max: most, value: most };
-    const slider = element("input", { type: "range", "aria-label": `${verb} how many`, ...range });
-    const field = element("input", { type: "number", id: "amount", "aria-label": `${verb} this many`, required: "", ...range });
-    const form = element("form", { class: "amount" }, slider, field, element("button", { type: "submit" }, verb));
-    slider.addEventListener("input", () => { field.value = slider.value; });
-    field.addEventListener("input", () => { slider.value = field.value; });
+    const verb = AMOUNTS[this.question.phase];
+    const submit = element("button", { type: "submit", class: "main" }, `${verb} ${most}`);
+    const form = this.numberForm(verb, least, most, most, (number) => write(submit, `${verb} ${number}`));
+    form.append(submit);
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.number(Number(field.value));
+      this.give({ troops: Number(byId("amount").value) });
     });
     return form;
   }
 
-  /** Answer by a number of troops or of dice. */
-  number(number) {
-    const { legal, most } = this.question;
-    if (most) this.give({ troops: number });
-    else this.answer(legal.find(({ kind, places }) => kind === "dice" && places[0] === number).action);
+  /** A slider and a field for the number of troops that each click places. */
+  perClick() {
+    const { phase, placeable } = this.question;
+    const form = this.numberForm("Troops for a click", 1, placeable, this.count, (number) => { this.each[phase] = number; });
+    form.classList.add("each");
+    form.prepend(element("span", {}, "Troops for a click:"));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.focus();
+    });
+    return form;
+  }
+
+  numberForm(words, min, max, value, tell) {
+    const slider = element("input", { type: "range", "aria-label": `${words}, slider`, min, max, value });
+    const field = element("input", { type: "number", id: "amount", "aria-label": words, required: "", min, max, value });
+    const change = (number) => {
+      const within = Math.min(Math.max(Math.round(number) || min, min), max);
+      slider.value = within;
+      tell(within);
+      return within;
+    };
+    const step = (words, by) => this.plain(words, () => { field.value = change(Number(field.value) + by); });
+    slider.addEventListener("input", () => { field.value = change(Number(slider.value)); });
+    field.addEventListener("input", () => change(Number(field.value)));
+    const [less, more] = [step("−", -1), step("+", 1)];
+    set(less, "aria-label", "One less");
+    set(more, "aria-label", "One more");
+    return element("form", { class: "amount" }, slider, less, field, more);
   }
 
   // --------------------------------------------------------------------------------------------- the board
 
-  /** Mark the territories that may be clicked. */
+  /** Mark the territories that may be clicked, what is composed, and the odds from a chosen territory. */
   light() {
-    const legal = this.question?.legal ?? [];
+    const legal = this.isOpen ? this.question.legal : [];
     const lit = new Set(legal.flatMap(({ kind, places }) => {
       if (kind === "territory") return [places[0]];
       if (kind !== "attack") return [];
       return [this.source === places[0] ? places[1] : places[0]];
     }));
-    this.board?.light(lit, this.source);
+    this.board?.light(lit, this.picked?.t ?? this.source);
+    this.board?.compose(this.isOpen ? this.question.added ?? {} : {});
+    this.drawOdds(legal.filter(({ kind, places }) => kind === "attack" && places[0] === this.source));
+  }
+
+  /** Draw the attacks from the chosen territory with their odds. */
+  drawOdds(attacks) {
+    if (!attacks.length && !this.hasOdds) return; // other arrows stay
+    this.hasOdds = attacks.length > 0;
+    this.board.drawPlans(attacks.map(({ places: [source, target], chance }) => ({ source, target, words: percent(chance) })));
   }
 
   /** Say how likely an attack on the territory under the mouse is to take it. */
   point(place) {
-    if (!this.question || this.source === null || place === undefined) return;
-    const attack = this.question.legal.find(({ kind, places }) => kind === "attack" && places[0] === this.source && places[1] === Number(place));
+    if (!this.isOpen || this.source === null || place === undefined) return;
+    const attack = this.attackOn(Number(place));
     if (attack) write(byId("asked"), `${attack.text}: ${percent(attack.chance)} to take it in a blitz`);
   }
 
-  click(place) {
-    if (!this.question || place === undefined) return;
+  attackOn(t) {
+    return this.question.legal.find(({ kind, places }) => kind === "attack" && places[0] === this.source && places[1] === t);
+  }
+
+  /** A click answers at once. A finger names a territory first, and answers when it touches it again. */
+  click(event) {
+    const place = event.target.dataset.territory;
+    if (!this.isOpen || place === undefined) return;
     const t = Number(place);
-    const { legal } = this.question;
-    const there = legal.find(({ kind, places }) => kind === "territory" && places[0] === t);
-    const attack = legal.find(({ kind, places }) => kind === "attack" && places[0] === this.source && places[1] === t);
-    if (there || attack) return this.answer((there ?? attack).action);
-    const begins = legal.some(({ kind, places }) => kind === "attack" && places[0] === t);
-    this.source = begins && t !== this.source ? t : null;
-    byId("answers").replaceChildren(...this.answers());
-    this.light();
+    const there = this.question.legal.find(({ kind, places }) => kind === "territory" && places[0] === t);
+    const found = there ?? this.attackOn(t);
+    if (found && event.pointerType === "touch" && this.picked?.t !== t) return this.pick(t, found);
+    if (found) return this.answer(found.action);
+    const begins = this.question.legal.some(({ kind, places }) => kind === "attack" && places[0] === t);
+    Object.assign(this, { source: begins && t !== this.source ? t : null, picked: null });
+    this.draw();
+  }
+
+  pick(t, { action, kind, chance }) {
+    const verb = kind === "attack" ? "Attack" : (VERBS[this.question.phase] ?? "Choose");
+    const troops = kind === "territory" && this.count > 1 ? ` ${this.count} on` : "";
+    const odds = chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`;
+    this.picked = { t, action, words: `${verb}${troops} ${this.place(t)}${odds}` };
+    this.draw();
+  }
+
+  unpick() {
+    this.picked = null;
+    this.draw();
   }
 
   /** A digit begins a number, letters press the buttons of `KEYS`, `q` goes to the answers; Tab and Enter choose one. */
@@ -138,36 +322,77 @@ export class Asker {
     if (!this.question || event.target.matches("select, textarea, input:not([type=range])")) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = byId("amount");
-    const [button] = [...byId("answers").querySelectorAll("button[data-key]")].filter((other) => other.dataset.key === event.key);
-    if (/^[0-9]$/.test(event.key) && field) {
+    const [button] = [...byId("question").querySelectorAll("button[data-key]")].filter((other) => other.dataset.key === event.key);
+    if (button) button.click();
+    else if (/^[0-9]$/.test(event.key) && field) {
       event.preventDefault();
       field.focus();
       field.value = event.key;
       field.dispatchEvent(new Event("input"));
-    } else if (button) button.click();
-    else if (event.key === "q") byId("answers").querySelector("input[type=number], button")?.focus();
+    } else if (event.key === "q") this.focus();
   }
 }
 
-const QUESTIONS = {
-  CAPITAL: "Where do you put your capital?",
-  CLAIM: "Which territory do you claim?",
-  DEPLOY: "Where do you put a troop?",
-  DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army?",
-  HEADQUARTERS: "Which of your territories is your headquarters? It stays secret until all have picked.",
-  TRADE: "Which card do you trade? Done keeps or trades what is laid out.",
-  BONUS: "Which territory of the set gets the bonus troops?",
-  DRAFT: "Where do you place troops?",
-  DRAFT_AMOUNT: "How many troops?",
-  ATTACK: "What do you attack? Click your territory, then its neighbour.",
-  ATTACK_DICE: "How many dice do you roll?",
-  DEFEND: "How many dice do you defend with?",
-  REROLL: "Which die do you roll again? It shows your card.",
-  COMMANDER: "Which die do you turn to 6?",
-  OCCUPY: "How many more troops follow?",
-  OBJECTIVE: "Which Objective do you take?",
-  AIRFIELD: "Where do you build the airfield?",
-  FORTIFY_FROM: "From where do you move troops?",
-  FORTIFY_TO: "Where do they go?",
-  FORTIFY_AMOUNT: "How many troops move?",
+const VERBS = { CLAIM: "Claim", DEPLOY: "Place", DEPLOY_NEUTRAL: "Place", DRAFT: "Place", FORTIFY_FROM: "Move troops from", FORTIFY_TO: "Move troops to" };
+
+/** Words of the button that declines or ends, by phase. */
+const DONE = {
+  TRADE: "Keep the cards",
+  ATTACK: "End the attacks",
+  REROLL: "Keep the dice",
+  COMMANDER: "Keep the dice",
+  OCCUPY: "No more troops",
+  OBJECTIVE: "Take none",
+  FORTIFY_FROM: "End the turn",
+  FORTIFY_AMOUNT: "No more troops",
+};
+
+const troopsOf = (number) => `${number} troop${number === 1 ? "" : "s"}`;
+
+/** The decision of each phase, with its numbers. */
+const TITLES = {
+  CAPITAL: () => "Choose the territory of your capital.",
+  CLAIM: () => "Claim a free territory.",
+  DEPLOY: ({ placeable }) => `Reinforce your territories: ${troopsOf(placeable)} left.`,
+  DEPLOY_NEUTRAL: ({ placeable }) => `Reinforce the neutral army: ${troopsOf(placeable)} left.`,
+  HEADQUARTERS: () => "Choose the territory of your headquarters.",
+  TRADE: ({ composed }) => (composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops."),
+  BONUS: () => "Choose the territory that gets the bonus troops of the set.",
+  DRAFT: ({ placeable }) => `Place ${troopsOf(placeable)} on your territories.`,
+  DRAFT_AMOUNT: ({ target, name }) => `How many troops go to ${name(target)}?`,
+  ATTACK: () => "Attack a neighbour, or end the attacks.",
+  ATTACK_DICE: ({ source, target, name, troops }) => `${name(source)} (${troops(source)}) attacks ${name(target)} (${troops(target)}).`,
+  DEFEND: ({ source, target, name, troops }) => `${name(source)} (${troops(source)}) attacks your ${name(target)} (${troops(target)}).`,
+  REROLL: () => "Roll one die again?",
+  COMMANDER: () => "Turn one die to 6?",
+  OCCUPY: ({ source, target, name }) => `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
+  OBJECTIVE: () => "You have met an Objective. Which do you take?",
+  AIRFIELD: () => "Choose the territory of the airfield.",
+  FORTIFY_FROM: () => "Move troops between your territories, or end the turn.",
+  FORTIFY_TO: ({ source, name }) => `Where do the troops of ${name(source)} go?`,
+  FORTIFY_AMOUNT: ({ source, target, name }) => `How many troops move from ${name(source)} to ${name(target)}?`,
+};
+
+/** One sentence about each phase. */
+const HINTS = {
+  CAPITAL: "Your capital must stay yours for you to win by Objectives.",
+  CLAIM: "Continents that you hold entirely give bonus troops every turn.",
+  DEPLOY: "The players take turns until all troops are placed.",
+  DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
+  HEADQUARTERS: "It stays secret until all players have chosen.",
+  TRADE: "Three of one symbol, or one of each, are a set. A wild card fits every set.",
+  BONUS: "A traded card that shows your own territory gives it two more troops.",
+  DRAFT: "Every turn begins with new troops. Click the territories that get them.",
+  DRAFT_AMOUNT: "The rest can go to other territories.",
+  ATTACK: "Choose your territory first, then its neighbour. A turn in which you take a territory earns a card.",
+  ATTACK_DICE: "The highest dice are compared. The defender wins ties.",
+  DEFEND: "The highest dice are compared. You win ties.",
+  REROLL: "A new roll shows one of your cards to everybody.",
+  COMMANDER: "You can do this once a turn.",
+  OCCUPY: "Troops that stay behind defend the territory that you attacked from.",
+  OBJECTIVE: "Three Objectives and your own capital win the game. An Objective replaces the card of this turn.",
+  AIRFIELD: "An airfield adds 1 to your highest die in battles near it.",
+  FORTIFY_FROM: "Choose the territory that gives troops. At least one troop stays behind.",
+  FORTIFY_TO: "The outlined territories can be reached.",
+  FORTIFY_AMOUNT: "At least one troop stays behind.",
 };

@@ -30,3 +30,21 @@ export async function linkedPosition() {
   const game = wish.get("from");
   return post("/api/moment", { game, frame: Number(wish.get("frame")), token: tokenOf(game) });
 }
+
+/** Keep the secret of a game that this browser has begun. */
+export function keepOwner(game, owner) {
+  localStorage.setItem(`owner ${game}`, owner);
+}
+
+/** The secret of a game that this browser has begun, or "". */
+export function ownerOf(game) {
+  return localStorage.getItem(`owner ${game}`) ?? "";
+}
+
+/** The address of a new game for whoever began it: the own seat, or the invitations if several people play. */
+export function invitation(game, tokens, owner) {
+  keepOwner(game, owner);
+  const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
+  if (seats.length > 1) return `/#${new URLSearchParams({ invite: game, tokens: tokens.join(), owner })}`;
+  return `/game/${game}#token=${tokens[seats[0]] || owner}`;
+}

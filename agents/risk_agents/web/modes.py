@@ -1,0 +1,114 @@
+"""Words for the lobby: what each preset is, and how strong each agent is."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+from risk_agents.registry import make
+from risk_env import bots
+from risk_env.agent import Agent, CompiledAgent
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import BOOK, Rules, preset_players, presets
+
+SETUPS = ("claim", "deal", "random")  # ways to begin between which a new game can choose
+
+
+class Mode(NamedTuple):
+    """A preset in words."""
+
+    title: str
+    words: str
+
+
+MODES = {
+    "world_domination": Mode(
+        "World Domination", "Conquer the world. The older rules: troops move one border."
+    ),
+    "classic": Mode(
+        "Classic", "Conquer the world. The usual rules: troops move along connected territories."
+    ),
+    "two_player": Mode("Duel with a neutral army", "Two players, and a neutral army that only defends."),
+    "capital": Mode("Capital", "Everybody hides a headquarters. Take all of them."),
+    "secret_mission": Mode("Secret Mission", "Everybody has a secret mission. Shorter than a conquest."),
+    "basic_training": Mode("Basic Training", "Three fixed Objectives win. A short game to learn with."),
+    "command_room": Mode("Command Room", "Three Objectives with Rewards win. Capitals and cities count."),
+    "world_conquest": Mode("World Conquest", "Conquer the world with capitals, cities and cards with stars."),
+}
+# Levels by the ladder (docs/ladder.md)
+LEVELS = {
+    "random": "harmless",
+    **dict.fromkeys(("attacker", "grower"), "easy"),
+    **dict.fromkeys(("hunter", "breaker", "planner"), "medium"),
+    **dict.fromkeys(("beam", "duelist", "tactician", "tactician:quick"), "hard"),
+    **dict.fromkeys(("marshal", "strategist", "strategist:long"), "very hard"),
+}
+
+
+def mode_title(preset: str) -> str:
+    """Return the name of a preset for people."""
+    return MODES[preset].title if preset in MODES else preset
+
+
+@cache
+def modes() -> dict[str, Any]:
+    """Return all presets: title, words, numbers of players, and set-ups by number of players."""
+    return {name: _mode(name) for name in presets()}
+
+
+def _mode(name: str) -> dict[str, Any]:
+    mode, players = MODES.get(name, Mode(name, "")), list(preset_players(name))
+    return {
+        **mode._asdict(),
+        "players": players,
+        "setups": {count: _setups(name, count) for count in players},
+    }
+
+
+def _setups(name: str, players: int) -> list[str]:
+    """Return the set-ups that a preset can have with this number of players, its own one first."""
+    own = Rules.preset(name, players, profile=BOOK).setup
+    found = [own]
+    for setup in SETUPS if own in SETUPS else ():
+        try:
+            Rules.preset(name, players, profile=BOOK, setup=setup)
+        except ValueError:
+            continue
+        found += [setup] if setup != own else []
+    return found
+
+
+@cache
+def agents() -> dict[str, str]:
+    """Return the level and technique of every registered agent, in one line each."""
+    return {name: _about(name) for name in bots.names()}
+
+
+def _about(name: str) -> str:
+    level, technique = LEVELS.get(name, ""), bots.about(name).partition(": ")[2].strip()
+    return f"{level}: {technique}" if level else technique
+
+
+@cache
+def _made(name: str) -> Agent | None:
+    """Return a registered agent, or None if it cannot be made here."""
+    try:
+        return make(name)
+    except Exception:
+        return None
+
+
+def who_cannot_play(rules: Rules, map_name: str) -> list[str]:
+    """Return the registered agents that cannot play these rules on this map."""
+    board = load_map(map_name)
+    return [name for name in bots.names() if not _can_play(_made(name), rules, board)]
+
+
+def _can_play(agent: Agent | None, rules: Rules, board: Board) -> bool:
+    """Return whether an agent can play; an agent that is not compiled says so only when the game begins."""
+    if isinstance(agent, CompiledAgent):
+        try:
+            agent.bot.check(rules, board)
+        except ValueError:
+            return False
+    return agent is not None

@@ -1,0 +1,217 @@
+"""The table in a browser: taps that name before they act, composed choices, a fixed board, the lobby."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("starlette")
+
+from risk_env import Game, Rules
+from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.web_server import served
+
+LEAST = 44  # pixels that a finger needs
+BOARD = "JSON.stringify(document.getElementById('board').getBoundingClientRect())"
+SMALL = """least => [...document.querySelectorAll("button, select, a, summary, input, textarea")]
+    .filter((node) => node.offsetParent && !node.disabled)
+    .map((node) => [node.outerHTML.slice(0, 90), node.getBoundingClientRect()])
+    .filter(([, { width, height }]) => width < least - 0.5 || height < least - 0.5).map(([words]) => words)"""
+CENTRE = """t => { const [x, y] = live.facts.map.centres[t];
+    const point = new DOMPoint(x, y).matrixTransform(document.getElementById("board").getScreenCTM());
+    return [point.x, point.y]; }"""
+DOUBLE_TAP = """([clientX, clientY]) => {
+    const tap = { clientX, clientY, pointerType: "touch", bubbles: true };
+    const board = document.getElementById("board");
+    for (const _ of [1, 2]) board.dispatchEvent(new PointerEvent("click", tap)); }"""
+WISH = {
+    "preset": "secret_mission",
+    "map": "classic",
+    "players": ["human", "human", "human"],
+    "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"},
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with opened_browser() as found:
+        yield found
+
+
+class Hand:
+    """A mouse or a finger on the page of the seat in turn."""
+
+    def __init__(self, page: Any, touch: bool) -> None:
+        self.page, self.touch = page, touch
+
+    def at(self, territory: int) -> None:
+        """Click or touch a territory once."""
+        self.page.evaluate("scrollTo(0, 0)")
+        x, y = self.page.evaluate(CENTRE, territory)
+        (self.page.touchscreen.tap if self.touch else self.page.mouse.click)(x, y)
+        self.page.wait_for_timeout(330 if self.touch else 0)  # two quick taps zoom
+
+    def choose(self, territory: int) -> None:
+        """Choose a territory: a finger touches it twice."""
+        before = self.page.evaluate("JSON.stringify(live.question)")
+        self.at(territory)
+        if self.touch:
+            assert self.page.evaluate("JSON.stringify(live.question)") == before
+            name = self.page.evaluate("t => live.facts.map.territories[t]", territory)
+            assert name in self.asked and name in self.page.locator("#place").inner_text()
+            self.at(territory)
+        self.page.wait_for_function(
+            "before => live.question && JSON.stringify(live.question) !== before", arg=before
+        )
+
+    @property
+    def asked(self) -> str:
+        """The sentence of the question."""
+        return str(self.page.locator("#asked").inner_text())
+
+    def legal(self, kind: str) -> list[Any]:
+        """Return the places of the legal actions of a kind."""
+        found = "kind => live.question.legal.filter((c) => c.kind === kind).map((c) => c.places)"
+        return list(self.page.evaluate(found, kind))
+
+    def press(self, name: str) -> None:
+        """Press a button of the question, and wait for the next question."""
+        before = self.page.evaluate("JSON.stringify(live.question)")
+        self.page.locator("#question").get_by_role("button", name=name).first.click()
+        self.page.wait_for_function(
+            "before => live.question && JSON.stringify(live.question) !== before", arg=before
+        )
+
+
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        (PHONE, "light"),
+        pytest.param(PHONE, "dark", marks=pytest.mark.long),
+        pytest.param(TABLET, "dark", marks=pytest.mark.long),
+        pytest.param(DESKTOP, "light", marks=pytest.mark.long),
+    ],
+)
+def test_a_turn_at_every_size(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
+    touch = size != DESKTOP
+    with served(tmp_path) as (address, lobby), opened_page(browser, address, size, scheme, touch) as page:
+        begin = page.request.post(f"{address}/api/games", data=WISH).json()
+        seat = lobby.tables[begin["game"]].game.seat
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][seat]}")
+        page.wait_for_selector('#question[data-asked="true"]')
+        hand, board = Hand(page, touch), page.evaluate(BOARD)
+        draft_and_attack(hand)
+        look_back(hand)
+        if touch:
+            zoom_by_fingers(hand)
+            assert page.evaluate(SMALL, LEAST) == []
+        assert page.evaluate(BOARD) == board
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.get_by_role("tab", name="Goals").click()
+        assert "Your mission: " in page.locator("#goals").inner_text()
+        assert page.title().startswith("● Your turn") and "You are" in page.locator(".bar h1").inner_text()
+        assert violations(page) == []
+
+
+def draft_and_attack(hand: Hand) -> None:
+    """Compose a draft, take it back, compose and confirm it, and attack with the odds in sight."""
+    first, second = (places[0] for places in hand.legal("territory")[:2])
+    hand.choose(first)
+    assert "Confirm" in hand.asked and hand.page.locator(".bubbles .gain").count() == 1
+    hand.press("Undo")
+    hand.page.locator("#amount").fill("1")
+    hand.choose(first)
+    hand.page.locator("#amount").fill("99")
+    hand.choose(second)
+    assert hand.page.locator("#answers button").first.inner_text() == "Confirm"
+    hand.press("Confirm")
+    source, target = hand.page.evaluate(
+        "live.question.legal.filter((c) => c.kind === 'attack').sort((a, b) => b.chance - a.chance)[0].places"
+    )
+    hand.at(source)
+    assert "%" in hand.page.locator(".arrows .plan").first.text_content()
+    hand.choose(target)
+
+
+def look_back(hand: Hand) -> None:
+    """An earlier moment is read-only; one button leads back."""
+    page = hand.page
+    before = page.evaluate("JSON.stringify(live.question)")
+    page.get_by_role("button", name="Step back").click()
+    assert "earlier moment" in hand.asked and page.locator('.area[data-lit="true"]').count() == 0
+    page.locator('.area[data-territory="0"]').dispatch_event("click")
+    page.keyboard.press("d")
+    page.get_by_role("button", name="Back to now").click()
+    assert page.evaluate("JSON.stringify(live.question)") == before and "earlier" not in hand.asked
+
+
+def zoom_by_fingers(hand: Hand) -> None:
+    """A double tap and a pinch zoom, a finger pans, and nothing of it answers."""
+    page = hand.page
+    before = page.evaluate("JSON.stringify(live.question)")
+    page.evaluate("scrollTo(0, 0)")
+    box = page.locator("#stage").bounding_box()
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.evaluate(DOUBLE_TAP, [x, y])
+    page.wait_for_function("() => live.view.zoom.scale > 1.4")
+    assert page.locator(".label").first.is_visible()
+    left = page.evaluate("live.view.zoom.x")
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, *points: tuple[float, float]) -> None:
+        found = [{"x": px, "y": py, "id": number} for number, (px, py) in enumerate(points)]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": found})
+
+    touch("touchStart", (x, y))
+    touch("touchMove", (x - 40, y))
+    touch("touchEnd")
+    page.wait_for_function("left => live.view.zoom.x > left", arg=left)
+    page.wait_for_timeout(330)
+    page.get_by_role("button", name="Zoom").click()
+    assert page.evaluate("live.view.zoom.scale") == 1
+    touch("touchStart", (x - 30, y), (x + 30, y))
+    touch("touchMove", (x - 90, y), (x + 90, y))
+    touch("touchEnd")
+    page.wait_for_function("() => live.view.zoom.scale > 1.4")
+    page.get_by_role("button", name="Zoom").click()
+    assert page.evaluate("JSON.stringify(live.question)") == before
+
+
+def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_path: Path) -> None:
+    position = Game(Rules.preset("classic", 4, setup="random"), "classic", seed=5).to_text()
+    with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
+        page.wait_for_selector("body[data-ready]")
+        page.wait_for_selector('#seats option[value="marshal"][disabled]', state="attached")
+        page.locator("#seats select").nth(1).select_option("hunter")
+        page.select_option("#preset", "capital")
+        assert page.locator("#seats select").nth(1).input_value() == "hunter"
+        page.locator("summary").click()
+        page.fill("#position", position)
+        page.locator("#position").blur()
+        page.wait_for_function("() => document.querySelectorAll('#seats select').length === 4")
+        page.fill("#position", "")
+        page.locator("#position").blur()
+        page.wait_for_selector("#preset:visible")
+        page.select_option("#preset", "classic")
+        clicks = 2
+        page.select_option("#setup", "random")
+        for seat in (1, 2):
+            page.locator("#seats select").nth(seat).select_option("random")
+        page.select_option("#defender", "max")  # no questions in the turns of others
+        page.get_by_role("button", name="Begin").click()
+        page.wait_for_selector('#question[data-asked="true"]')
+        hand = Hand(page, touch=False)
+        hand.choose(hand.legal("territory")[0][0])
+        hand.press("Confirm")
+        (source, target) = hand.legal("attack")[0]
+        hand.at(source)
+        hand.choose(target)
+        assert clicks + 5 <= 8  # draft, confirm, source, target, and the first select
+        (table,) = lobby.tables.values()
+        assert any(event.kind == "action" and "attack" in (event.text or "") for event in table.game.events())
+        page.goto(address)
+        page.on("dialog", lambda dialog: dialog.accept())
+        page.get_by_role("button", name="Delete").click()
+        page.wait_for_selector("#games:has-text('none yet')")
+        assert not lobby.tables and lobby.store.games(5) == ([], "")
