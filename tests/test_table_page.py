@@ -12,6 +12,7 @@ from risk_env import Game, Rules
 from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
 from tests.web_server import served
 
+PREPARED = 300_000  # milliseconds for agents to compile their code
 LEAST = 44  # pixels that a finger needs
 BOARD = "JSON.stringify(document.getElementById('board').getBoundingClientRect())"
 SMALL = """least => [...document.querySelectorAll("button, select, a, summary, input, textarea")]
@@ -200,7 +201,7 @@ def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_pa
             page.locator("#seats select").nth(seat).select_option("random")
         page.select_option("#defender", "max")  # no questions in the turns of others
         page.get_by_role("button", name="Begin").click()
-        page.wait_for_selector('#question[data-asked="true"]')
+        page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
         hand = Hand(page, touch=False)
         hand.choose(hand.legal("territory")[0][0])
         hand.press("Confirm")
