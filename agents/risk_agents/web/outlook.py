@@ -31,7 +31,11 @@ MOST_CARDS = 10  # cards of a hand of which sets are made
 # the rules' own functions, called from Python
 _set_troops = getattr(set_troops_due, "py_func", set_troops_due)
 _star_troops = getattr(star_troops, "py_func", star_troops)
-_FIXED: dict[str | None, int] = {"infantry": THREE_INFANTRY, "cavalry": THREE_CAVALRY, "artillery": THREE_ARTILLERY}
+_FIXED: dict[str | None, int] = {
+    "infantry": THREE_INFANTRY,
+    "cavalry": THREE_CAVALRY,
+    "artillery": THREE_ARTILLERY,
+}
 
 
 def goal_in_words(rules: Rules) -> str:
