@@ -135,7 +135,7 @@ export class Asker {
     const others = legal.filter(({ kind }) => kind !== "done");
     if (most) return [this.amount(this.done && phase !== "FORTIFY_AMOUNT" ? 0 : 1, most), ...this.buttons(others.filter(({ places }) => isNaN(places[0])))];
     if (this.composes && question.placeable > 1) return [this.perClick(), ...this.buttons(others)];
-    if (phase === "TRADE") return [...this.sets(), ...this.buttons(others)];
+    if (phase === "TRADE" && this.composes) return [...this.sets(), ...this.buttons(others)];
     const attacks = others.filter(({ kind }) => kind === "attack");
     if (!attacks.length) return this.buttons(others);
     return this.buttons(attacks.filter(({ places }) => this.source === null || places[0] === this.source).sort((a, b) => b.chance - a.chance));
