@@ -17,6 +17,8 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
 # The files with tests marked 'modes': collecting the others imports torch and much else.
 MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
+# They play single games: few kernels are compiled.
+BOUNDS_TESTS := tests/test_modes.py tests/test_reference.py tests/test_rules_in_play.py tests/test_star_games.py tests/test_safe_positions.py
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_reference.py tests/test_batch.py
 MADE := $(VENV)/.made
 CORE := $(VENV)/.installed-core
@@ -27,7 +29,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes-nojit modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -68,7 +70,7 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint-and-kernels modes-compiled modes-bounds ## install everything; lint, types, then the tests, in three modes
+test: $(DEV) browser lint-and-kernels modes-compiled bounds-games ## install everything; lint, types, then the tests, in three modes
 	@echo "== All checks passed"
 
 browser:
@@ -105,8 +107,13 @@ modes-nojit: $(DEV)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
 # Less optimised, the same checks are compiled sooner.
-modes-bounds: export NUMBA_BOUNDSCHECK = 1
-modes-bounds: export NUMBA_OPT = 1
+bounds-games modes-bounds: export NUMBA_BOUNDSCHECK = 1
+bounds-games modes-bounds: export NUMBA_OPT = 1
+bounds-games: $(DEV)
+	@echo "== Tests of games marked 'modes', compiled with bounds checks"
+	@$(PY) -c 'from risk_env.compiling import compile_part; compile_part("games")'
+	@$(PYTEST) -m 'modes and not long' $(BOUNDS_TESTS) $(ARGS)
+
 modes-bounds: $(DEV)
 	@echo "== Tests marked 'modes', compiled with bounds checks"
 	@$(PY) -m risk_env warmup --jobs $(JOBS)
@@ -117,7 +124,7 @@ modes-plain: $(DEV)
 	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest modes-plain ## what make test leaves out: tests that take many seconds, plain Numba, lowest and newest dependencies
+long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out: tests that take many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
 	@$(PYTEST) -m long $(ARGS)
 
 # JIT off, nothing is compiled.

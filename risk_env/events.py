@@ -22,9 +22,9 @@ from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
-from risk_env.core.step import NO_ACTION
 from risk_env.core.types import DICE_PHASES, MAX_DICE, NOBODY, NOWHERE, Held, Phase
 from risk_env.public import SECRET_PHASES, dice_of, members
+from risk_env.step_kernel import play_on
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
@@ -202,7 +202,7 @@ class GameLog:
     def _skip_forced(self) -> None:
         """Play the rest of a long run of forced actions in one step, without events."""
         before = self._record
-        entry.step_game(self._games, 0, self._tables.board, self._tables.rules, NO_ACTION)
+        play_on(self._games, 0, self._tables)
         self._add([Event("skipped"), *_course(before, self._look())])
 
     def _act(self, action: int, forced: bool) -> None:

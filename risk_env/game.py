@@ -11,7 +11,6 @@ import operator
 import secrets
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -24,15 +23,14 @@ from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
 from risk_env.chance_outcomes import Outcome, outcomes_after
 from risk_env.chance_outcomes import play as play_outcomes
-from risk_env.compiler import compiled_for
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
-from risk_env.core.step import NO_ACTION
-from risk_env.core.types import NOBODY, NOWHERE, Phase, SizeClass, board_dtype, game_dtype, rules_dtype
+from risk_env.core.types import NOBODY, NOWHERE, Phase, game_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
 from risk_env.public import PHASES, PublicState, hand_of, public_state, seen_by
 from risk_env.seeds import game_seed, uint64
+from risk_env.step_kernel import play_on, step_kernel
 from risk_env.text import notation, positions
 from risk_env.text.check import check
 
@@ -68,18 +66,6 @@ class Origin(NamedTuple):
     lane: int = 0
     episode: int = 0
     position: str | None = ""
-
-
-@cache
-def _step_kernel(sizes: SizeClass) -> Callable[..., Any]:
-    """Return `entry.step_game`, compiled for the records of a size class."""
-    games, board, rules = (np.zeros(1, dtype(sizes)) for dtype in (game_dtype, board_dtype, rules_dtype))
-    return compiled_for(entry.step_game, games, 0, board, rules, 0)
-
-
-def play_on(games: npt.NDArray[Any], lane: int, tables: Tables) -> None:
-    """Play chance and forced decisions in a lane of an array of records, up to the next decision."""
-    _step_kernel(tables.sizes)(games, lane, tables.board, tables.rules, NO_ACTION)
 
 
 class Game:
@@ -319,7 +305,7 @@ class Game:
             self.record.decisions += 1
             entry.apply_action(self._games, 0, self._tables.board, self._tables.rules, number)
             self._play_chance()
-        elif not _step_kernel(self._tables.sizes)(
+        elif not step_kernel(self._tables.sizes)(
             self._games, 0, self._tables.board, self._tables.rules, number
         ):
             raise self._illegal(action)

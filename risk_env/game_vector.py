@@ -20,9 +20,10 @@ from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.game import Game, observation_size, play_on, split_view
+from risk_env.game import Game, observation_size, split_view
 from risk_env.seeds import uint64
 from risk_env.start_positions import StartPositions, is_several, records_of
+from risk_env.step_kernel import play_on
 from risk_env.text import notation
 from risk_env.text.check import check
 

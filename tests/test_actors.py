@@ -220,7 +220,12 @@ def test_precision() -> None:
 
 
 @pytest.mark.parametrize(
-    ("module", "config"), [(ppo, PPO), (beam_value, BEAM_VALUES), (state_value, STATE_VALUES)]
+    ("module", "config"),
+    [
+        (ppo, PPO),
+        pytest.param(beam_value, BEAM_VALUES, marks=pytest.mark.long),
+        pytest.param(state_value, STATE_VALUES, marks=pytest.mark.long),
+    ],
 )
 def test_learning_in_bfloat16(module: Any, config: Any, tmp_path: Path) -> None:
     rows = []

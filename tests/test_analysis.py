@@ -209,7 +209,7 @@ def test_random_play_asks_every_question() -> None:
 @pytest.mark.parametrize(
     "preset",
     [
-        p if p in ("secret_mission", "command_room") else pytest.param(p, marks=pytest.mark.long)
+        p if p == "command_room" else pytest.param(p, marks=pytest.mark.long)
         for p in presets()
     ],
 )

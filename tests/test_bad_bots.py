@@ -45,7 +45,7 @@ SOON = ("GarbageMessage", "Dying")  # agents that forfeit before their limit of 
 
 @pytest.mark.parametrize(
     "names",
-    [FEW, SOON, pytest.param(QUICK, marks=pytest.mark.long), pytest.param(HOSTED, marks=pytest.mark.long)],
+    [FEW, *(pytest.param(names, marks=pytest.mark.long) for names in (SOON, QUICK, HOSTED))],
     ids=["few programs", "few agents", "programs", "agents"],
 )
 def test_a_tournament_stands_bad_bots(names: list[str], tmp_path: Path) -> None:

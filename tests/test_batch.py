@@ -339,7 +339,7 @@ def test_a_lent_view_is_as_if_written_again(preset: str, board: str) -> None:
     batch = GameBatch(Rules.preset(preset, max_rounds=6 if board == "classic" else 30), board, 6, seed=4)
     _, mask, _ = batch.reset()
     earlier = batch.records.copy()
-    for step in range(30 if JIT_DISABLED else 700):
+    for step in range(10 if JIT_DISABLED else 700):
         batch.step(legal_choice(mask, step))
         assert_written_again(batch)
         if step % 3 == 0:

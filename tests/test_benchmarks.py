@@ -60,6 +60,7 @@ def test_a_lane_plays_the_same_whatever_the_order() -> None:
     assert state(together) == state(apart)
 
 
+@pytest.mark.long
 def test_lanes_play_different_games() -> None:
     play = begin()
     play.on(50)

@@ -189,7 +189,13 @@ OTHER_COUNT = (2, 400)
 
 
 @pytest.mark.parametrize(
-    ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
+    ("preset", "map_name"),
+    [
+        # its loop is compiled again for the size class of a big map
+        pytest.param(preset, board.source, marks=[pytest.mark.long] if board.source == "big" else [])
+        for preset in presets()
+        for board in maps_of(preset)
+    ],
 )
 def test_no_invariant_is_ever_broken(preset: str, map_name: str) -> None:
     check_games(preset, load_map(map_name))

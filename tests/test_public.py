@@ -467,7 +467,9 @@ def test_a_blitz_played_at_once_is_that_played_roll_by_roll(armies, limit):
 def test_a_long_run_of_forced_actions_is_skipped():
     rules = Rules.preset("classic", 6, setup="deal", initial_troops=20_000)  # a territory for each seat
     game = Game(rules, "tiny", seed=1)
+    compiled = len(getattr(entry.step_game, "signatures", ()))
     kinds = Counter(event.kind for event in game.events())
+    assert len(getattr(entry.step_game, "signatures", ())) == compiled
     assert kinds["deploy"] == MOST_FORCED and kinds["skipped"] == kinds["turn"] == 1
     last = game.replay().facts
     assert len(last["frames"]) < 2 * MOST_FORCED

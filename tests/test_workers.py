@@ -334,7 +334,8 @@ with open_executor("ray") as executor:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", [pytest.param("raylet", marks=pytest.mark.long), "driver"])
+@pytest.mark.long
+@pytest.mark.parametrize("part", ["raylet", "driver"])
 def test_a_lost_ray_says_how_to_go_on_and_leaves_nothing(part: str):
     root = Path(__file__).parents[1]
     found = subprocess.Popen(

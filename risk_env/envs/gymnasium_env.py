@@ -38,7 +38,6 @@ def make_lanes(
     observation: str = FLAT,
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
-    positions: Any = None,
     **options: Any,
 ) -> SingleSeatVector:
     """Return the lanes of an environment, a class, with these arguments.
@@ -48,10 +47,9 @@ def make_lanes(
     kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the
     learner, "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the
     learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
-    one, for learners without masks, and sets `info["replaced"]`. `positions` are the positions that games
-    begin with (docs/gymnasium.md).
+    one, for learners without masks, and sets `info["replaced"]`.
     """
-    lanes = SingleSeatVector(
+    return SingleSeatVector(
         rules_from(preset, options, FAST, make_lanes, environment),
         board,
         num_envs,
@@ -62,8 +60,6 @@ def make_lanes(
         observation=observation,
         illegal_action=illegal_action,
     )
-    lanes.start_at(positions)
-    return lanes
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):
@@ -71,7 +67,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
     profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
-    players (docs/gymnasium.md).
+    players, `positions` are those that games begin with (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
@@ -85,10 +81,11 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
     spec: Any = SpecAttribute()
 
-    def __init__(self, render_mode: str | None = None, **arguments: Any) -> None:
+    def __init__(self, render_mode: str | None = None, positions: Any = None, **arguments: Any) -> None:
         self.metadata = deepcopy(self.metadata)  # not shared with other environments
         self.render_mode, self._display = render_mode, Display(render_mode, self.metadata["render_fps"])
         self.lanes = make_lanes(RiskEnv, 1, **arguments)
+        self.lanes.start_at(positions)
         self.lanes.autoreset = False
         self.observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
@@ -203,6 +200,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         num_envs: int = 1,
         render_mode: str | None = None,
         autoreset_mode: AutoresetMode | str = AutoresetMode.SAME_STEP,
+        positions: Any = None,
         **arguments: Any,
     ) -> None:
         check_choice("render_mode", render_mode, (None, *self.metadata["render_modes"]))
@@ -212,6 +210,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.autoreset_mode = AutoresetMode(value)
         self.metadata = {**deepcopy(self.metadata), "autoreset_mode": self.autoreset_mode}
         self.lanes = make_lanes(RiskVectorEnv, num_envs, **arguments)
+        self.lanes.start_at(positions)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
         # (N,) true if the lane's game has ended and no other has begun
         self._is_over = np.zeros(num_envs, np.bool_)

@@ -41,10 +41,16 @@ class RiskVecEnv(VecEnv):
     """
 
     def __init__(
-        self, num_envs: int = 64, seed: int | None = None, render_mode: str | None = None, **arguments: Any
+        self,
+        num_envs: int = 64,
+        seed: int | None = None,
+        render_mode: str | None = None,
+        positions: Any = None,
+        **arguments: Any,
     ) -> None:
         check_choice("render_mode", render_mode, (None, "rgb_array"))
         self.lanes: SingleSeatVector = make_lanes(RiskVecEnv, num_envs, **arguments)
+        self.lanes.start_at(positions)
         self._first_seed: int | None = secrets.randbits(64) if seed is None else seed
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
