@@ -350,8 +350,8 @@ class GameVector(FixedArrays):
 
         `games`, int (k,), are the numbers of the games. The dice to come follow from the lanes' seeds.
         """
+        lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):
-            lanes = self.as_lanes(lanes)
             chosen, records = positions.choose(whole_numbers(games, lanes.shape, "games must be"))
             self._place(lanes[chosen], records, reseed=True)
 

@@ -22,6 +22,7 @@ from risk_env.arena import ANY_SEAT, CALLER, Arena, TallyBook, play
 from risk_env.core.types import SIZE_CLASSES, game_dtype
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game_vector import GameVector
+from risk_env.start_positions import StartPositions
 
 RULES = Rules.preset(
     "classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6
@@ -113,6 +114,11 @@ def samples() -> Any:
     return np.repeat(game.records, 2)
 
 
+def start() -> StartPositions:
+    """Return the position of a game that has just begun."""
+    return StartPositions.of(Game(RULES, BOARD, 1), RULES, BOARD)
+
+
 RNG = np.random.default_rng(0)
 Call = tuple[Callable[..., Any], list[tuple[Any, ...]]]
 
@@ -145,6 +151,32 @@ LANES: dict[str, list[Call]] = {
             lambda b, actions: b.step_lanes([0], actions),
             [(actions,) for actions in (*WRONG_ACTIONS, [10**6] * N)],
         ),
+    ],
+    "load": [
+        with_lanes(lambda b, lanes: b.load(lanes, Game(RULES, BOARD, 1))),
+        (
+            lambda b, positions: b.load([0, 1], positions),
+            [([],), ("nothing",), ([b"", b""],), (None,), ([b"1", "x", 3],)],
+        ),
+    ],
+    "load_records": [
+        with_lanes(lambda b, lanes: b.load_records(lanes, samples())),
+        (
+            lambda b, records: b.load_records([0, 1], records),
+            [
+                (np.zeros(1, game_dtype(SIZE_CLASSES[0])),),
+                (np.zeros(2, game_dtype(SIZE_CLASSES[1])),),
+                (np.zeros(2),),
+            ],
+        ),
+    ],
+    "reseed": [
+        with_lanes(lambda b, lanes: b.reseed(lanes, np.zeros(np.size(lanes), np.uint64))),
+        (lambda b, seeds: b.reseed([0, 1], seeds), [([1],), ([-1, 2],), ([0.5, 1],), (None,)]),
+    ],
+    "begin_at": [
+        with_lanes(lambda b, lanes: b.begin_at(lanes, start(), np.zeros(np.size(lanes), int))),
+        (lambda b, games: b.begin_at([0, 1], start(), games), [([1],), ([0.5, 1],), (None,)]),
     ],
     "finish": [with_lanes(lambda b, lanes: b.finish(lanes))],
     "ask": [with_lanes(lambda b, lanes: b.ask(lanes))],

@@ -29,7 +29,7 @@ from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import remarks
 from risk_agents.tournament.host import NO_DEAL
 from risk_agents.tournament.jobs import close_pools, play
-from risk_agents.tournament.loading import compiled_bot, make_config
+from risk_agents.tournament.loading import compiled_bot, lane_player, make_config
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import write_records
@@ -362,7 +362,7 @@ def test_a_bot_that_does_not_compile_is_refused_at_the_start(monkeypatch: pytest
         raise TypeError("no such field")
 
     bot = compiled_bot(FIRST)
-    monkeypatch.setattr("risk_agents.tournament.loading.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.loading.lane_player", lambda spec: bot_of(spec, bot, broken))
     with pytest.raises(ValueError, match="cannot play: TypeError: no such field"):
         config_of(FIRST, BOLD, players=2)
 
@@ -376,8 +376,8 @@ def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyP
             raise ZeroDivisionError("how?")
 
     bot = compiled_bot(FIRST)
-    monkeypatch.setattr("risk_agents.tournament.jobs.compiled_bot", lambda spec: bot_of(spec, bot, broken))
-    monkeypatch.setattr("risk_agents.tournament.players.compiled_bot", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.jobs.lane_player", lambda spec: bot_of(spec, bot, broken))
+    monkeypatch.setattr("risk_agents.tournament.players.lane_player", lambda spec: bot_of(spec, bot, broken))
     for before, after in zip(timeless(good), timeless(played(config, 12)), strict=True):
         if 0 in after.seats:
             assert (after.forfeit_kind, after.seats[after.forfeit_seat]) == ("crash", 0)
@@ -386,7 +386,7 @@ def test_a_bot_that_raises_spoils_only_its_own_games(monkeypatch: pytest.MonkeyP
 
 
 def bot_of(spec: str, bot: object, choose: object) -> object:
-    return replace(bot, choose=choose) if spec == FIRST else compiled_bot(spec)
+    return replace(bot, choose=choose) if spec == FIRST else lane_player(spec)
 
 
 def test_what_an_agents_process_is_sent_holds_nothing_hidden() -> None:
