@@ -323,7 +323,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            f"'atlantis' is not a shipped map: {', '.join(map_names())}, random:SEED; pass the board of any other",
+            f"'atlantis' is not a shipped map: {', '.join(map_names())}, random:SEED; pass the board of",
         ),
         (hand_written(map="tiny 0123456789abcdef"), "'0123456789abcdef', the map 'tiny' has [0-9a-f]{16}"),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),

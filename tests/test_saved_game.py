@@ -41,7 +41,7 @@ def from_tournament(facts: dict[str, Any], folder: Path) -> Game:
 
 
 def from_page(facts: dict[str, Any], folder: Path) -> Game:
-    kept = {"game": facts, "names": ["A", "B"], "tokens": ["", ""], "owner": "", "mode": "", "begun": ""}
+    kept = {"game": facts, "names": ["A", "B"], "tokens": ["", ""], "owner": "", "mode": "", "begun": 0}
     return Setting.from_dict(json.loads(json.dumps(kept)), facts["actions"]).game.replay()
 
 
