@@ -4,9 +4,10 @@ This code is the rules and the registered players. Several processes can share t
 processes find the code on disk (`compiler.cache`).
 """
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import groupby
 from multiprocessing import get_context
 from time import perf_counter
@@ -25,6 +26,8 @@ from risk_env.events import new_rolls
 from risk_env.game import Game
 from risk_env.game_vector import LEAST_LANES
 from risk_env.players import as_agent
+
+FEW_COLLECTIONS = 100_000  # new objects between two searches for unused objects, while compiling
 
 
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
@@ -83,11 +86,23 @@ def compile_player(found: Any) -> None:
 def compile_part(part: str) -> float:
     """Compile a part of the rules, or the player of that name. Returns the seconds that this took."""
     start = perf_counter()
-    if part in RULES:
-        RULES[part]()
-    else:
-        compile_player(bots.find(part))
+    with _few_collections():
+        if part in RULES:
+            RULES[part]()
+        else:
+            compile_player(bots.find(part))
     return perf_counter() - start
+
+
+@contextmanager
+def _few_collections() -> Iterator[None]:
+    """Let Python search for unused objects rarely. The searches take a tenth of the time to compile."""
+    before = gc.get_threshold()
+    gc.set_threshold(FEW_COLLECTIONS)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:

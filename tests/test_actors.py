@@ -66,6 +66,7 @@ def test_one_actor_without_staleness_is_the_run_in_this_process(tmp_path: Path) 
     assert learned(Distant(PPO, tmp_path / "threads", Threads())) == near
 
 
+@pytest.mark.long
 def test_the_run_does_not_depend_on_where_actors_play(tmp_path: Path) -> None:
     runs = [
         ppo.Trainer(TWO, tmp_path / name, executor)

@@ -48,9 +48,8 @@ def test_tracks_fix_their_games(name: str) -> None:
     assert len(track.configs(track.entrants)) == len(track.boards)  # maps and rules are those of the release
 
 
-@pytest.mark.parametrize(
-    "name", ["duel", *(pytest.param(name, marks=pytest.mark.long) for name in tracks.ORDER[1:])]
-)
+@pytest.mark.long
+@pytest.mark.parametrize("name", tracks.ORDER)
 def test_opponents_play_as_their_digests_say(name: str) -> None:
     track = find(name)
     for each in track.opponents:

@@ -80,6 +80,7 @@ def census_of(play: speed.Play, sweeps: int) -> speed.Census:
     return speed.take_census(play, sweeps)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("preset", ["classic", "two_player", "command_room"])
 def test_the_census_plays_the_same_games(preset: str) -> None:
     played, counted = begin(preset), begin(preset)
@@ -90,6 +91,7 @@ def test_the_census_plays_the_same_games(preset: str) -> None:
     assert counts[0].sum() + counts[2][Event.GAME] == 500 * GAMES
 
 
+@pytest.mark.long
 def test_with_single_rolls_every_attack_is_a_battle() -> None:
     """With `attack="max"` each answer in ATTACK but DONE is one roll, and DONE ends every turn."""
     options = {"attack": "max", "defender_dice": "max"}
@@ -126,6 +128,7 @@ def is_legal(game, action: int) -> bool:
     return bool(int(game["legal"][action // 64]) >> action % 64 & 1)
 
 
+@pytest.mark.long
 def test_masks_written_again_are_the_same() -> None:
     play = begin()
     play.on(40)

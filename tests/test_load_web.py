@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 
 
+@pytest.mark.long
 def test_a_killed_server_loses_no_frame_that_was_seen_and_hostile_clients_stop_nobody() -> None:
     small = ["--games", "4", "--watchers", "10", "--seconds", "3", "--late", "5"]
     small += ["--memory", "1000"]  # compiling counts

@@ -11,6 +11,7 @@ from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.core.types import SIZE_CLASSES
 from tests import golden
+from tests.conftest import mode
 from tests.foreign_maps import imported
 from tests.games import can_be_played, maps_of, play, random_rules, state_of
 from tests.naive import Naive
@@ -21,6 +22,14 @@ MODE_GAMES = 3  # for each preset, in each mode
 MODE_SEED = 1000
 MODE_ACTIONS = 150
 TEMPERS = (0.0, 0.5, 0.9, 0.97)
+# Large maps compile all kernels again. With the JIT off they cost nothing more.
+ON_LARGE_MAPS = [pytest.mark.long] if mode() != "interpreted" else []
+SIZES = [pytest.param(False, id="small"), pytest.param(True, id="large", marks=ON_LARGE_MAPS)]
+
+
+def is_large(board: Board) -> bool:
+    """Return True if a map is larger than the smallest size class."""
+    return board.num_territories > SIZE_CLASSES[0].territories
 
 
 def draw_map(rng: random.Random, preset: str) -> str:
@@ -69,15 +78,22 @@ def differences(core: dict[str, Any], reference: dict[str, Any]) -> dict[str, An
     return {key: (core[key], reference[key]) for key in core if core[key] != reference[key]}
 
 
+@pytest.mark.parametrize("large", SIZES)
 @pytest.mark.parametrize("block", range(BLOCKS))
 @pytest.mark.parametrize("preset", presets())
-def test_twin_agrees(preset: str, block: int) -> None:
-    for game in range(GAMES_A_BLOCK):
-        compare(preset, block * GAMES_A_BLOCK + game)
+def test_twin_agrees(preset: str, block: int, large: bool) -> None:
+    for seed in range(block * GAMES_A_BLOCK, (block + 1) * GAMES_A_BLOCK):
+        if is_large(draw_game(preset, seed)[1]) == large:
+            compare(preset, seed)
 
 
 @pytest.mark.parametrize(
-    ("preset", "map_name"), [(p, board.source) for p in presets() for board in maps_of(p)]
+    ("preset", "map_name"),
+    [
+        pytest.param(preset, board.source, marks=ON_LARGE_MAPS if is_large(board) else [])
+        for preset in presets()
+        for board in maps_of(preset)
+    ],
 )
 def test_twin_agrees_on_every_map(preset: str, map_name: str) -> None:
     compare(preset, 0, MODE_ACTIONS, load_map(map_name))
@@ -100,11 +116,11 @@ def test_twin_agrees_on_random_and_imported_maps(preset: str, board: Board, seed
 
 
 @pytest.mark.modes
+@pytest.mark.parametrize("large", SIZES)
 @pytest.mark.parametrize("preset", presets())
-def test_same_bytes_in_every_mode(preset: str, kernel_mode: str) -> None:
+def test_same_bytes_in_every_mode(preset: str, large: bool) -> None:
     digests = golden.load_digests()[preset]
     assert len(digests) == MODE_GAMES
     for seed, digest in enumerate(digests, MODE_SEED):
-        is_large = draw_game(preset, seed)[1].num_territories > SIZE_CLASSES[0].territories
-        if not (is_large and kernel_mode == "plain"):  # there all kernels would be compiled again, slowly
+        if is_large(draw_game(preset, seed)[1]) == large:
             assert compare(preset, seed, MODE_ACTIONS).hex()[:16] == digest

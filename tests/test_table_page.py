@@ -179,6 +179,7 @@ def zoom_by_fingers(hand: Hand) -> None:
     assert page.evaluate("JSON.stringify(live.question)") == before
 
 
+@pytest.mark.long
 def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_path: Path) -> None:
     position = Game(Rules.preset("classic", 4, setup="random"), "classic", seed=5).to_text()
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:

@@ -53,7 +53,7 @@ def shortened(name: str) -> str:
     return text
 
 
-LONG = ("sb3", "train")
+LONG = ("bot", "sb3", "train")
 
 
 @pytest.mark.parametrize(

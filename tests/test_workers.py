@@ -124,6 +124,7 @@ def test_results_come_in_order_and_little_is_out_at_once():
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Rounds, actors and evaluations in two processes, one of them killed, equal those in one process."""
     beam_value.Trainer(BEAM_VALUES, tmp_path / "here").train()
