@@ -326,10 +326,10 @@ class GameVector(FixedArrays):
         self.game_over[lanes] = self._games["seat"][lanes] < 0
 
     def load_records(self, lanes: Array, records: Array) -> None:
-        """Begin these lanes, int (k,), at records (k,) of games that the rules have played, without a check.
+        """Begin these lanes, int (k,), at records (k,) of games. The records are not checked.
 
-        Search uses this method for thousands of copies of a game. The dice to come are those of the records.
-        Records of unknown origin belong to `load`.
+        Search uses this method for thousands of copies of a game. The records determine the coming dice. Use
+        `load` for records of unknown origin.
         """
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:

@@ -118,11 +118,11 @@ class SingleSeatVector:
         return self.batch.num_actions
 
     def start_at(self, positions: Any) -> None:
-        """Let the games that begin from now on begin at these positions, or with the set-up if None.
+        """Set the start positions of all games that begin from now on. None means the set-up.
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
-        position i + k N modulo their number. Its dice to come follow from seed, lane and k. Raises ValueError
-        if a position cannot be played on or its game is over.
+        position i + k N modulo the number of positions. The coming dice follow from seed, lane and k. Raises
+        ValueError if a position cannot be played on or its game is over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
