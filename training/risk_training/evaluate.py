@@ -148,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=400,
         metavar="N",
-        help="least number of games per opponent (default: 400)",
+        help="minimum number of games per opponent (default: 400)",
     )
     add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)
