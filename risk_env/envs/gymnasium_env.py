@@ -40,7 +40,7 @@ def make_lanes(
     illegal_action: str = "raise",
     **options: Any,
 ) -> SingleSeatVector:
-    """Return the lanes of an environment, a class, with these arguments.
+    """Return the lanes of an environment class with these arguments.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
     unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any

@@ -204,7 +204,7 @@ class SingleSeatVector:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All games, players' chance and memories, for `load_state_dict`; not who the players are.
+        """Return the state of all games and players for `load_state_dict`, without the players themselves.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
         these. Raise RuntimeError if an error has interrupted a step or a reset.

@@ -18,8 +18,8 @@ from risk_env.start_positions import MOST_POSITIONS, StartPositions, records_of
 from risk_env.text.positions import HEADER, from_text
 from risk_training.config import PositionSettings, RunSettings
 
-MOST_FILES = 10_000  # most files of a folder
-MOST_BYTES = 1 << 26  # largest size of a file of positions
+MOST_FILES = 10_000  # maximum number of files in a folder
+MOST_BYTES = 1 << 26  # maximum size of a file
 Found = tuple[str, int, Any]  # place of a position, its number of players, and the position
 
 

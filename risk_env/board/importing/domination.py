@@ -27,7 +27,7 @@ from risk_env.bounded_io import shortened
 
 SYMBOLS = {"infantry": "infantry", "cavalry": "cavalry", "cannon": "artillery", "artillery": "artillery"}
 WILDCARD = "wildcard"
-ANY = "*"  # in a mission: any other continent
+ANY = "*"  # in a mission: a third continent of the player's choice
 
 
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
