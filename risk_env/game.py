@@ -289,8 +289,8 @@ class Game:
     def step(self, action: int | str, outcome: Outcome | Sequence[Outcome] | None = None) -> None:
         """Play an action, given by its number or in words.
 
-        With `outcome`, from `chance_outcomes`, chance does not decide the event after the action. With a
-        sequence of outcomes this holds for several events. The history then begins after this step.
+        `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
+        outcomes decides several events. With `outcome`, the history begins after this step.
 
         An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
         cannot occur.

@@ -52,8 +52,7 @@ class SingleSeatVector:
     at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
     list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
     seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks. `start_at` chooses the positions that games
-    begin with.
+    instead of an illegal one, for learners without masks. `start_at` sets the start positions of games.
     """
 
     def __init__(

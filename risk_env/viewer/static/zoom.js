@@ -13,7 +13,7 @@ export class Zoom {
   constructor(stage, board, map, button) {
     Object.assign(this, { stage, button });
     this.fingers = new Map(); // pressed pointers: [x, y] by number
-    this.moved = false; // whether the present gesture moves the board
+    this.moved = false; // true if the present gesture moves the board
     this.tap = { time: 0, x: 0, y: 0 }; // last tap
     this.use(board, map);
     button.addEventListener("click", () => (this.scale > 1 ? this.reset() : this.close(this.middle())));
