@@ -36,7 +36,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"
     )
     parser.add_argument(
-        "--seconds", type=above_zero, default=2.0, help="least seconds per measurement (default: %(default)s)"
+        "--seconds",
+        type=above_zero,
+        default=2.0,
+        help="minimum seconds per measurement (default: %(default)s)",
     )
     parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)

@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         help=f"kinds of workers (default: all): {', '.join(KINDS)}",
     )
     add("--agent", default="beam", help="agent in every seat of the tournaments (default: %(default)s)")
-    add("--games", type=at_least_one, default=240, help="least games per tournament (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, help="minimum games of a tournament (default: 240)")
     add("--updates", type=at_least_one, default=4, help="updates per training run (default: %(default)s)")
     add(
         "--pairs",

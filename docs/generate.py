@@ -51,7 +51,7 @@ else gives the same codes divided by {MOST_CODE} as float32. *Count* means `enco
 
 
 def observation() -> str:
-    """Return the page of the observation's columns."""
+    """Return the page about the columns of observations."""
     parts = [OBSERVATION, _sizes(), _territories(), _globals(), _continents(), _phases(), _codes()]
     return "\n".join(parts)
 
@@ -124,7 +124,7 @@ class _Parsed(Exception):
 
 
 def commands() -> str:
-    """Return the page of all commands and their arguments."""
+    """Return the page about all commands and their arguments."""
     names = [(f"[`{name}`](#{name})", command.help) for name, command in cli.COMMANDS.items()]
     return "\n".join([COMMANDS, _rows(("command", ""), names), *map(_command, cli.COMMANDS)])
 
@@ -136,7 +136,7 @@ def _command(name: str) -> str:
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the parser of a command, taken when the command is about to parse its arguments."""
+    """Return the parser of a command, captured when the command begins to parse its arguments."""
     command = cli.COMMANDS[name]
     with _caught_parsers():
         try:
@@ -197,7 +197,7 @@ and a truncated game is won by
 
 
 def benchmarks() -> str:
-    """Return the page of recorded speed."""
+    """Return the page about recorded speed."""
     return "\n".join([BENCHMARKS, _peers(), _presets(), _games(), _scaling()])
 
 

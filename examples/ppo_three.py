@@ -2,10 +2,10 @@
 
     python examples/ppo_three.py [--updates 30] [--seed 0]
 
-The learner has one seat in each lane. Bots and earlier versions of the learner, drawn anew for each game,
-have the other seats. The network reads `risk_env.features` and scores the actions of territories and borders
-with shared weights. The program prints the share of 600 games that it wins against two growers: with seed 0
-21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880.
+The learner has one seat in each lane. The opponents are drawn anew for each game: bots, and earlier versions
+of the learner. The network reads `risk_env.features`, and scores the actions of territories and borders with
+shared weights. The program prints the win rate of the learner in 600 games against two growers. With seed 0
+it is 21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880.
 """
 
 import argparse
@@ -28,7 +28,7 @@ BOTS, SNAPSHOTS, EVERY = ["random", "grower", "hunter"], 3, 15  # a snapshot aft
 
 
 class Network(nn.Module):
-    """A trunk over the board, and heads for territories and borders that share their weights."""
+    """Network with a trunk over the board, and heads with shared weights for territories and borders."""
 
     def __init__(self, width: int = 128) -> None:
         super().__init__()
@@ -142,7 +142,7 @@ def collect(network, games):
 
 
 def learn(network, optimizer, data, rng):
-    """Make the steps of PPO on minibatches, as many as EPOCHS passes over the decisions have."""
+    """Update the network with PPO on random minibatches, as many as EPOCHS passes over the decisions have."""
     codes, masks, *rest = data
     actions, old, advantages, returns = map(torch.from_numpy, rest)
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)

@@ -1,12 +1,13 @@
-"""A flat Monte Carlo search that is honest about chance and hidden cards.
+"""Flat Monte Carlo search that sees neither hidden cards nor future dice.
 
     python examples/search.py [--games 30] [--playouts 48]
 
-Each legal action is played in copies of the game in which all facts unknown to the seat, and all dice and
-cards to come, are drawn anew. A compiled bot plays the copies on for all seats, in the lanes of one `Arena`.
-The action with the highest mean result is chosen. The program lets the search, and the bot alone, play
-against two `hunter`s on the map `tiny`. With the defaults, the bot wins 11 of 30 games and the search 17.
-See docs/search.md.
+The search plays each legal action in copies of the game. Every copy draws anew all facts that the seat does
+not know, and all dice and cards to come. A compiled bot plays the copies on for all seats, in the lanes of
+one `Arena`. The search chooses the action with the highest mean result.
+
+The program plays games against two `hunter`s on the map `tiny`: first the bot alone, then the search. With
+the defaults, the bot wins 11 of 30 games and the search 17. See docs/search.md.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from risk_env.arena import Arena
 
 RULES = Rules.preset("classic", num_players=3, profile="fast")
 BOARD = load_map("tiny")
-TURNS = 2  # turns of the seat that a copy is played on before its result is estimated
+TURNS = 2  # number of turns of the seat that are played before the result of a copy is estimated
 
 
 class FlatSearch(Agent):
@@ -59,7 +60,7 @@ class FlatSearch(Agent):
 
 
 def wins(player, games, opponent="hunter"):
-    """Return how many of these games a player wins. It takes all seats in turn."""
+    """Return the number of games that a player wins. The player takes all seats in turn."""
     won = 0
     for number in range(games):
         seat = number % RULES.num_players

@@ -28,7 +28,7 @@ def check_count(name: str, value: Any) -> None:
 def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
     """Raise ValueError unless `seat` is the number of a seat.
 
-    With `or_none` it may be None, for all seats in turn.
+    With `or_none`, `seat` may be None, which means all seats in turn.
     """
     if or_none and seat is None:
         return

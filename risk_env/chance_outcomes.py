@@ -1,7 +1,7 @@
-"""The outcomes of a chance event with their probabilities, for search with explicit chance nodes.
+"""Outcomes of chance events and their probabilities, for search with explicit chance nodes.
 
-A chance event is one roll, a whole blitz, a re-rolled die or a card. The outcomes are found by the core: the
-state of a game's generator is set so that its next numbers are the wanted ones, and the core plays the event.
+A chance event is one roll, a whole blitz, a re-rolled die or a card. The core plays every outcome: the state
+of the game's generator is set so that it draws the wanted numbers next.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from risk_env.core.types import NUM_FACES, UNLIMITED, Phase
 from risk_env.public import members
 from risk_env.text.notation import card_text
 
-MOST_CELLS = 1 << 16  # largest product of the armies of a blitz whose ends are listed
+MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
 _WORD = (1 << 64) - 1
 _GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _HALF = 32
@@ -34,10 +34,12 @@ Games = Any  # an array of one record
 class Outcome(NamedTuple):
     """One outcome of a chance event.
 
-    `kind` is "roll", "blitz", "die" or "card". `values` are the losses of attacker and defender; the troops
-    left of attacker and defender after a blitz; the faces of both sides, if a decision about dice follows a
-    roll; the face of a die; or the number of a card, which is -1 if no card is left. A wild card has the
-    number `num_territories`.
+    The meaning of `values` depends on `kind`:
+
+    * "roll": losses of attacker and defender, or the faces of both sides if a decision about dice follows.
+    * "blitz": troops left of attacker and defender.
+    * "die": face of a re-rolled die.
+    * "card": number of the card; `num_territories` for a wild card, -1 if no card is left.
     """
 
     kind: str
@@ -58,9 +60,9 @@ Outcomes = list[tuple[Outcome, float]]
 def outcomes_after(
     games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
 ) -> Outcomes:
-    """Return the outcomes of the chance event that follows an action and the outcomes `taken` after it.
+    """Return the outcomes of the chance event that follows an action and the earlier outcomes `taken`.
 
-    `games` is changed. The list is empty if a decision or the end of the game follows.
+    The list is empty if a decision or the end of the game follows. `games` is changed.
     """
     event = play(games, table, action, taken, ask_forced)
     return [] if event is None else list(event)
@@ -69,10 +71,11 @@ def outcomes_after(
 def play(
     games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
 ) -> Iterator[Any] | None:
-    """Play a legal action, the outcomes `taken` of the chance events after it, and forced actions between.
+    """Play a legal action, the outcomes `taken` of the chance events after it, and all forced actions.
 
-    With `ask_forced`, forced actions are decisions too. Returns the outcomes of the next chance event, or
-    None if a decision or the end of the game follows. Raises ValueError if an outcome cannot occur.
+    With `ask_forced`, forced actions count as decisions and are not played. Returns the outcomes of the next
+    chance event, or None if a decision or the end of the game follows. Raises ValueError if an outcome cannot
+    occur.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
@@ -99,7 +102,7 @@ def play(
 
 
 def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
-    """Return the outcome of the current event that has the same kind and values."""
+    """Return the known outcome with the same kind and values. Raises ValueError if there is none."""
     for each in known:
         if outcome[:2] == each[:2]:
             return each
@@ -125,7 +128,7 @@ def _outcomes_now(games: Games, table: Tables) -> Outcomes:
 
 
 def _card_outcomes(games: Games, table: Tables) -> Outcomes:
-    """Return the card that is drawn (RULES 2.4). An empty deck is the discard pile, shuffled."""
+    """Return the cards that can be drawn (RULES 2.4). The discard pile replaces an empty deck."""
     game = games[0]
     deck, wilds = members(games["deck"][0]), int(game.deck_wilds)
     if not deck and not wilds:
@@ -149,9 +152,9 @@ Rolls = dict[tuple[int, ...], tuple[float, Draw]]  # by values: probability, and
 
 
 def _rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
-    """Return the results of a roll of these dice.
+    """Return the results of a roll with these numbers of dice.
 
-    They are the losses, or the faces where a decision about dice may follow.
+    A result is the losses of both sides, or the faces if a decision about dice may follow.
     """
     rules = table.rules[0]
     if not rules.rewards and (games["blitz"][0] or not (rules.card_reroll or rules.commander)):
@@ -166,7 +169,7 @@ _PLAIN: dict[tuple[int, int], Rolls] = {}  # results of rolls without extra dice
 
 
 def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
-    """Let the core play every combination of faces once, and return the results."""
+    """Play every combination of faces once in the core, and return the results."""
     extra = _extra_dice(games, table, attack_dice, defence_dice)
     combinations = _combinations(*extra)
     scratch = np.repeat(games, len(combinations))
@@ -206,7 +209,7 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
-    """Return the combinations of faces of both sides: a number that rolls each, and its number of orders."""
+    """Return the combinations of faces of both sides: a draw that gives each, and its number of orders."""
     found = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):
@@ -271,9 +274,9 @@ def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, .
 
 
 def _force(games: Games, draws: Sequence[Draw]) -> None:
-    """Set the generator's state so that its next number is the given one. An empty list changes nothing."""
+    """Set the state of the generator so that it draws the given number next. No draws change nothing."""
     for number, limit in draws:
-        high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # amid the words that give the number
+        high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
         games["random"][0] = np.uint64((_unscrambled(high << _HALF) - _GOLDEN) & _WORD)
 
 

@@ -48,7 +48,7 @@ _BEYOND = 2**31  # larger than the number of any action
 
 
 class SavedGameError(ValueError):
-    """A saved game that is damaged, or that this version cannot continue.
+    """Error in a saved game: damaged data, or a game that this version cannot continue.
 
     The message names the problem and, for a game from a file, its place.
     """
@@ -289,8 +289,8 @@ class Game:
     def step(self, action: int | str, outcome: Outcome | Sequence[Outcome] | None = None) -> None:
         """Play an action, given by its number or in words.
 
-        With `outcome`, from `chance_outcomes`, chance does not decide the event after the action. With a
-        sequence of outcomes this holds for several events. The history then begins after this step.
+        `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
+        outcomes decides several events. With `outcome`, the history begins after this step.
 
         An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
         cannot occur.
@@ -498,7 +498,7 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy in which the dice and cards to come follow from `seed`.
+        """Return a copy of the game in which the coming dice and cards follow from `seed`.
 
         Hidden facts stay as they are. `determinize` draws both anew. The history of the copy begins with
         this state.

@@ -304,13 +304,13 @@ class GameVector(FixedArrays):
     def load(self, lanes: Array, positions: Any, *, reseed: bool = False) -> None:
         """Begin the next game in each of these lanes, int (k,), at a position.
 
-        `positions` has one position for each lane, or is one position for all. A position is a text
-        (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may differ
-        in `max_rounds` only. The dice and cards to come are those of the position. With `reseed` they follow
-        from the seed of the lane's game instead. Then call `ask` to write observation, mask and seat.
+        `positions` is a list with one position for each lane, or one position for all lanes. A position is a
+        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may
+        differ in `max_rounds` only. The position determines the dice and cards to come. With `reseed`, the
+        seed of the lane's game determines them. Then call `ask` to write observation, mask and seat.
 
-        Raises ValueError, which names the lane and the problem, and leaves the batch unchanged, if a position
-        cannot be played on. A `Game` is not checked, because its state comes from the rules.
+        If a position cannot be played on, a ValueError names the lane and the problem, and the batch stays
+        unchanged. A `Game` is not checked, because its state comes from the rules.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
@@ -326,10 +326,10 @@ class GameVector(FixedArrays):
         self.game_over[lanes] = self._games["seat"][lanes] < 0
 
     def load_records(self, lanes: Array, records: Array) -> None:
-        """Begin these lanes, int (k,), at records (k,) of games that the rules have played, without a check.
+        """Begin these lanes, int (k,), at records (k,) of games. The records are not checked.
 
-        Search uses this method for thousands of copies of a game. The dice to come are those of the records.
-        Records of unknown origin belong to `load`.
+        Search uses this method for thousands of copies of a game. The records determine the coming dice. Use
+        `load` for records of unknown origin.
         """
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:
@@ -346,9 +346,9 @@ class GameVector(FixedArrays):
         self._games["random"][lanes] = self.seeds[lanes]
 
     def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
-        """Move the games that have just begun in these lanes, int (k,), to their start positions.
+        """Move the new games in these lanes, int (k,), to their start positions.
 
-        `games`, int (k,), are the numbers of the games. The dice to come follow from the lanes' seeds.
+        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine the dice to come.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):

@@ -17,7 +17,7 @@ LIST, DRAW, CHECK, IMPORT = ACTIONS = ("list", "draw", "check", "import")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command."""
+    """Run the command `maps`."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     _check_arguments(parser, arguments)
@@ -46,14 +46,14 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
     )
-    add("--cards", metavar="FILE", help="import: the .cards file (default: the one that the map names)")
+    add("--cards", metavar="FILE", help="import: .cards file of a Domination map (default: named in the map)")
     add("--mirror", action="store_true", help="import: make one-way borders two-way")
-    add("--simplify", action="store_true", help="import: leave out what the rules do not have")
+    add("--simplify", action="store_true", help="import: leave out features that the rules lack")
     return parser
 
 
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Stop with an error for arguments that the action does not take."""
+    """Exit with an error if the action does not take one of the arguments."""
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
@@ -76,7 +76,9 @@ def list_maps(_: argparse.Namespace) -> None:
         table.add_row(name, *map(str, numbers), drawn)
     console = Console()
     console.print(table)
-    console.print(f"\n{PROGRAM} maps check NAME lists the games that a map can be used for.", highlight=False)
+    console.print(
+        f"\n{PROGRAM} maps check NAME lists the presets that can be played on a map.", highlight=False
+    )
 
 
 def draw_map(arguments: argparse.Namespace) -> None:
@@ -105,14 +107,14 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     for line in facts_of(found.board):
         print(for_terminal(line))
     if arguments.out is None:
-        print("Nothing is written: --out MAP.toml writes the map.")
+        print("Nothing is written. Use --out MAP.toml to write the map.")
         return
     Path(arguments.out).write_text(found.text, encoding="utf-8")
     print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
 
 
 def _imported(arguments: argparse.Namespace) -> ImportedMap:
-    """Return the map of a file. Its problems are printed line by line before the error."""
+    """Return the imported map. If the import fails, print the problems line by line before the error."""
     try:
         return import_map(arguments.map, arguments.cards, arguments.mirror, arguments.simplify)
     except MapError as error:
@@ -123,7 +125,7 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
 
 
 def facts_of(board: Board) -> Iterator[str]:
-    """Yield lines about the size of a map, and about the presets that can be played on it."""
+    """Yield lines with the size of a map, and with the presets that can be played on it."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     yield (
         f"{board.name}: {board.num_territories} territories, {len(board.borders) // 2} borders, "

@@ -1,7 +1,7 @@
-"""Features: what neural networks read, float32 arrays computed from observations (docs/features.md).
+"""Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
-Flags are 0 or 1, counts are scaled, and a territory has the sum of its neighbours' features beside its own.
-The project's own networks read the same numbers.
+Flags are 0 or 1, and counts are scaled. A territory has its own features and the sum of its neighbours'
+features. The networks of this project read the same features.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Features(NamedTuple):
 
 
 class StaticFeatures(NamedTuple):
-    """Facts of a map that never change."""
+    """Facts of a map, the same in every game."""
 
-    territories: npt.NDArray[np.float32]  # (T, 4): neighbours, those beyond the continent, its size, bonus
+    territories: npt.NDArray[np.float32]  # (T, 4): neighbours, outer neighbours, size and bonus of continent
     continents: npt.NDArray[np.float32]  # (C, 3): territories, bonus, territories with a border to outside
     members: npt.NDArray[np.float32]  # (T, C): 1 if the territory belongs to the continent
     edge_index: npt.NDArray[np.int64]  # (2, E): `Board.edge_index`
@@ -51,9 +51,9 @@ def features(
 ) -> Features:
     """Return the features of a game for a seat (default: the seat to act), or of observations.
 
-    Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, with the rules and the map of the
-    games. The result is new float32 arrays, which `torch.from_numpy` takes. Raises ValueError for anything
-    else.
+    Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
+    float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError
+    for observations of another form.
     """
     if isinstance(source, Game):
         seat = max(source.seat, 0) if seat is None else seat
@@ -73,7 +73,7 @@ def features(
 
 
 def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
-    """Return the names of the features of a territory (2 F) and of the whole board (G)."""
+    """Return the names of the features of a territory (2 F), and of the whole board (G)."""
     columns = [name for name, _ in TERRITORY_COLUMNS]
     counts, marks = used_columns(rules)
     own = [f"{columns[count]}_{kind}" for kind in COUNT_KINDS for count in counts]
@@ -87,7 +87,7 @@ def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
 
 
 def static_features(board: Board) -> StaticFeatures:
-    """Return the facts of a map that never change. Counts are divided by 8."""
+    """Return the facts of a map. Counts are divided by 8."""
     members = np.zeros((board.num_territories, len(board.continents)), np.float32)
     members[np.arange(board.num_territories), board.continent_of] = 1
     source, target = board.edge_index
@@ -127,7 +127,7 @@ def _adjacency(board: Board) -> npt.NDArray[np.float32]:
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """Return the columns of a territory that these rules use: columns that count troops, and the others."""
+    """Return the columns of a territory that the rules use: first the counts of troops, then the flags."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]

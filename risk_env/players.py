@@ -218,10 +218,10 @@ def unwrapped(agent: Any) -> Any:
 
 
 class Closable(Protocol):
-    """An object with a method `close`."""
+    """Object with a method `close`."""
 
     def close(self) -> None:
-        """Stop everything that the object has started."""
+        """Stop all processes and threads that the object has started."""
 
 
 def close_all(players: Iterable[Closable]) -> None:

@@ -1,4 +1,4 @@
-"""Positions that the games of a batch begin with, checked once and kept as records for kernels."""
+"""Start positions of the games of a batch, checked once and kept as records for the kernels."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ MOST_POSITIONS = 1 << 17
 
 
 class StartPositions:
-    """Positions for the games of a batch or an environment.
+    """Start positions for the games of a batch or an environment.
 
     Game number g begins at position g modulo the number of positions. With a `share` below 1, only this share
-    of the games begins at a position, and the others begin with the set-up.
+    of the games begins at a position. The other games begin with the set-up.
     """
 
     def __init__(self, records: Array, share: float = 1.0) -> None:
@@ -34,7 +34,7 @@ class StartPositions:
 
     @classmethod
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
-        """Return a list of positions, or one position, for games with these rules on this map.
+        """Return the start positions for a list of positions, or for one position.
 
         Raises ValueError, which names the position and the problem, if a position cannot be played on.
         """
@@ -47,7 +47,7 @@ class StartPositions:
         return cls(records_of(listed, places, rules, board, is_open=True))
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return which of these games, int64 (k,), begin at a position, and the records of the positions."""
+        """Return a mask of the games, int64 (k,), that begin at a position, and their records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -63,10 +63,10 @@ def is_several(positions: Any) -> bool:
 def records_of(
     positions: Sequence[Position], places: Sequence[str], rules: Rules, board: Board, is_open: bool = False
 ) -> Array:
-    """Return positions as an array of records (K,), checked but not yet played on to a decision.
+    """Return positions as an array of records (K,). Chance and forced decisions are not played yet.
 
-    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a game that is over is
-    refused. A ValueError begins with the entry of `places` for the wrong position.
+    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a finished game raises an
+    error. A ValueError begins with the entry of `places` for the wrong position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}

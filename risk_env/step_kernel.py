@@ -1,4 +1,4 @@
-"""One step of one game, as machine code that is compiled once for each size class."""
+"""Kernel for one step of one game, compiled once for each size class."""
 
 from collections.abc import Callable
 from functools import cache
@@ -22,5 +22,5 @@ def step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 
 
 def play_on(games: npt.NDArray[Any], lane: int, tables: Tables) -> None:
-    """Play chance and forced decisions in a lane of an array of records, up to the next decision."""
+    """Play chance and forced decisions of the game in a lane, up to the next decision."""
     step_kernel(tables.sizes)(games, lane, tables.board, tables.rules, NO_ACTION)

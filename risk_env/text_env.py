@@ -153,7 +153,7 @@ class TextEnv:
         return self._text(), self._info()
 
     def _begin(self) -> bool:
-        """Begin the game of the episode. Return whether the learner has something to decide in it."""
+        """Begin the game of the episode. Return True if the learner has a decision in this game."""
         self.seat = self._episode % self.rules.num_players if self._fixed_seat is None else self._fixed_seat
         self._match = self._new_match()
         self.plan, self.counts, self._wrong = self.match.plans[self.seat], Counts(), 0

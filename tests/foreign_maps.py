@@ -152,7 +152,7 @@ FILES = (
         MIRROR,
         4,
         4,
-        [NOT_UTF8, "no file of cards 'corners.cards'", "'Ash' > 'Birch Hill': it is two-way", NO_CARDS],
+        [NOT_UTF8, "no .cards file 'corners.cards'", "'Ash' > 'Birch Hill': it is two-way", NO_CARDS],
     ),
     Foreign(
         "odd.map",
@@ -163,8 +163,8 @@ FILES = (
         4,
         4,
         [
-            'is called "Ca\'fé"',
-            "'Done' is called 'Done 2'",
+            'is renamed to "Ca\'fé"',
+            "'Done' is renamed to 'Done 2'",
             "outside all continents: 'Done 2'",
             "left out",
             "no card for 'Done 2'",
@@ -186,7 +186,7 @@ FILES = (
             "no continent 9",
             "'x', '10' is not a point",
             "no country with the ID '7'",
-            "'Camel 1' is no card",
+            "'Camel 1' is not a card",
             "one-way border 'Cedar' > 'Dune'",
         ],
         {},
@@ -215,7 +215,7 @@ FILES = (
         {},
         4,
         4,
-        ["'Done' is called 'Done 2'", "'Nowhere' has no territories", "outside all continents: 'Done 2'"],
+        ["'Done' is renamed to 'Done 2'", "'Nowhere' has no territories", "outside all continents: 'Done 2'"],
     ),
     Foreign(
         "broken.map",
@@ -320,7 +320,7 @@ FILES = (
         [
             "unknown key 'contonents'; did you mean 'continents'?",
             "continents: 3 is not a list",
-            "territory 2: 4 is not a table",
+            "territory 2: 4 must be an object",
             "no territory 'Ceder'; did you mean 'Cedar'",
             "0 continents",
             "'A\\u200bB': a name has no invisible",

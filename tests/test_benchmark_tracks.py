@@ -231,7 +231,7 @@ def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]],
         read_results(written(tmp_path / "a.jsonl", resigned([*lines, lines[-1]])))
     with pytest.raises(ResultFileError, match="game 5 of track duel is missing"):
         read_results(written(tmp_path / "a.jsonl", resigned(lines[:-1])))
-    with pytest.raises(ResultFileError, match="another digest"):
+    with pytest.raises(ResultFileError, match="differs from the digest"):
         read_results(written(tmp_path / "a.jsonl", changed(lines, lambda h, g: h.update(risk_env="9"))))
 
 
@@ -295,7 +295,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
             cli.main(list(arguments))
         return capsys.readouterr().err
 
-    assert "--quick cannot be given with it" in said("benchmark", "--verify", "x", "--quick")
+    assert "cannot be combined with --quick" in said("benchmark", "--verify", "x", "--quick")
     assert cli.main(["benchmark", "hunter", "--track", "dual"]) == 2
     assert "track='dual' is unknown" in capsys.readouterr().err
     assert cli.main(["benchmark", "hunter", "--out", "x.txt"]) == 2

@@ -92,9 +92,9 @@ CROWD = (
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (b"", "not a map that can be imported"),
+        (b"", "unknown format"),
         (b"\xff\xfe[\x00", "cannot be read: the text is encoded as UTF-16"),
-        (b"[countries]\n", "the section [continents] is missing; there are '[countries]'"),
+        (b"[countries]\n", "the section [continents] is missing; the file has '[countries]'"),
         (b"x" * (MOST_BYTES + 1), f"has more than {MOST_BYTES} bytes"),
         (BIG.encode(), "257 territories: a map has 2 to 256"),
         (CROWD.encode(), "528 borders: a map has at most 512"),
@@ -130,7 +130,7 @@ def test_a_map_names_only_cards_next_to_it(named: str, tmp_path: Path) -> None:
     path = folder / "corners.map"
     path.write_text(DOMINATION.replace("corners.cards", named))
     found = import_map(path)
-    assert any("no file of cards" in decision for decision in found.decisions)
+    assert any("no .cards file" in decision for decision in found.decisions)
 
 
 def test_cards_can_be_named(tmp_path: Path) -> None:
@@ -138,7 +138,7 @@ def test_cards_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "other").write_text(CARDS)
     assert import_map(tmp_path / "map", tmp_path / "other").board.num_wilds == 1
     (tmp_path / "graph").write_text(CSV)
-    with pytest.raises(MapError, match="only maps of Domination have a file of cards"):
+    with pytest.raises(MapError, match="only Domination maps have"):
         import_map(tmp_path / "graph", tmp_path / "other")
     with pytest.raises(MapError, match="cannot be read"):
         import_map(tmp_path / "map", tmp_path / "nowhere")

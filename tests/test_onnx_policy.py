@@ -139,7 +139,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "external": (external, "in another file"),
     "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed are observation"),
     "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed are observation"),
-    "fixed rows": (lambda: model(inputs=[value("observation", FLOAT, 1, D)]), "the first one free"),
+    "fixed rows": (lambda: model(inputs=[value("observation", FLOAT, 1, D)]), "the first one dynamic"),
     "output": (
         lambda: model(
             [helper.make_node("MatMul", ["observation", "a"], ["x"])], outputs=[value("x", FLOAT, "N", 8)]

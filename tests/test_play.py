@@ -130,7 +130,7 @@ def test_answers_are_understood_in_many_forms() -> None:
         ("0", "from 1 to 42"),
         ("43", "from 1 to 42"),
         ("atlantis", "atlantis"),
-        ("done", "no answer"),
+        ("done", "not a legal answer"),
     ]:
         with pytest.raises(ValueError, match=said):
             meant(wrong, view)

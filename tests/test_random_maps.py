@@ -107,7 +107,7 @@ def test_random_numbers_are_those_of_splitmix64() -> None:
     ("name", "problem"),
     [
         ("random:", "seed: '' is not a whole number"),
-        ("random:x", "seed: 'x' is not a whole number: a random map is random:SEED:territories=N"),
+        ("random:x", "seed: 'x' is not a whole number: the form is random:SEED:territories=N"),
         ("random:-1", "seed: '-1' is not"),
         ("random:18446744073709551616", "must be 0 to 18446744073709551615"),
         ("random:1:territory=60", "unknown option 'territory'; did you mean 'territories'?"),

@@ -226,7 +226,7 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         (WISH | {"players": ["human", "cmd:true"]}, "need --allow-programs"),
         (WISH | {"players": ["human", "bot.py:Mine"]}, "need --allow-programs"),
         (WISH | {"players": ["human"] * 9}, "players must be a list of at most 6"),
-        (WISH | {"names": [7, "b"]}, "names must be a text"),
+        (WISH | {"names": [7, "b"]}, "names must be a list"),
         (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
         (WISH | {"players": ["human"]}, "num_players"),
         (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),

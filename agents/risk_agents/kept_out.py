@@ -1,8 +1,8 @@
-"""Kept-out opponents: bots that no rollout, no plan and no training of this project uses.
+"""Kept-out opponents: bots that no rollout, plan or training of this project uses.
 
-A win rate against them shows that an agent has not merely learned to beat the opponents of its training. The
-bots are beams with other weights. Their specs are `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
-`kept_out:denial`. They are not registered, so that no list of agents leads anybody to train against them.
+Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
+The bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
+`kept_out:denial`. They are not registered, so lists of agents do not contain them.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 
 VERSION = "1"
-# Weights of the beam's evaluation (`search.evaluation`) that differ from those of `beam`
+# Weights of the evaluation (`search.evaluation`) that differ from the weights of `beam`
 CHANGED: dict[str, Mapping[int, float]] = {
     "bold": {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4},
     "careful": {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4},

@@ -1,8 +1,8 @@
-"""ONNX models as policies: `model.onnx` plays wherever policies play, in batches (docs/onnx.md).
+"""ONNX models as policies: `model.onnx` plays in batches wherever policies play (docs/onnx.md).
 
-A model may come from a stranger. It is read as data and checked before onnxruntime sees it: its size, its
-inputs and outputs, an allow-list of operators, and the size of every value that the operators compute. The
-session runs in one thread.
+A model may come from a stranger. The file is read as data and checked before onnxruntime loads it. The checks
+cover the size, the inputs and outputs, the operators, and the size of every computed value. The session runs
+in one thread.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from risk_env.players import Policy
 from risk_env.text.escape import label
 
 SUFFIX = ".onnx"
-MOST_BYTES = 1 << 26  # most bytes of a file
+MOST_BYTES = 1 << 26  # maximum size of a file
 MOST_NODES = 2_000
-MOST_ROWS = 256  # most decisions in one run
-MOST_VALUES = MOST_ROWS << 18  # most numbers in a value that an operator computes in one run
-MOST_FACTS = 1 << 20  # most letters of a fact in the metadata
+MOST_ROWS = 256  # maximum number of decisions in one run
+MOST_VALUES = MOST_ROWS << 18  # maximum number of elements in an array that an operator computes in one run
+MOST_FACTS = 1 << 20  # maximum number of characters in a value of the metadata
 OBSERVATION, MASK, LOGITS, ACTION = "observation", "action_mask", "logits", "action"
 OPERATORS = frozenset(
     (
@@ -67,7 +67,7 @@ OPERATORS = frozenset(
 
 
 class OnnxPolicy(Policy):
-    """The policy of a model. It chooses the likeliest legal action, or the model's own action.
+    """Policy of an ONNX model. It plays the likeliest legal action of `logits`, or the output `action`.
 
     The model has the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n).
     It has the output `logits`, float32 (N, n), or the output `action`, int64 (N,).
@@ -87,27 +87,27 @@ class OnnxPolicy(Policy):
         return OnnxPolicy, (self.path,)  # a session cannot be pickled
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load the model; raise ValueError if it is for other games."""
+        """Load the model; raise ValueError if the model does not fit the game."""
         columns, actions = observation_size(board), tables(rules, board).num_actions
         needed = {OBSERVATION: columns, MASK: actions, LOGITS: actions}
         for name, size in self._sizes.items():
             if size not in (None, needed.get(name, size)):
                 raise ValueError(
-                    f"agent={str(self.path)!r}: {name} has {size} columns, the game {needed[name]}"
+                    f"agent={str(self.path)!r}: {name} has {size} columns, the game needs {needed[name]}"
                 )
         if "rules" in self._facts:
             self._check_schema(rules, board)
         _ = self._session
 
     def _check_schema(self, rules: Rules, board: Board) -> None:
-        """Raise ValueError if the facts of an exported model are not those of a game."""
+        """Raise ValueError unless the metadata of an exported model fits the game."""
         game = schema_of(rules, board)
         trained = Rules.from_dict(parse_json(self._facts["rules"]))
         source, digest, columns = (self._facts.get(name, "") for name in ("map", "map_digest", "columns"))
         schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
-            raise ValueError(f"agent={str(self.path)!r}: the model numbers actions in another way")
+            raise ValueError(f"agent={str(self.path)!r}: the model has another numbering of the actions")
 
     @cached_property
     def _session(self) -> Any:
@@ -115,7 +115,7 @@ class OnnxPolicy(Policy):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # errors are raised
+        options.log_severity_level = 4  # no log: errors are raised
         providers = ["CPUExecutionProvider"]
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=providers)
@@ -155,7 +155,7 @@ def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]
     _check_values(model)
     facts = {each.key: each.value for each in model.metadata_props}
     if any(len(text) > MOST_FACTS for text in facts.values()):
-        raise ValueError(f"a fact of the metadata has more than {MOST_FACTS} letters")
+        raise ValueError(f"a value of the metadata has more than {MOST_FACTS} characters")
     return sizes, facts
 
 
@@ -171,14 +171,16 @@ def parsed_model(content: bytes) -> Any:
     if not model.graph.node or len(model.graph.node) > MOST_NODES:
         raise ValueError(f"the model has {len(model.graph.node)} nodes, must be 1 to {MOST_NODES}")
     if model.functions or model.training_info or model.graph.sparse_initializer:
-        raise ValueError("the model has functions, training or sparse weights, which are not allowed")
+        raise ValueError(
+            "the model has functions, training information or sparse weights, which are not allowed"
+        )
     if any(opset.domain not in ("", "ai.onnx") for opset in model.opset_import):
         raise ValueError("the model uses operators outside the standard set")
     return model
 
 
 def check_graph(graph: Any) -> None:
-    """Raise ValueError for operators outside OPERATORS, graphs in graphs, and weights in other files."""
+    """Raise ValueError for operators outside OPERATORS, for subgraphs, and for weights in other files."""
     from onnx import AttributeProto, TensorProto
 
     for tensor in graph.initializer:
@@ -186,17 +188,17 @@ def check_graph(graph: Any) -> None:
     for node in graph.node:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             raise ValueError(
-                f"operator {shortened(node.op_type)} is not allowed: {', '.join(sorted(OPERATORS))}"
+                f"operator {shortened(node.op_type)} is not allowed: use {', '.join(sorted(OPERATORS))}"
             )
         for attribute in node.attribute:
             if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.ref_attr_name:
-                raise ValueError(f"operator {node.op_type}: graphs in graphs are not allowed")
+                raise ValueError(f"operator {node.op_type}: subgraphs are not allowed")
             for tensor in (attribute.t, *attribute.tensors):
                 _check_tensor(tensor, TensorProto.EXTERNAL)
 
 
 def _check_tensor(tensor: Any, external: int) -> None:
-    """Raise ValueError unless a constant has its numbers in the file."""
+    """Raise ValueError unless the file itself contains the values of a constant."""
     if tensor.data_location == external or tensor.external_data:
         raise ValueError(f"weights {shortened(tensor.name)} are in another file, which is not allowed")
     if any(size < 0 for size in tensor.dims) or math.prod(tensor.dims) > MOST_BYTES:
@@ -204,7 +206,7 @@ def _check_tensor(tensor: Any, external: int) -> None:
 
 
 def _sizes(graph: Any) -> dict[str, int | None]:
-    """Return the columns of the inputs and outputs; raise ValueError for others than the allowed ones."""
+    """Return the number of columns of each input and output; raise ValueError if one is not allowed."""
     from onnx import TensorProto
 
     kinds = {OBSERVATION: (TensorProto.FLOAT,), MASK: (TensorProto.INT8,)}
@@ -227,10 +229,10 @@ def _sizes(graph: Any) -> dict[str, int | None]:
 
 
 def _columns(value: Any, rank: int) -> int | None:
-    """Return the number of columns of an input or output; None for an output without rows of numbers."""
+    """Return the number of columns of an input or output, or None for a one-dimensional output."""
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have {rank} dimensions, the first one free")
+        raise ValueError(f"{value.name} must have {rank} dimensions, the first one dynamic")
     if rank == 1:
         return None
     if not sizes[1].HasField("dim_value"):
@@ -239,7 +241,7 @@ def _columns(value: Any, rank: int) -> int | None:
 
 
 def _check_values(model: Any) -> None:
-    """Raise ValueError unless the size of every computed value is known and bounded in the largest run."""
+    """Raise ValueError unless the shape of every computed value is known, and bounded for MOST_ROWS rows."""
     import onnx
 
     run = onnx.ModelProto()
@@ -257,7 +259,7 @@ def _check_values(model: Any) -> None:
         for name in filter(None, node.output):
             sizes = known[name].type.tensor_type.shape.dim if name in known else None
             if sizes is None or not all(size.HasField("dim_value") for size in sizes):
-                raise ValueError(f"operator {node.op_type}: the size of {shortened(name)} cannot be found")
+                raise ValueError(f"operator {node.op_type}: the shape of {shortened(name)} is unknown")
             if math.prod(size.dim_value for size in sizes) > MOST_VALUES:
                 raise ValueError(
                     f"operator {node.op_type}: {shortened(name)} has more than {MOST_VALUES} values"

@@ -237,7 +237,7 @@ Message = dict[str, Any]
 
 
 def serve_lines(reply_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
-    """Reply to each message until the pipe is closed: the far end of a `Program` in Python.
+    """Reply to each message until the pipe is closed: the other end of a `Program` in Python.
 
     `reply_to(message, request)` returns the reply. Before it returns, it may call `request`, which sends a
     message to the caller and returns the reply.

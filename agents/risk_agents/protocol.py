@@ -33,7 +33,7 @@ _MAP_FIELDS = (
 
 
 class Exchange:
-    """The exchange with one program: the fields that a program has requested, and its plan in one game."""
+    """State of the exchange with one program: the requested fields, and the program's plan in one game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))

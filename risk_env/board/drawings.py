@@ -11,7 +11,7 @@ from risk_env.bounded_io import shortened
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024
 LARGEST_DISC = 34.0  # radius
-CLOSEST = 10.0  # distance of two discs; those of closer centres overlap
+CLOSEST = 10.0  # minimum distance that sets the radius of discs; discs of closer centres overlap
 DISC_POINTS = 24
 
 Point = tuple[float, float]
@@ -58,7 +58,7 @@ def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
 
 
 def discs(centres: Sequence[Point]) -> tuple[tuple[Ring, ...], ...]:
-    """Return round outlines that do not overlap, for territories of which only the centres are known."""
+    """Return a disc around each centre. Discs overlap only if centres are closer than CLOSEST."""
     radius = min(LARGEST_DISC, 0.42 * nearest_distance(centres))
     return tuple((disc(x, y, radius),) for x, y in centres)
 

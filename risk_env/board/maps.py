@@ -29,7 +29,7 @@ from risk_env.board.toml_table import MapError, TomlTable, similar_names
 from risk_env.bounded_io import composed_values, read_text, shortened, unmarked
 from risk_env.core import types
 
-NO_CARD = "none"  # in place of a symbol
+NO_CARD = "none"  # value of `symbol` for a territory without a card
 SYMBOLS = tuple(symbol.name.lower() for symbol in types.Symbol)
 MISSION_KINDS = tuple(kind.name.lower() for kind in types.Mission)
 OBJECTIVE_KINDS = tuple(kind.name.lower() for kind in types.Goal)
@@ -37,7 +37,7 @@ UNCOUNTED_OBJECTIVES = ("continent", "continent_in_turn")
 
 MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders are directed
 MAX_BONUS = 1000
-OUTSIDE = "Outside"  # continent without a bonus, of the territories that are in no continent
+OUTSIDE = "Outside"  # continent without a bonus, for the territories outside all other continents
 MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # seats that a "destroy" mission can name
 
@@ -113,14 +113,14 @@ class Board:
 
     @cached_property
     def edge_index(self) -> npt.NDArray[np.int64]:
-        """The borders as int64 (2, E), sources and targets, in the order of the BORDER actions; read-only."""
+        """Sources and targets of the borders, int64 (2, E), in the order of the BORDER actions; read-only."""
         found = np.array(self.borders, np.int64).T.copy()
         found.flags.writeable = False
         return found
 
     @cached_property
     def names_in_text(self) -> tuple[str, ...]:
-        """Name of each territory as texts write it, in double quotes if it could be misread."""
+        """Name of each territory in the form of texts: in double quotes if it could be misread."""
         return tuple(map(in_text, self.territories))
 
     @cached_property
@@ -249,8 +249,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 def check_open_map(name: Any) -> None:
     """Raise MapError unless strangers may choose the map with this name.
 
-    They may choose the shipped maps, and random maps of the smallest size class, which are made in a moment
-    and need no compiling. They may not name files.
+    Strangers may choose the shipped maps, and random maps of the smallest size class, which need no compiling
+    and little time. Strangers may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]
@@ -359,13 +359,13 @@ def _outside_tables(
     _refuse_counted_continents(file, outside[0])
     table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
     if len(continents) == MAX_CONTINENTS:
-        raise table.error(f"the file has {MAX_CONTINENTS} continents without it, the most that are allowed")
+        raise table.error(f"the file has {MAX_CONTINENTS} other continents, the maximum of a map")
     table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
     return [table]
 
 
 def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
-    """Refuse goals that would count the territories outside all continents as a continent."""
+    """Raise MapError for goals that would count the territories outside all continents as a continent."""
     for table in file.tables("mission", types.MAX_MISSIONS):
         if table.values.get("any_third") is True:
             raise table.error(f"{outside.place} is in no continent, so no mission may have it", "any_third")
@@ -410,7 +410,7 @@ def _continent_of(
 
 
 def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None, ...] | None:
-    """Return the symbols of the cards, None for territories without a card."""
+    """Return the symbols of the cards, with None for each territory without a card."""
     words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
     symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
     if symbols is not None and not any(symbols):
@@ -476,7 +476,7 @@ def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
 
 
 def reached_from(start: int, targets_of: list[list[int]]) -> set[int]:
-    """Return the territories that chains of borders join to a territory."""
+    """Return the territories that can be reached from a territory through borders."""
     reached, todo = {start}, [start]
     while todo:
         for target in targets_of[todo.pop()]:

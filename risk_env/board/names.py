@@ -1,6 +1,6 @@
-"""Names of territories, continents and Objectives: which are allowed, and how texts write them.
+"""Names of territories, continents and Objectives: checks, and the form of names in texts.
 
-A plain name stands in a text as it is. Any other name stands in double quotes: `attack "A > B" > Kamchatka`.
+Texts write a plain name as it is, and any other name in double quotes: `attack "A > B" > Kamchatka`.
 """
 
 import re
@@ -18,7 +18,7 @@ _WHITE = re.compile(r"^\s|\s$|\s\s|[^\S ]")
 
 
 def problem_of(name: str) -> str:
-    """Return the reason why a text cannot be a name, or "" if it can."""
+    """Return the reason why a text cannot be a name, or "" if the text can be a name."""
     if not 0 < len(name) <= MAX_NAME:
         return f"a name has 1 to {MAX_NAME} characters"
     if QUOTE in name:
@@ -35,7 +35,7 @@ def problem_of(name: str) -> str:
 
 
 def in_text(name: str) -> str:
-    """Return a name as texts write it: plain, or in double quotes if it could be misread."""
+    """Return the form of a name in texts: plain, or in double quotes if it could be misread."""
     return name if _PLAIN.fullmatch(_without_marks(name)) else f"{QUOTE}{name}{QUOTE}"
 
 
@@ -51,7 +51,7 @@ def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
 
 
 def read_arrows(text: str) -> str:
-    """Return a text in which the arrows outside quotes, `->` and `→`, are written `>`."""
+    """Replace the arrows `->` and `→` outside quotes by `>`, and return the text."""
     return _ARROW.sub(lambda found: found[1] or ">", text)
 
 

@@ -323,7 +323,7 @@ def rules_from(
 
 @cache
 def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the names of the arguments that these functions take by name, without `self`."""
+    """Return the names of the keyword arguments of functions, without `self`."""
     parameters = [each for function in functions for each in inspect.signature(function).parameters.values()]
     return tuple(each.name for each in parameters if each.kind in _NAMED and each.name != "self")
 

@@ -40,7 +40,7 @@ def make_lanes(
     illegal_action: str = "raise",
     **options: Any,
 ) -> SingleSeatVector:
-    """Return the lanes of an environment, a class, with these arguments.
+    """Return the lanes of an environment class with these arguments.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
     unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
@@ -67,7 +67,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
     profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
-    players, `positions` are those that games begin with (docs/gymnasium.md).
+    players. `positions` are the start positions of games (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
@@ -237,8 +237,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     ) -> tuple[Any, dict[str, Any]]:
         """Begin the next game in every lane, or the first game of `seed`.
 
-        `options` may contain `reset_mask`, the lanes to reset, and `positions`, the positions that these and
-        all later games begin with (`SingleSeatVector.start_at`). Returns observations (N, ...) and info.
+        `options` may contain `reset_mask`, the lanes to reset, and `positions`, the start positions of these
+        and all later games (`SingleSeatVector.start_at`). Returns observations (N, ...) and info.
         """
         _check_options(options, "reset_mask", "positions")
         chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)

@@ -52,8 +52,7 @@ class SingleSeatVector:
     at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
     list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
     seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks. `start_at` chooses the positions that games
-    begin with.
+    instead of an illegal one, for learners without masks. `start_at` sets the start positions of games.
     """
 
     def __init__(
@@ -118,11 +117,11 @@ class SingleSeatVector:
         return self.batch.num_actions
 
     def start_at(self, positions: Any) -> None:
-        """Let the games that begin from now on begin at these positions, or with the set-up if None.
+        """Set the start positions of all games that begin from now on. None means the set-up.
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
-        position i + k N modulo their number. Its dice to come follow from seed, lane and k. Raises ValueError
-        if a position cannot be played on or its game is over.
+        position i + k N modulo the number of positions. The coming dice follow from seed, lane and k. Raises
+        ValueError if a position cannot be played on or its game is over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
@@ -204,7 +203,7 @@ class SingleSeatVector:
         self._is_even = False
 
     def state_dict(self) -> dict[str, Any]:
-        """All games, players' chance and memories, for `load_state_dict`; not who the players are.
+        """Return the state of all games and players for `load_state_dict`, without the players themselves.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
         these. Raise RuntimeError if an error has interrupted a step or a reset.

@@ -92,7 +92,7 @@ def _in_columns(blocks: list[list[str]], columns: int, width: int) -> list[str]:
 
 
 def _player(scene: Scene, seat: int, colour: bool, width: int) -> str:
-    """Return the line of a player; a second line if it is longer than `width`."""
+    """Return the line of a player, broken into two lines if it is longer than `width`."""
     held = scene.held_by(seat)
     arrow = ">" if seat == scene.turn else " "
     troops = sum(scene.troops[t] for t in held)

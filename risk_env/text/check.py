@@ -146,7 +146,7 @@ def facts(record: Any) -> SimpleNamespace:
     These are numbers, lists and sets of numbers. Flags are given as their bytes.
     """
     raw, fields = record.tobytes(), record.dtype.fields.items()
-    plain = np.frombuffer(raw, _plain_dtype(record.dtype))  # fields of a plain array are read much faster
+    plain = np.frombuffer(raw, _plain_dtype(record.dtype))  # access to fields of a plain array is faster
     values = {
         name: raw[start] if kind == np.bool_ else _plain(plain[name][0]) for name, (kind, start, *_) in fields
     }

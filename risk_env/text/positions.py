@@ -343,7 +343,7 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
         if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
             hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
-    position: Position | None = None  # the facts so far; None after a change of the record
+    position: Position | None = None  # cached facts; None after a change of the record
     for key, line in entries.items():
         if key in lines:
             line.put(games, lines[key].read(line.form.read))

@@ -27,7 +27,7 @@ MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
 MOST_SEED = 2**32 - 1  # largest seed of NumPy's legacy generator, which Stable-Baselines3 uses
-MOST_ROUNDS = 10**6  # last round of a saved game from which positions are taken
+MOST_ROUNDS = 10**6  # upper limit of `PositionSettings.rounds`
 PHASES = tuple(phase.name.lower() for phase in Phase if phase < Phase.OVER)
 LEAST, MOST = "least", "most"  # keys in the metadata of a setting
 CHOICES, LENGTH = "choices", "length"
@@ -106,7 +106,7 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class PositionSettings(Settings):
-    """Positions that training games begin with (`risk_training.start_positions`)."""
+    """Start positions of training games (`risk_training.start_positions`)."""
 
     SECTION: ClassVar[str] = "positions."
 

@@ -34,7 +34,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: new ones for every piece take seconds
+SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: making new players takes seconds
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=400,
         metavar="N",
-        help="least number of games per opponent (default: 400)",
+        help="minimum number of games per opponent (default: 400)",
     )
     add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)

@@ -120,8 +120,8 @@ class RiskVecEnv(VecEnv):
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
         """Set the options of the next `reset`: `{"positions": ...}`, the same for all environments.
 
-        The positions are those that all later games begin with (`SingleSeatVector.start_at`). Raises
-        ValueError for any other option.
+        All later games begin at these positions (`SingleSeatVector.start_at`). Raises ValueError for any
+        other option.
         """
         listed = options if isinstance(options, list) else [options or {}]
         given = listed[0] if listed else {}

@@ -18,16 +18,16 @@ from risk_env.start_positions import MOST_POSITIONS, StartPositions, records_of
 from risk_env.text.positions import HEADER, from_text
 from risk_training.config import PositionSettings, RunSettings
 
-MOST_FILES = 10_000  # most files of a folder
-MOST_BYTES = 1 << 26  # largest size of a file of positions
+MOST_FILES = 10_000  # maximum number of files in a folder
+MOST_BYTES = 1 << 26  # maximum size of a file
 Found = tuple[str, int, Any]  # place of a position, its number of players, and the position
 
 
 def start_positions(config: RunSettings, board: Board, players: int | None = None) -> StartPositions | None:
     """Return the start positions of a configuration, or None if all games begin with the set-up.
 
-    With `players`, only the positions with this number of players are used. Raises ValueError, which names
-    the file and the problem.
+    With `players`, only the positions with this number of players are used. A ValueError names the file and
+    the problem.
     """
     if not config.positions.path:
         return None
@@ -50,7 +50,7 @@ def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool)
 
 
 def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
-    """Yield the positions of a file, or of all files in a folder, in the order of their names."""
+    """Yield the positions of a file, or of all files in a folder in the order of file names."""
     path = Path(settings.path)
     files = sorted(islice(path.iterdir(), MOST_FILES + 1)) if path.is_dir() else [path]
     if len(files) > MOST_FILES:
@@ -66,7 +66,7 @@ def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
 
 
 def _from_texts(path: Path, board: Board) -> Iterator[Found]:
-    """Yield the positions of a text file. Each begins with the line `risk_env game 1`."""
+    """Yield the positions of a text file. Each position begins with the line HEADER."""
     before, *texts = read_text(path, MOST_BYTES).split(HEADER)
     if before.strip() or not texts:
         raise ValueError(f"{path}: a position must begin with the line {HEADER!r}")
@@ -80,14 +80,14 @@ def _from_texts(path: Path, board: Board) -> Iterator[Found]:
 
 
 def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Iterator[Found]:
-    """Yield the states of saved games in which the phase of the settings begins."""
+    """Yield the states of saved games at the beginning of the phase in the settings."""
     for number, (saved, _) in enumerate(read_games(path), 1):
         for record in _moments(saved, settings, board):
             yield f"{path}, game {number}", saved.rules.num_players, record
 
 
 def _moments(saved: SavedGame, settings: PositionSettings, board: Board) -> Iterator[Any]:
-    """Yield a copy of the game at most once a turn, when the phase begins, in the rounds of the settings."""
+    """Yield a copy of the game in each turn in the rounds of the settings, when the phase first occurs."""
     phase, (first, last) = Phase[settings.phase.upper()], settings.rounds
     game, turn = saved.start(board), None
     for number, action in enumerate([*saved.actions, None]):

@@ -1,1 +1,1 @@
-"""Benchmarks to cite: frozen tracks, results that anybody can play again, and a page of results."""
+"""Benchmark to cite: frozen tracks, result files that anybody can verify, and a leaderboard."""

@@ -39,7 +39,7 @@ from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env.cli import check_output, command_parser
 from risk_env.text.escape import for_terminal
 
-SCALE = "score: 0 is an even share of the wins, 100 is every game won; intervals: 95 %, by deals"
+SCALE = "score: 0 for an even share of the wins, 100 for every game won; 95 % intervals, clustered by deals"
 MOST_REPLAYS = 20
 
 # ------------------------------------------------------------------------------------------ benchmark
@@ -84,10 +84,10 @@ def _parser() -> argparse.ArgumentParser:
         help="play only the first deals of each track, about two minutes in all",
     )
     add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
-    add("--html", metavar="FILE", help="write the result as a page too")
-    add("--verify", metavar="FILE", help="play all games of a result file again, and compare the scores")
+    add("--html", metavar="FILE", help="page to write in addition to the result file, .html")
+    add("--verify", metavar="FILE", help="result file to verify: play all its games again and compare")
     for name, meaning in CARD.items():
-        add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for its card on the leaderboard")
+        add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
     add(
         "--sandbox",
@@ -105,7 +105,7 @@ def _check_only_verify(parser: argparse.ArgumentParser, arguments: argparse.Name
     given = [name for name in ("quick", "out", "html", "sandbox", *CARD) if getattr(arguments, name)]
     if arguments.agent is not None or arguments.track != ALL or given:
         wrong = f"--{given[0]}" if given else "an agent" if arguments.agent is not None else "--track"
-        parser.error(f"--verify checks a finished file: {wrong} cannot be given with it")
+        parser.error(f"--verify checks a finished file and cannot be combined with {wrong}")
 
 
 def _print_tracks() -> None:
@@ -130,7 +130,7 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     try:
         played = play_tracks(plan, console)
     except KeyboardInterrupt:
-        console.print(f"stopped; the same command continues with the games in {folder}", highlight=False)
+        console.print(f"stopped; run the same command again to continue from {folder}", highlight=False)
         raise
     card = {name: getattr(arguments, name) for name in CARD}
     facts = facts_of(plan, played, card, time.monotonic() - start)
@@ -153,11 +153,11 @@ def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
     for name in CARD:
         text = getattr(arguments, name)
         if len(text) > LONGEST_TEXT:
-            raise ValueError(f"--{name}: {len(text)} letters, at most {LONGEST_TEXT} are allowed")
+            raise ValueError(f"--{name}: {len(text)} characters, at most {LONGEST_TEXT} are allowed")
 
 
 def _tracks(text: str) -> list[Track]:
-    """Return the tracks of `--track`, each once."""
+    """Return the tracks of `--track` without duplicates."""
     wanted = names() if text == ALL else [name.strip() for name in text.split(",")]
     return [find(name) for name in dict.fromkeys(wanted)]
 
@@ -187,7 +187,7 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
     console.print(table)
     console.print(SCALE, highlight=False)
     if any(score.is_rough for score in scores.values()):
-        console.print("some tracks have few deals: their intervals are too narrow", highlight=False)
+        console.print("some tracks have few deals: intervals of these tracks are too narrow", highlight=False)
 
 
 def shown(rate: Rate | None) -> str:
@@ -206,14 +206,14 @@ def _verify(arguments: argparse.Namespace, console: Console) -> None:
         verified = verify(arguments.verify, executor, lambda games: show(games, ""))
     _print_scores(verified.header, verified.scores)
     whose = "all actions" if verified.agent_played else "all actions of the opponents"
-    print(f"{arguments.verify}: true; {verified.games} games played again, {whose} compared")
+    print(f"{arguments.verify}: verified; {verified.games} games played again, {whose} compared")
 
 
 # ------------------------------------------------------------------------------------------ leaderboard
 
 
 def leaderboard(argv: Sequence[str]) -> None:
-    """Run the command `leaderboard`: write one page about a folder of result files."""
+    """Run the command `leaderboard`: write one page for a folder of result files."""
     parser = command_parser("leaderboard")
     parser.add_argument("folder", help="folder with result files of `benchmark` (.jsonl)")
     parser.add_argument("--html", metavar="OUT", required=True, help="page to write, .html")
@@ -224,7 +224,7 @@ def leaderboard(argv: Sequence[str]) -> None:
         metavar="N",
         help="replays per file and track, in a folder beside the page (default: 1)",
     )
-    parser.add_argument("--verify", action="store_true", help="play all games of all files again, and say so")
+    parser.add_argument("--verify", action="store_true", help="play all games again; leave out wrong files")
     add_options(parser)
     arguments = parser.parse_args(argv)
     check_output("--html", arguments.html, ".html")
@@ -244,9 +244,9 @@ def leaderboard(argv: Sequence[str]) -> None:
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
 ) -> tuple[list[Path], list[tuple[Path, str]]]:
-    """Play all games of all files again. Return the true files, and the other files with the reason.
+    """Play all games of all files again. Return the verified files, and the others with the reason.
 
-    Raises ValueError if no file is true.
+    Raises ValueError if no file is verified.
     """
     true, untrue = [], []
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:

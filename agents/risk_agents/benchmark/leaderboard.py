@@ -1,7 +1,7 @@
-"""Leaderboard: one static page about result files, which may come from strangers.
+"""Leaderboard: one static page for a folder of result files, which may come from strangers.
 
-The page needs no network. All words of the files are escaped, and a content security policy allows only the
-page's own script.
+The page needs no network. All text from the files is escaped. A content security policy allows only the
+script of the page.
 """
 
 import base64
@@ -21,7 +21,7 @@ from risk_env.text.escape import for_html
 
 STATIC = Path(__file__).parent / "static"
 MOST_FILES = 500
-MOST_ACTIONS = 50_000  # longest game of which a replay is written
+MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 
 
 class Entry(NamedTuple):
@@ -46,17 +46,17 @@ def read_folder(folder: str | Path) -> list[Path]:
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
     found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
     if not 0 < len(found) <= MOST_FILES:
-        raise ValueError(f"{folder} holds {len(found)} files *{SUFFIX}, must be 1 to {MOST_FILES}")
+        raise ValueError(f"{folder} holds {len(found)} files *{SUFFIX}; 1 to {MOST_FILES} are allowed")
     return found
 
 
 def write_page(
     page: Path, files: Sequence[Path], replays: int = 0, verified: Collection[Path] = ()
 ) -> list[tuple[Path, str]]:
-    """Write a page about result files, and return the files that were left out, each with the reason.
+    """Write a page for result files. Return the files that were left out, each with the reason.
 
-    `replays` is the number of replays for each file and track. They are written into a folder beside the
-    page. `verified` are the files whose games were all played again. Raises ValueError if no file is left.
+    `replays` is the number of replays for each file and track. The replays are written into a folder beside
+    the page. `verified` lists the files that passed `verify`. Raises ValueError if no file is left.
     """
     entries, refused = [], []
     for number, path in enumerate(files):
@@ -192,7 +192,7 @@ def _card(entry: Entry, is_verified: bool) -> str:
     lines.append(("risk_env", for_html(facts["risk_env"])))
     lines.append(("file", for_html(entry.path.name)))
     lines.append(
-        ("checked", "all games played again" if is_verified else "scores against the games' results")
+        ("checked", "all games played again" if is_verified else "scores compared with the results of games")
     )
     if agent["sha256"]:
         lines.append(("SHA-256", for_html(agent["sha256"])))

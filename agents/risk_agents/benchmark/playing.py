@@ -1,4 +1,4 @@
-"""Play an agent on tracks, each track and map as a tournament that is resumed if it was interrupted."""
+"""Benchmark games of an agent. Each track and map is a tournament, which can be resumed."""
 
 import hashlib
 import os
@@ -29,7 +29,7 @@ from risk_agents.workers import ProcessExecutor, WorkExecutor, local_processes, 
 from risk_env import bots, cli
 from risk_env.text.escape import LABEL_LETTERS
 
-FOLDER_SUFFIX = ".games"  # added to the name of the result file: folder of the games while they are played
+FOLDER_SUFFIX = ".games"  # folder of unfinished tracks: name of the result file and this suffix
 
 
 class Played(NamedTuple):
@@ -41,7 +41,7 @@ class Played(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is played, and how."""
+    """Agent, tracks and settings of a benchmark."""
 
     agent: NamedAgent
     tracks: Sequence[Track]
@@ -61,8 +61,8 @@ def default_path(agent: NamedAgent) -> Path:
 def play_tracks(plan: Plan, console: Console) -> list[Played]:
     """Play all games of the tracks that are not yet in the folder.
 
-    The caller closes the stores. Raises ValueError if the agent cannot play a track, if an opponent has
-    another version than the track states, or if the folder holds games of another benchmark.
+    The caller closes the stores. Raises ValueError if the agent cannot play a track, if the version of an
+    opponent differs from the track, or if the folder holds games of another benchmark.
     """
     played = []
     with _executor(plan) as executor:
@@ -94,7 +94,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
-    """Open the file of the games on a map, or make it."""
+    """Open the store of the games on a map, or create it."""
     path = folder / f"{track.title}-{config.map_source}.sqlite"
     folder.mkdir(exist_ok=True)
     if not path.exists():
@@ -122,7 +122,7 @@ def _play(store: Store, games: int, plan: Plan, executor: WorkExecutor | None, c
 
 @contextmanager
 def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
-    """Context manager that provides one executor for the games of all tracks; None: this process."""
+    """Provide one executor for the games of all tracks, or None to play in this process."""
     jobs = local_processes(plan.workers)
     if jobs is None:
         with open_executor(plan.workers, plan.limit) as cluster:
@@ -142,7 +142,7 @@ def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
 
 
 def remove_games(played: Sequence[Played], folder: Path) -> None:
-    """Close and delete the files of the games, and their folder if nothing else is in it."""
+    """Close and delete the stores of the games, and delete the folder if it is empty."""
     for store in (store for each in played for store in each.stores):
         store.close()
         for path in (store.path, *(store.path.with_name(store.path.name + end) for end in ("-wal", "-shm"))):
@@ -201,7 +201,7 @@ def _pace(stores: Sequence[Store]) -> float:
 
 
 def machine() -> dict[str, str]:
-    """Return facts about this machine and its software, without its name."""
+    """Return facts about this machine and its software, without the host name."""
     return {
         "system": f"{platform.system()} {platform.machine()}",
         "cores": str(os.cpu_count() or ""),

@@ -30,9 +30,9 @@ from risk_env.text.escape import is_label
 FORMAT = "risk_env benchmark"
 SCHEMA = 1
 SUFFIX = ".jsonl"
-MOST_BYTES = 1 << 29  # maximum bytes of a file
-LONGEST_HEADER = 1 << 18  # maximum bytes of the header
-LONGEST_TEXT = 300  # maximum letters of a text of the agent's card
+MOST_BYTES = 1 << 29  # maximum size of a file
+LONGEST_HEADER = 1 << 18  # maximum size of the header, in bytes
+LONGEST_TEXT = 300  # maximum number of characters in a text of the agent's card
 MOST_TRACKS = len(ORDER)
 TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
 # parts of the header, and the types of their values
@@ -61,7 +61,7 @@ _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
 
 class ResultFileError(ValueError):
-    """A file is not a result file of a benchmark, or its content is not true.
+    """Error in a result file: not the format of benchmarks, or content that the games contradict.
 
     The message names the file, the place and the problem.
     """
@@ -81,7 +81,7 @@ class Header:
 
     @property
     def is_quick(self) -> bool:
-        """Whether only the quick part of the tracks was played."""
+        """True if only the first deals of each track were played (`--quick`)."""
         return bool(self.facts["quick"])
 
     def configs(self, track: Track) -> list[TournamentConfig]:
@@ -99,7 +99,7 @@ class Header:
 
 @dataclass(frozen=True)
 class Line:
-    """A game of a result file: what it must be, what it is, and its result."""
+    """Game of a result file: track and configuration from the schedule, saved game and result."""
 
     track: Track
     config: TournamentConfig
@@ -142,7 +142,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash of the parts of a header that decide the games, to which the games are added."""
+    """Return a hash object for the digest: fed with version, agent and `quick`, not yet with the games."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -297,15 +297,15 @@ def read_lines(path: str | Path) -> Iterator[Line]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path}: more games than its tracks have")
+            raise ResultFileError(f"{path}: more games than the tracks have")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
-                f"{path}: agent, version or games have another digest than the header states"
+                f"{path}: the digest of version, agent and games differs from the digest in the header"
             )
 
 
 def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> Line:
-    """Read a game that must be this one of the schedule; raise ValueError if it is another game."""
+    """Read the next game of the schedule; raise ValueError if the line holds another game."""
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
     saved, facts = read_game(line, place)

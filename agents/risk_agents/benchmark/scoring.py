@@ -37,7 +37,7 @@ class TrackScore:
 
     @property
     def is_rough(self) -> bool:
-        """Whether there are too few deals for a reliable interval."""
+        """True if there are too few deals for a reliable interval."""
         return self.deals < FEW_CLUSTERS
 
     def to_dict(self) -> dict[str, Any]:

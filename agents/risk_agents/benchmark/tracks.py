@@ -1,4 +1,4 @@
-"""Tracks: frozen games in which agents are measured, one file `tracks/NAME.toml` each.
+"""Tracks: fixed sets of games that measure agents, each in a file `tracks/NAME-VERSION.toml`.
 
 A track fixes the rules, the maps, the deals, the opponents and the time limits. A released file never
 changes: a new version of a track is a new file.
@@ -24,7 +24,7 @@ from risk_env.bounded_io import read_file, shortened
 from risk_env.match import Match
 
 FOLDER = Path(__file__).parent / "tracks"
-MOST_BYTES = 1 << 16  # most bytes of a track file
+MOST_BYTES = 1 << 16  # maximum size of a track file
 ALL = "all"
 ORDER = ("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps")
 PLAYED_ROUNDS = 20  # rounds of the game whose actions `play_digest` hashes
@@ -37,7 +37,7 @@ class Opponent:
     agent: str  # argument of `risk_agents.load`
     version: str
     play: str  # `play_digest` of the opponent on the track
-    kept_out: bool  # agents that play the track may not be trained against this opponent
+    kept_out: bool  # True if agents may not be trained against this opponent
 
     @property
     def label(self) -> str:

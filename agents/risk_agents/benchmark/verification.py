@@ -1,7 +1,7 @@
-"""Play all games of a result file again, and compare them with what the file states.
+"""Verification of result files: all games are played again and compared with the file.
 
-The opponents choose their actions again. The actions of the agent are compared too if the agent is a
-registered compiled bot; otherwise they are taken from the file.
+The opponents choose their actions again. If the agent is a registered compiled bot, it does so too. The
+actions of any other agent are taken from the file.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ from risk_env.bots import CompiledBot
 from risk_env.players import PlayerFault
 from risk_env.saved_game import SavedGame, SavedGameError
 
-AT_ONCE = 8  # games of a piece of work
+AT_ONCE = 8  # number of games in a work item
 _COMPARED = ("starter", "ending", "winner", "places", "rounds", "opening", "forfeit_seat", "forfeit_kind")
 
 
@@ -39,14 +39,14 @@ class Verified(NamedTuple):
     header: Header
     scores: dict[str, TrackScore]
     games: int
-    agent_played: bool  # whether the agent's actions were compared too
+    agent_played: bool  # True if the actions of the agent were compared too
 
 
 def verify(path: str | Path, executor: WorkExecutor, progress: Any = lambda games: None) -> Verified:
     """Play all games of a result file again.
 
-    Raises ResultFileError at the first game, version or score that is not true. `progress` is called with the
-    number of games that have been played.
+    Raises ResultFileError at the first game, version or score that differs. `progress` is called with the
+    number of games played so far.
     """
     header = read_header(path)
     plays_agent = _check_versions(path, header)
@@ -73,7 +73,7 @@ def _batched(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 
 def _check_versions(path: str | Path, header: Header) -> bool:
-    """Return whether the agent can play again; raise ResultFileError if a bot has another version now."""
+    """Return True if the agent can play again; raise ResultFileError if the version of a bot differs."""
     bots = [entrant for track in header.tracks for entrant in track.entrants]
     agent = header.facts["agent"]
     plays_agent = agent["registered"] and compiled_bot(agent["name"]) is not None
@@ -91,14 +91,14 @@ def _check_versions(path: str | Path, header: Header) -> bool:
 
 
 def check_games(lines: Sequence[Line], plays_agent: bool) -> int:
-    """Play games again, and return their number; raise ResultFileError if a game is not true."""
+    """Play games again, and return the number of games; raise ResultFileError if a game differs."""
     for line in lines:
         check_game(line, plays_agent)
     return len(lines)
 
 
 def check_game(line: Line, plays_agent: bool) -> None:
-    """Play a game again; raise ResultFileError if its actions or its result are not true."""
+    """Play a game again; raise ResultFileError if an action or the result differs."""
     saved, config, place = line.saved, line.config, line.saved.place
     pairing = Pairing(line.result.game, line.result.deal, line.result.seats)
     match = TournamentMatch(config, pairing, _players(line, plays_agent))
@@ -137,7 +137,7 @@ def _players(line: Line, plays_agent: bool) -> list[Any]:
 
 
 def _fault(line: Line, match: TournamentMatch, place: str) -> PlayerFault | None:
-    """Return the fault by which the agent forfeited a game; raise ResultFileError if it cannot be true.
+    """Return the fault by which the agent forfeited, or None; raise ResultFileError if it is impossible.
 
     Opponents never forfeit. An agent whose actions are compared never forfeits either.
     """
@@ -145,7 +145,7 @@ def _fault(line: Line, match: TournamentMatch, place: str) -> PlayerFault | None
         return None
     seat = line.result.forfeit_seat
     if seat < 0 or line.result.seats[seat] != 0:
-        raise ResultFileError(f"{place}: a forfeit of seat {seat}, where an opponent plays")
+        raise ResultFileError(f"{place}: seat {seat} forfeits, where an opponent plays")
     if match.game.is_over or match.game.seat != seat or not line.result.forfeit_kind:
-        raise ResultFileError(f"{place}: a forfeit of seat {seat}, which does not act then")
+        raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act in this position")
     return PlayerFault(seat, "", line.result.forfeit_kind, "")

@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=100_000,
         metavar="N",
-        help="least number of decisions (default: 100,000)",
+        help="minimum number of decisions (default: 100,000)",
     )
     add("--only", default="", metavar="A,B,...", help="agents whose decisions are recorded (default: all)")
     add(

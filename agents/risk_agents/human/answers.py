@@ -65,7 +65,7 @@ def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_amount_asked(text: str, view: View) -> bool:
-    """Return whether a draft to a territory asks for a number: not if only one troop can go there."""
+    """Return True if a draft to a territory asks for a number: only if more than one troop can be placed."""
     if view.phase != Phase.DRAFT:
         return False
     t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
@@ -74,14 +74,14 @@ def _is_amount_asked(text: str, view: View) -> bool:
 
 
 def _problem(said: str, decision: Decision, view: View) -> str:
-    """Return the reason why words fit no legal action."""
+    """Return the reason why no legal action matches the words."""
     if said.casefold() == DONE:
-        return f"{DONE!r} is no answer here"
+        return f"{DONE!r} is not a legal answer here"
     if decision.block == "border":
         return _no_attack(said, view)
     if decision.block == "territory":
         return f"{view.board.territories[view.board.territory(said)]} is not legal here"
-    return f"{said!r} is none of {', '.join(argument_of(text, decision) for text in view.texts)}"
+    return f"{said!r} is not one of {', '.join(argument_of(text, decision) for text in view.texts)}"
 
 
 def _no_attack(said: str, view: View) -> str:
@@ -106,7 +106,7 @@ def _no_attack(said: str, view: View) -> str:
 
 
 def _territories_named(name: str, view: View) -> list[int]:
-    """Return the territories whose name, or else the beginning of whose name, is this."""
+    """Return the territories with this name, or else the territories whose names begin with it."""
     fits = [_fit(name, place, view) for place in view.board.territories]
     best = max(fits)
     return [t for t, fit in enumerate(fits) if fit == best] if best > _NOT else []

@@ -7,7 +7,7 @@ import textwrap
 from contextlib import suppress
 from typing import TextIO
 
-NARROWEST, WIDEST = 40, 120  # least and most columns of a line
+NARROWEST, WIDEST = 40, 120  # minimum and maximum number of columns in a line
 _CLEAR = "\x1b[2J\x1b[3J\x1b[H"  # clears the screen and its scrollback
 _PAGE = 40  # number of empty lines if the screen cannot be cleared
 

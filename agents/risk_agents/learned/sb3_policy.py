@@ -177,7 +177,7 @@ def load_tensors(content: bytes) -> Any:
             raise ValueError("a tensor larger than its file")
         if isinstance(value, dict | list | tuple) and value:
             if id(value) in seen:
-                raise ValueError("a table or list that occurs twice")
+                raise ValueError("the same table or list occurs twice")
             seen.add(id(value))
             todo += value.values() if isinstance(value, dict) else value
     return found

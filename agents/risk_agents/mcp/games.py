@@ -101,7 +101,7 @@ class OpenGames:
             self._seats = {token: found for token, found in self._seats.items() if found[0] is not ended}
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
         if ended is not None:
-            # an error of a bot in the other game is no error of this client
+            # an error of a bot in the other game must not reach this client
             with ended.lock, suppress(Exception):
                 ended.close()
         return tokens

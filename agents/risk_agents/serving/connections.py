@@ -230,7 +230,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def _why_not_bound(host: str, port: int, error: OSError) -> str:
-    """Return why a server cannot listen on an address, and what to do."""
+    """Return the reason why a server cannot listen on an address, and what to do."""
     if error.errno == errno.EADDRINUSE:
         return f"--port {port}: another program uses this port of {host}; choose another one"
     if error.errno == errno.EACCES:

@@ -124,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
         "--games",
         type=int,
         metavar="N",
-        help=f"least number of games, rounded up to whole deals (default: {GAMES})",
+        help=f"minimum number of games, rounded up to whole deals (default: {GAMES})",
     )
     add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)

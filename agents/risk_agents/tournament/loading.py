@@ -114,7 +114,7 @@ def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
 
 
 def _compile(bot: CompiledBot | Policy, spec: str, rules: Rules, map_source: str) -> None:
-    """Compile or load a player; raise ValueError if this fails, or if it cannot play with these rules."""
+    """Compile or load a player; raise ValueError if it fails to load or cannot play with these rules."""
     board = load_map(map_source)
     try:
         if isinstance(bot, Policy):

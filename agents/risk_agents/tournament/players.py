@@ -109,7 +109,7 @@ class PlayerPool:
         self._hosts: dict[int, Host] = {}  # by agent; two agents of the same file have two processes
         self._players: dict[
             tuple[int, int], CompiledBot | Policy | Agent
-        ] = {}  # by agent, and by copy or seat
+        ] = {}  # by number of the agent, and by copy or seat
 
     def players(self, agents: Sequence[int]) -> list[CompiledBot | Policy | Agent]:
         """Return the player of each seat, given the number of each seat's agent.

@@ -61,10 +61,10 @@ def duel_pairings(num_players: int, games: int) -> list[Pairing]:
 
 
 def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int, seed: int) -> list[Pairing]:
-    """Return the schedule of agent 0 against opponents that are drawn from groups.
+    """Return the schedule of agent 0 against opponents from groups.
 
-    The schedule has at least `games` games, in whole deals. The opponents of a deal come from one of the
-    `groups` of agents, which take turns. Agent 0 plays each deal once from every seat.
+    The schedule has at least `games` games, in whole deals. The `groups` take turns: all opponents of a deal
+    come from one group. Agent 0 plays each deal once from every seat.
     """
     drawn = [line_ups(len(group), num_players - 1, seed) for group in groups]
 

@@ -36,7 +36,7 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
-# entries of an answer on a socket (`Table.answer`), with their types
+# keys of an answer on a socket (`BrowserTable.answer`), with the types of their values
 CHOICES = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
@@ -135,7 +135,7 @@ class Pages:
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the registered agents in words, and those that cannot play a game."""
+        """Return descriptions of the registered agents, and the agents that cannot play a game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:

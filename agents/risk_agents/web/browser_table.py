@@ -44,8 +44,8 @@ PREPARING = "The agents are preparing. The first time, this takes up to a few mi
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
-LATEST = 1 << 40  # seconds since 1970 before which a game begins
-MOST_CARDS = 20  # cards of a set
+LATEST = 1 << 40  # upper limit for `Setting.begun`
+MOST_CARDS = 20  # maximum number of cards in a set
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
@@ -62,12 +62,12 @@ class Setting:
     names: tuple[str, ...]  # (P,) name of the player at each seat
     tokens: tuple[str, ...]  # (P,) secret of each person's seat, "" for agents
     owner: str  # secret of the person who began the game
-    mode: str = ""  # preset of the game, "" if it began with a position or is recorded
-    begun: int = 0  # time at which the game began, in seconds since 1970
+    mode: str = ""  # preset of the game; "" for a game from a position and for a recorded game
+    begun: int = 0  # time of the beginning, in seconds since 1970
 
     @classmethod
     def new(cls, game: SavedGame, names: Sequence[str], mode: str = "") -> Setting:
-        """Return the setting of a game that begins now, with new secrets."""
+        """Return the setting of a new game, with new secrets and the present time."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
         return cls(game, tuple(names), tokens, secrets.token_urlsafe(16), mode, int(time.time()))
 
@@ -97,7 +97,7 @@ class Setting:
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-# types in a `Setting.to_dict`
+# types of the values of `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
@@ -182,7 +182,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, "" in set-up, after the game, and while the game does not go on."""
+        """Name of the player in turn; "" during the set-up, after the end and while the game is halted."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
@@ -286,9 +286,9 @@ class BrowserTable(Match):
     ) -> None:
         """Take a person's choice: an action, a number of troops, both, or the cards of a set.
 
-        With `compose` the choice waits until it is confirmed. Without it, the choice is played together with
-        all choices that wait. A `command` is one of COMMANDS. Raise Refused if this is not the current
-        decision of this seat, or if the choice is not legal.
+        With `compose`, the choice waits for confirmation. Without `compose`, it is played at once, after all
+        waiting choices. `command` is one of COMMANDS. Raise Refused if this is not the current decision of
+        this seat, or if the choice is not legal.
         """
         composed = self._composition or Composition(self.game)
         is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + len(composed)
@@ -391,7 +391,7 @@ class BrowserTable(Match):
         return seat, question_of(self.game, self._answers[seat]) if is_asked else None
 
     def _all_outlooks(self) -> dict[int, dict[str, Any]]:
-        """Return what the page says about goals and cards, by viewer."""
+        """Return the goals and the values of sets for the page, by viewer."""
         ending, names = ending_in_words(self.game, self.setting.names), self.setting.names
         own = {seat: own_outlook(self.game, seat, names) for seat in self.people}
         return {NOBODY: {"ending": ending}} | {
@@ -399,7 +399,7 @@ class BrowserTable(Match):
         }
 
     def _next_planned(self, seat: int) -> int | None:
-        """Return the next action that a person has chosen already, or None."""
+        """Return the next action of a choice that the person has already made, or None."""
         if seat not in self._plans:
             return None
         if self._confirmed:
@@ -459,7 +459,7 @@ class BrowserTable(Match):
         }
 
     def outlook(self, viewer: int) -> dict[str, Any]:
-        """Return what the page says about goals and cards to a viewer."""
+        """Return the goals and the values of sets that the page shows to a viewer."""
         return self._outlooks[viewer]
 
     def question(self, viewer: int) -> dict[str, Any] | None:
@@ -556,7 +556,7 @@ def _choice_of(
         return cards
     if troops is None:
         if action is None:
-            raise Refused("the request has neither action nor troops: it must have one of them")
+            raise Refused("the request has neither action nor troops: send one of them")
         return [action]
     if action is None:
         return amount_words(game, troops)
@@ -569,7 +569,7 @@ def _choice_of(
 
 
 def placeable(game: Game) -> int:
-    """Return how many troops an answer can place on one territory, 0 if it names no territory."""
+    """Return the number of troops that an answer can place on one territory, or 0 without a territory."""
     record, seat = game.record, game.seat
     if game.phase == Phase.DRAFT:
         return int(record.draft_left)
@@ -608,7 +608,7 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     `decision` is the number of this seat's earlier decisions.
 
     In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
-    decision is not about an amount. `composes` says whether choices can wait until they are confirmed.
+    decision is not about an amount. `composes` is True if choices can wait for confirmation.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
     asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}

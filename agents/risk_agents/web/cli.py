@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         "--from",
         metavar="FILE",
         dest="source",
-        help="also show the recorded game of a file that `replay` reads; it can be continued",
+        help="recorded game to show, from a file that `replay` reads; players can continue the game",
     )
     add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
     add("--at", type=int, metavar="N", help="with --from: first step to show")

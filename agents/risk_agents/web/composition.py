@@ -1,7 +1,7 @@
-"""Compose a part of a turn without dice: its choices are played only when the player confirms them.
+"""Composition of a part of a turn without dice. Choices are played only when the player confirms them.
 
-A composition plays the choices on a copy of the game, so each choice can be taken back. It ends where chance,
-another seat, or another part of the turn would follow. Nothing that lies behind this end is shown.
+A composition plays the choices on a copy of the game, so each choice can be taken back. The composition ends
+where chance, another seat, or another part of the turn follows. The player sees nothing beyond this end.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.text.notation import DECISIONS
 from risk_env.words.action_plan import ActionPlan
 
-MOST_CHOICES = 100  # maximum number of choices that are composed
+MOST_CHOICES = 100  # maximum number of choices in a composition
 # Parts of a turn that can be composed
 PARTS = (
     frozenset({Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT}),
@@ -46,7 +46,7 @@ class Composition:
         self._seat, self._part = game.seat, PART_OF.get(game.phase, frozenset())
         self._choices: list[Choice] = []
         self.game = _copy(game)  # the game after the choices
-        self.is_complete = False  # whether the part of the turn is over
+        self.is_complete = False  # True if the part of the turn is over
 
     def __len__(self) -> int:
         return len(self._choices)
@@ -70,7 +70,7 @@ class Composition:
     def add(self, answer: list[int] | str) -> None:
         """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
         if self.is_complete or len(self._choices) >= MOST_CHOICES or self.game.phase not in self._part:
-            raise Refused("this choice cannot be taken back: confirm what is composed first")
+            raise Refused("this choice cannot be taken back: confirm the earlier choices first")
         game, plan = _copy(self.game), ActionPlan(self._seat)
         try:
             plan.give(answer, game)
@@ -101,12 +101,12 @@ class Composition:
     def take_back(self) -> None:
         """Take back the last choice; raise Refused if there is none."""
         if not self._choices:
-            raise Refused("nothing is composed")
+            raise Refused("there is no choice to take back")
         self.game, self.is_complete = self._choices.pop().before, False
 
 
 class _Step:
-    """An action on a copy of a game, and the own territories that its troops come from or go to."""
+    """An action on a copy of a game, and the own territories whose troops it may change."""
 
     def __init__(self, game: Game, action: int) -> None:
         self._phase, self._text = game.phase, game.action_text(action)
@@ -117,13 +117,13 @@ class _Step:
         self._troops = {t: int(game.troops[t]) for t in places if t != NOWHERE and game.owner[t] == game.seat}
 
     def changes(self, game: Game) -> dict[int, int]:
-        """Return the troops that the territories have gained since."""
+        """Return the troops that each territory has gained in `game`. Losses are negative."""
         gained = {t: int(game.troops[t]) - troops for t, troops in self._troops.items()}
         return {t: troops for t, troops in gained.items() if troops}
 
     @property
     def words(self) -> list[str]:
-        """The choice in words, without territories whose number of troops is still to come."""
+        """The action in words. Empty for a draft or a fortifying move, which `changes` describes."""
         argument = self._text.removeprefix(f"{DECISIONS[self._phase].word} ")
         if self._phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
             return []
@@ -133,7 +133,7 @@ class _Step:
 
 
 def _told(words: str, changes: dict[int, int], game: Game) -> str:
-    """Return a choice in words: troops with their territories, or else the words of the choice."""
+    """Return a choice in words: the troops by territory, or `words` if no territory gains troops."""
     names = game.board.territories
     gained = [f"{troops} on {names[t]}" for t, troops in changes.items() if troops > 0]
     lost = [f" from {names[t]}" for t, troops in changes.items() if troops < 0]
@@ -146,10 +146,10 @@ def _copy(game: Game) -> Game:
 
 
 def settling_action(game: Game) -> int:
-    """Return a sensible action for a person who leaves the rest of the set-up to the server.
+    """Return an action of the set-up for a person who leaves the rest of the set-up to the server.
 
-    A claim continues own borders, in small continents first. A troop goes to the own border territory that
-    is the weakest against its neighbours.
+    A claim goes to the territory with the largest share of own neighbours; a small continent breaks ties. A
+    troop goes to the own territory with the most enemy troops around it per own troop.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]

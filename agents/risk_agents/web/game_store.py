@@ -12,7 +12,7 @@ from risk_env.bounded_io import parse_json
 
 LONGEST_NAME = 40
 LONGEST_FACTS = 1 << 18  # characters of a game's facts, including its position
-LONGEST_ENDING = 500  # characters that say how a game ended
+LONGEST_ENDING = 500  # characters of the sentence about the ending of a game
 LONGEST_VALUE = 1 << 20  # bytes
 MOST_ACTIONS = 1 << 15
 MOST_BYTES = 1 << 30  # a file of this size takes no new games
@@ -132,12 +132,12 @@ class GameStore:
         return parse_json(found[0])
 
     def set_ending(self, game: str, ending: str) -> None:
-        """Save how a game ended, in words; raise NotKept if the file cannot be written."""
+        """Save the ending of a game in words; raise NotKept if the file cannot be written."""
         with self._used(NotKept) as execute:
             execute("UPDATE games SET ending = ? WHERE game = ?", (ending[:LONGEST_ENDING], game))
 
     def ending(self, game: str) -> str:
-        """Return how a game ended, in words, or "" if that is unknown."""
+        """Return the ending of a game in words, or "" if it is unknown."""
         with self._used(ValueError) as execute:
             found = execute("SELECT ending FROM games WHERE game = ?", (game,)).fetchone()
         is_text = found is not None and isinstance(found[0], str)

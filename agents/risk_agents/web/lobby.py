@@ -137,7 +137,7 @@ class Lobby:
             self._deleted.discard(name)
 
     async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
-        """Begin the game of a setting; raise ValueError if that is not possible."""
+        """Begin the game of a setting; raise ValueError if the game cannot begin or cannot be saved."""
         name = secrets.token_urlsafe(8)
         table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
         self._open(name, table)  # a game without room is not saved
@@ -169,17 +169,17 @@ class Lobby:
         start = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) for name in names):
-            raise Refused("names must be a text for each seat")
+            raise Refused("names must be a list with one text for each seat")
         mode = "" if position else wish["preset"]
         return Setting.new(SavedGame.of(start, players), [label(name) for name in names], mode)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
-            raise Refused("a player is a name")
+            raise Refused(f"a player must be a text of at most {LONGEST_SPEC} characters")
         if player != HUMAN and player not in bots.names() and not self.allow_programs:
             hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
-                f"player={player!r} is no registered agent{hint}; files and programs need --allow-programs"
+                f"player={player!r} is not a registered agent{hint}; files and programs need --allow-programs"
             )
         return player
 
@@ -288,7 +288,7 @@ class Lobby:
         await table.play()
         ending = ending_in_words(table.game, table.setting.names)
         if ending and not table.is_closed:
-            with suppress(NotKept):  # the list then says nothing about the end
+            with suppress(NotKept):  # without a saved ending, the list shows "saved"
                 await asyncio.get_running_loop().run_in_executor(None, self.store.set_ending, name, ending)
 
     def _end(self, name: str) -> None:

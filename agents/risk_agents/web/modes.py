@@ -1,4 +1,4 @@
-"""Words for the lobby: what each preset is, and how strong each agent is."""
+"""Texts of the lobby: descriptions of presets, and levels of agents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import BOOK, Rules, preset_players, presets
 
-SETUPS = ("claim", "deal", "random")  # ways to begin between which a new game can choose
+SETUPS = ("claim", "deal", "random")  # set-ups that the form for a new game offers
 
 
 class Mode(NamedTuple):
@@ -23,11 +23,9 @@ class Mode(NamedTuple):
 
 MODES = {
     "world_domination": Mode(
-        "World Domination", "Conquer the world. The older rules: troops move one border."
+        "World Domination", "Conquer the world. Older rules: fortifying troops cross one border."
     ),
-    "classic": Mode(
-        "Classic", "Conquer the world. The usual rules: troops move along connected territories."
-    ),
+    "classic": Mode("Classic", "Conquer the world. Fortifying troops move along connected own territories."),
     "two_player": Mode("Duel with a neutral army", "Two players, and a neutral army that only defends."),
     "capital": Mode("Capital", "Everybody hides a headquarters. Take all of them."),
     "secret_mission": Mode("Secret Mission", "Everybody has a secret mission. Shorter than a conquest."),
@@ -46,7 +44,7 @@ LEVELS = {
 
 
 def mode_title(preset: str) -> str:
-    """Return the name of a preset for people."""
+    """Return the title of a preset, or the name of a preset without a title."""
     return MODES[preset].title if preset in MODES else preset
 
 
@@ -66,7 +64,7 @@ def _mode(name: str) -> dict[str, Any]:
 
 
 def _setups(name: str, players: int) -> list[str]:
-    """Return the set-ups that a preset can have with this number of players, its own one first."""
+    """Return the set-ups of a preset for this number of players, the default first."""
     own = Rules.preset(name, players, profile=BOOK).setup
     found = [own]
     for setup in SETUPS if own in SETUPS else ():
@@ -105,7 +103,7 @@ def who_cannot_play(rules: Rules, map_name: str) -> list[str]:
 
 
 def _can_play(agent: Agent | None, rules: Rules, board: Board) -> bool:
-    """Return whether an agent can play; an agent that is not compiled says so only when the game begins."""
+    """Return True if an agent can play. An agent that is not compiled is checked when the game begins."""
     if isinstance(agent, CompiledAgent):
         try:
             agent.bot.check(rules, board)

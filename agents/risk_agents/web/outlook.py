@@ -1,4 +1,4 @@
-"""Sentences about a game for the page: what wins, how far a seat is, what cards pay, and why it ended."""
+"""Sentences for the page of a game: the goal, the progress of a seat, values of sets, and the ending."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from risk_env.game import Game
 from risk_env.words.report import mission_in_words
 
 MOST_SETS = 3  # number of sets of a hand that are proposed
-MOST_CARDS = 10  # cards of a hand of which sets are made
+MOST_CARDS = 10  # number of cards of a hand that are tried for sets
 # the rules' own functions, called from Python
 _set_troops = getattr(set_troops_due, "py_func", set_troops_due)
 _star_troops = getattr(star_troops, "py_func", star_troops)
@@ -39,7 +39,7 @@ _FIXED: dict[str | None, int] = {
 
 
 def goal_in_words(rules: Rules) -> str:
-    """Return the sentences that say what wins a game (RULES 7.3, 8.2, 9.7, 11.1)."""
+    """Return sentences that state how a game is won (RULES 7.3, 8.2, 9.7, 11.1)."""
     goals = {
         "domination": "Eliminate all opponents to win.",
         "headquarters": "Hold your own headquarters and all other headquarters to win.",
@@ -54,7 +54,7 @@ def goal_in_words(rules: Rules) -> str:
 
 
 def ending_in_words(game: Game, names: Sequence[str]) -> str:
-    """Return the sentence that says who won a game and why; "" if the game goes on."""
+    """Return a sentence that names the winner and the reason, or "" if the game goes on."""
     if not game.is_over:
         return ""
     winner = game.winner
@@ -65,7 +65,7 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
     if not any(alive[seat] for seat in others):
         return f"{names[winner]} has won: all opponents are eliminated."
     reasons = {
-        "headquarters": "the headquarters needed are in one hand",
+        "headquarters": "all required headquarters are in one hand",
         "objectives": f"{OBJECTIVES_TO_WIN} Objectives and the own capital were held at the end of the turn",
         "domination": "all opponents are eliminated",
     }
@@ -76,7 +76,7 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
 
 
 def own_outlook(game: Game, seat: int, names: Sequence[str]) -> dict[str, Any]:
-    """Return the goals of a seat with its progress, and what sets pay. Only this seat may see the result."""
+    """Return goals and progress of a seat, and values of sets. Only this seat may see the result."""
     goals: list[str] = []
     if game.rules.victory == "mission" and game.record.mission[seat] != NOBODY:
         mission = _mission(game, seat)
@@ -92,7 +92,7 @@ def _mission(game: Game, seat: int) -> Mission:
 
 
 def _mission_progress(game: Game, seat: int, mission: Mission) -> str:
-    """Return how far a seat is with its mission."""
+    """Return the progress of a seat in its mission, as a sentence."""
     owner = game.owner.tolist()
     if mission.kind == "continents":
         told = [_continent(game, seat, c) for c in mission.continents]
@@ -112,7 +112,7 @@ def _continent(game: Game, seat: int, continent: int) -> str:
 
 
 def _headquarters(game: Game, seat: int) -> list[str]:
-    """Return how many headquarters a seat holds, once they are public."""
+    """Return a sentence with the number of headquarters that a seat holds, once they are public."""
     places = game.public().headquarters.tolist()
     if not places or min(places) < 0:
         return []
@@ -121,7 +121,7 @@ def _headquarters(game: Game, seat: int) -> list[str]:
 
 
 def _objectives(game: Game, seat: int) -> dict[int, str]:
-    """Return how far a seat is with each Objective that is face up, by its number."""
+    """Return the progress of a seat in each Objective that is face up, by number of the Objective."""
     state, owner = game.public(), game.owner.tolist()
     whole = [all(owner[t] == seat for t in members) for members in game.board.members_of]
     capitals = [t for other, t in enumerate(state.capitals.tolist()) if other != seat and t >= 0]
@@ -147,7 +147,7 @@ def _objectives(game: Game, seat: int) -> dict[int, str]:
 
 
 def sets_pay(game: Game) -> str:
-    """Return the sentence that says what sets of cards pay now and next (RULES 5.2, 9.4)."""
+    """Return a sentence with the troops for the next sets of cards (RULES 5.2, 9.4)."""
     if game.rules.deck == "star":
         troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
         return f"{MIN_STARS} to {MAX_STARS} stars pay {troops} troops."
@@ -159,13 +159,13 @@ def sets_pay(game: Game) -> str:
 
 
 def _pays(game: Game, number: int) -> int:
-    """Return what the next set pays (`number` 1), or the set after it (2)."""
+    """Return the troops for the next set (`number` 1), or for the set after it (2)."""
     rules = SimpleNamespace(set_values=int(game.tables.rules["set_values"][0]))  # all that the function reads
     return int(_set_troops(rules, int(game.record.sets_traded) + number))
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:
-    """Return the best sets of the hand at the start of a trade: their actions, and what they pay in words."""
+    """Return the best sets of the hand at the start of a trade, each with its actions and in words."""
     if game.phase != Phase.TRADE or game.public(game.seat).picked or game.public(game.seat).picked_wilds:
         return []
     numbers = {
@@ -187,7 +187,7 @@ def proposed_sets(game: Game) -> list[dict[str, Any]]:
 
 
 def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the trade of all cards, if no star is lost by it."""
+    """Return the trade of all cards if the number of stars is from MIN_STARS to MAX_STARS."""
     board = game.board
     stars = sum((board.stars or ())[board.territory(card)] for card in hand)
     if not MIN_STARS <= stars <= MAX_STARS:
@@ -198,7 +198,7 @@ def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dic
 
 
 def _worth(game: Game, cards: tuple[str, ...]) -> int:
-    """Return the troops for three cards, 0 if they are no set (RULES 5.1, 5.2)."""
+    """Return the troops for three cards, or 0 if the cards are not a set (RULES 5.1, 5.2)."""
     board, wilds = game.board, cards.count(WILD)
     symbols = [(board.symbols or ())[board.territory(card)] for card in cards if card != WILD]
     kinds = len(set(symbols))

@@ -49,7 +49,7 @@ def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
     where = f"workers that play the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times the longest chunk so far, at least {LEAST_LIMIT:g})"
-    limit = f"seconds for a chunk of games; after that another worker plays the chunk {longest}"
+    limit = f"seconds for a chunk of games, after which another worker plays the chunk {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
 

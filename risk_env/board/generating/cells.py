@@ -1,4 +1,4 @@
-"""Random points of a plane, and the cells of the points nearest to them (a Voronoi diagram), in integers."""
+"""Random points of a plane, and their Voronoi cells, in integer arithmetic."""
 
 from collections.abc import Iterator
 from math import isqrt
@@ -10,7 +10,7 @@ from risk_env.board.generating.spec import RandomNumbers
 
 SPACING = 140  # usual distance of two points, in pixels
 MARGIN = SPACING  # between the points and the edge of the drawing
-CANDIDATES = 12  # a point is the farthest from the others among this many
+CANDIDATES = 12  # number of candidates for a point: the one farthest from the earlier points is kept
 FAR = 100_000  # distance of the corners of the first triangle
 
 Point = tuple[int, int]
@@ -18,7 +18,7 @@ Triangle = tuple[int, int, int]  # counterclockwise numbers of points
 
 
 class Side(NamedTuple):
-    """A side of a cell: the cell beyond it (-1: the sea), from the first point to the second."""
+    """A side of a cell: the number of the cell beyond the side (-1: the sea), and its two end points."""
 
     beyond: int
     start: Point
@@ -31,7 +31,7 @@ class Side(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Cells in a drawing of this size. The sides of a cell are a closed ring."""
+    """Cells in a drawing of the given size. The sides of a cell form a closed ring."""
 
     size: tuple[int, int]
     centres: list[Point]
@@ -39,7 +39,7 @@ class Cells(NamedTuple):
 
 
 def random_cells(count: int, numbers: RandomNumbers) -> Cells:
-    """Return this many cells, surrounded by sea."""
+    """Return `count` random cells, surrounded by sea."""
     inner = isqrt(count * SPACING**2 * 3 // 2), isqrt(count * SPACING**2 * 2 // 3)
     centres = _spread(count, inner, numbers)
     points = centres + [point for point in _coast(inner, numbers) if point not in centres]
@@ -56,7 +56,7 @@ def random_cells(count: int, numbers: RandomNumbers) -> Cells:
 
 
 def _spread(count: int, inner: tuple[int, int], numbers: RandomNumbers) -> list[Point]:
-    """Return points of a rectangle, each the farthest from the earlier ones among some candidates."""
+    """Return random points in a rectangle that are far from each other (Mitchell's best candidates)."""
     placed = np.zeros((count, 2), np.int64)
     for place in range(count):
         drawn = np.array([[numbers.below(inner[0]), numbers.below(inner[1])] for _ in range(CANDIDATES)])
@@ -70,12 +70,12 @@ def _spread(count: int, inner: tuple[int, int], numbers: RandomNumbers) -> list[
 
 
 def squared_distance(a: Point, b: Point) -> int:
-    """Return the square of the distance of two points."""
+    """Return the squared distance between two points."""
     return (a[0] - b[0]) ** 2 + (a[1] - b[1]) ** 2
 
 
 def _coast(inner: tuple[int, int], numbers: RandomNumbers) -> Iterator[Point]:
-    """Yield points around a rectangle. Their cells are sea."""
+    """Yield points around a rectangle. The cells of these points are sea."""
     step = SPACING * 3 // 4
     for axis in (0, 1):
         for along in range(-step, inner[axis] + step, step):
@@ -87,7 +87,7 @@ def _coast(inner: tuple[int, int], numbers: RandomNumbers) -> Iterator[Point]:
 def _sides(around: dict[int, tuple[int, Point]], count: int) -> Iterator[Side]:
     """Yield the sides of a cell.
 
-    `around` has, for each neighbour, the next one and the corner between them.
+    `around` maps each neighbour to the next neighbour and the corner between the two.
     """
     first = neighbour = min(around)
     corner = next(corner for beyond, corner in around.values() if beyond == first)
@@ -102,7 +102,7 @@ def _sides(around: dict[int, tuple[int, Point]], count: int) -> Iterator[Side]:
 def triangulated(points: list[Point]) -> list[Triangle]:
     """Return the Delaunay triangles of distinct points (Bowyer and Watson), in exact arithmetic.
 
-    The points are added from left to right. A triangle whose circle lies left of the next point is done.
+    The points are added from left to right. A triangle is final when its circle lies left of the next point.
     """
     count = len(points)
     points = [*points, (-FAR, -FAR), (2 * FAR, -FAR), (-FAR, 2 * FAR)]
@@ -123,7 +123,7 @@ def triangulated(points: list[Point]) -> list[Triangle]:
 
 
 def _right_end(a: Point, b: Point, c: Point) -> int:
-    """Return an x that is at least as large as any of the circle through three points."""
+    """Return an upper bound of the x coordinates of the circle through three points."""
     centre = _circumcentre(a, b, c)
     return centre[0] + isqrt(squared_distance(centre, a)) + 4  # more than the rounding of both
 

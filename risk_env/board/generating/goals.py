@@ -1,4 +1,4 @@
-"""Missions and Objectives of a random map, in proportion to those of the classic map."""
+"""Missions and Objectives of a random map, scaled from the classic map."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ MOST_PAIRS = 4
 
 
 def missions(territories: int, continents: list[str], sizes: list[int]) -> list[dict[str, Any]]:
-    """Return the missions: pairs of a large and a small continent, territories, and to destroy a seat."""
+    """Return the missions: pairs of continents, numbers of territories, and the destruction of a seat."""
     by_size = sorted(range(len(continents)), key=lambda c: (-sizes[c], c))
     pairs = list(zip(by_size, reversed(by_size), strict=True))[: min(MOST_PAIRS, len(continents) // 2)]
     many = share(24, territories)
@@ -42,7 +42,7 @@ def objectives(territories: int, continents: list[str], bonuses: list[int]) -> l
 
 
 def share(of_classic: int, territories: int) -> int:
-    """Return a number of the classic map for a map of another size, at least 1."""
+    """Scale a number of the classic map to a map of another size. The result is at least 1."""
     return max(1, of_classic * territories // CLASSIC)
 
 

@@ -1,4 +1,4 @@
-"""Random maps: land of cells, continents, borders, cards and goals, as the values of a map file."""
+"""Random maps: cells of land, continents, borders, cards and goals, as the values of a map file."""
 
 from collections.abc import Iterable, Iterator
 from math import isqrt
@@ -9,10 +9,10 @@ from risk_env.board.generating.goals import missions, objectives
 from risk_env.board.generating.spec import RandomMap, RandomNumbers
 from risk_env.core.types import SIZE_CLASSES, Symbol
 
-SEA_CELLS = 8  # one cell in this many is sea
+SEA_CELLS = 8  # number of land cells for each sea cell
 BORDERS_OF_A_TERRITORY = 2  # mean number, each border counted once: nearly as on the classic map
-# A gap between cells without a border is at most this part of the way to the centre, and half as long as the
-# side of the cell.
+# A gap separates neighbouring cells without a border. Its depth is at most this part of the way to the centre
+# of the cell, and at most half the length of the side.
 GAP = 6
 STARTS = (
     *("Al", "Bar", "Cor", "Dun", "El", "Fen", "Gal", "Har", "Ist", "Kel", "Lor", "Mar", "Nor", "Orm"),
@@ -51,7 +51,7 @@ def random_map(spec: RandomMap) -> dict[str, Any]:
 
 
 def _land(count: int, numbers: RandomNumbers) -> Cells:
-    """Return connected cells of land. Some cells between them are sea."""
+    """Return `count` connected cells of land. Some of the cells between them are sea."""
     cells = random_cells(count + count // SEA_CELLS, numbers)
     land = set(range(len(cells.centres)))
     joined = {(t, s.beyond) for t, own in enumerate(cells.sides) for s in own if s.squared_length}
@@ -67,7 +67,7 @@ def _land(count: int, numbers: RandomNumbers) -> Cells:
 
 
 def is_connected(places: set[int], borders: Iterable[Border]) -> bool:
-    """Return True if borders between these places join all of them."""
+    """Return True if the borders between these places connect all places."""
     targets: dict[int, list[int]] = {place: [] for place in places}
     for one, other in borders:
         if one in targets and other in targets:
@@ -84,8 +84,8 @@ def is_connected(places: set[int], borders: Iterable[Border]) -> bool:
 def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]) -> list[int]:
     """Return the continent of each territory. Continents are connected and of similar sizes.
 
-    They begin far from each other, and the smallest one takes the territory next to it that is nearest to its
-    first one.
+    The first territories of the continents are far from each other. Then the smallest continent that can grow
+    takes the adjacent free territory nearest to its first territory, until no territory is free.
     """
     first = [0]
     while len(first) < spec.continents:
@@ -112,10 +112,10 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
 
 
 def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int]) -> list[Border]:
-    """Return the borders that are kept, so that the map fits into the size class of its territories.
+    """Return the borders to keep, so that the map fits into the size class of its territories.
 
-    Short borders go first, and borders between continents before those within. All territories stay
-    connected, also within each continent, and keep two borders if they have them.
+    Short borders are removed first; a border within a continent counts as twice as long. All territories stay
+    connected, also within each continent. A territory loses its second border only if no other border can go.
     """
     fits = next(size.borders // 2 for size in SIZE_CLASSES if spec.territories <= size.territories)
     wanted = min(fits, BORDERS_OF_A_TERRITORY * spec.territories)
@@ -140,7 +140,7 @@ def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int
 
 
 def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int]) -> bool:
-    """Return True if the map, and the continent of the border, stay connected without it."""
+    """Return True if the map, and the continent of an inner border, stay connected without the border."""
     others = [other for other in kept if other != border]
     if continent_of[border[0]] != continent_of[border[1]]:
         return is_connected(set(range(len(continent_of))), others)
@@ -149,9 +149,9 @@ def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int])
 
 
 def _bonuses(spec: RandomMap, borders: list[Border], continent_of: list[int]) -> list[int]:
-    """Return the bonus of each continent: a third of its territories and twice its outer territories.
+    """Return the bonus of each continent: a third of (territories + 2 x territories with a border outside).
 
-    This gives the bonuses of the classic map, except one more for Africa.
+    On the classic map this formula gives the bonuses of the book, except one more for Africa.
     """
     ways = [way for border in borders for way in (border, border[::-1])]
     outer = {(continent_of[a], a) for a, b in ways if continent_of[a] != continent_of[b]}
@@ -168,7 +168,7 @@ def _territories(
     borders: list[Border],
     numbers: RandomNumbers,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the values of the territories, with cards of all symbols and stars."""
+    """Yield the values of each territory, with the symbol and the stars of its card."""
     count = len(names)
     symbols = numbers.shuffled([tuple(Symbol)[i % 3].name.lower() for i in range(count)])
     stars = numbers.shuffled([2 if i < 12 * count // 42 else 1 for i in range(count)])

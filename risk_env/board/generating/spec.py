@@ -1,4 +1,4 @@
-"""The name of a random map, `random:SEED:territories=60,continents=8`, and its random numbers."""
+"""Name of a random map, such as `random:SEED:territories=60,continents=8`, and its random numbers."""
 
 import re
 from collections.abc import Sequence
@@ -25,19 +25,20 @@ class RandomMap(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The complete name of the map."""
+        """Name of the map, with all options."""
         return f"{PREFIX}{self.seed}:territories={self.territories},continents={self.continents}"
 
 
 def is_random(name: Any) -> bool:
-    """Return True if a name begins like the name of a random map."""
+    """Return True if a name begins with `random:`."""
     return isinstance(name, str) and name.startswith(PREFIX)
 
 
 def read_spec(name: str) -> RandomMap:
-    """Return the seed and the size of the random map with this name.
+    """Return the seed and the size in the name of a random map.
 
-    Raises MapError for a name that is not of the form FORM. Territories and continents may be left out.
+    The options `territories` and `continents` may be left out. Raises MapError for a name of another form
+    than FORM.
     """
     written, _, options = name.removeprefix(PREFIX).partition(":")
     values: dict[str, int] = {}
@@ -60,7 +61,7 @@ def read_spec(name: str) -> RandomMap:
 
 def _whole(name: str, key: str, number: str) -> int:
     if not _NUMBER.fullmatch(number):
-        problem = f"{shortened(number)} is not a whole number: a random map is {FORM}"
+        problem = f"{shortened(number)} is not a whole number: the form is {FORM}"
         raise MapError(f"{shortened(name)}: {key}: {problem}")
     return int(number)
 

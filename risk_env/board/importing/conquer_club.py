@@ -1,8 +1,8 @@
 """Maps of Conquer Club: one XML file with `continents` and `territories`.
 
 A continent has a `name`, a `bonus` and the `territory` elements in it. A territory has a `name`, `border`
-elements and `coordinates`. Entities and document types are refused, so that nothing outside the file is read
-and nothing grows.
+elements and `coordinates`. Entities and document types are refused, so the parser reads no other file and
+expands nothing.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from risk_env.board.importing.draft import (
 from risk_env.bounded_io import MOST_NESTING, shortened
 
 MOST_ELEMENTS = 20_000
-IGNORED = {  # elements of a territory that change its play, and what is done without them
+IGNORED = {  # elements of a territory that the rules do not have, and the effect of `simplify`
     "bombardments": "bombardments are left out",
     "killer": "it does not fall back to the neutral army",
     "bonus": "it gives no troops of its own",
@@ -34,7 +34,7 @@ IGNORED_OF_MAP = ("objectives", "requirements", "positions", "transforms", "coll
 
 
 def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of an XML text. Raises ValueError if the text is not such a file."""
+    """Return the map of an XML text. Raises ValueError if the text is not XML."""
     root = parse_xml(text)
     draft = MapDraft(_text(root, "name") or name)
     elements = list(root.iterfind("territories/territory"))
@@ -58,8 +58,8 @@ def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
 def parse_xml(text: str) -> Element:
     """Return the root element of an XML text.
 
-    Raises ValueError for any other text, for a document type or an entity, and beyond MOST_ELEMENTS elements
-    or MOST_NESTING levels.
+    Raises ValueError for any other text, for a document type or an entity, and for more than MOST_ELEMENTS
+    elements or MOST_NESTING levels.
     """
     builder, parser = TreeBuilder(), expat.ParserCreate("utf-8")
     depth = count = 0
@@ -77,7 +77,7 @@ def parse_xml(text: str) -> Element:
         builder.end(tag.casefold())
 
     def refuse(*_: Any) -> Any:
-        raise ValueError("a document type or an entity; remove it from the file")
+        raise ValueError("the file has a document type or an entity; remove it from the file")
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     parser.CharacterDataHandler = builder.data
@@ -91,7 +91,7 @@ def parse_xml(text: str) -> Element:
 
 
 def _text(element: Element, tag: str) -> str:
-    """Return the text of the first element of this name inside, "" if there is none."""
+    """Return the text of the first child element with this tag, or "" if there is none."""
     return (element.findtext(tag) or "").strip()
 
 
@@ -134,7 +134,7 @@ def _members(element: Element, what: str, territories: Numbers) -> Iterator[int]
 
 
 def _bonus(element: Element, what: str, report: Report) -> int:
-    """Return the bonus for all territories of a continent. Bonuses for a part of them are left out."""
+    """Return the bonus for a whole continent. Bonuses for a part of its territories are left out."""
     bonuses = list(element.iter("bonus"))
     for bonus in bonuses[:-1]:
         shown = shortened((bonus.text or "").strip())

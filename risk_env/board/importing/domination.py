@@ -27,7 +27,7 @@ from risk_env.bounded_io import shortened
 
 SYMBOLS = {"infantry": "infantry", "cavalry": "cavalry", "cannon": "artillery", "artillery": "artillery"}
 WILDCARD = "wildcard"
-ANY = "*"  # a continent of choice in a mission
+ANY = "*"  # in a mission: a third continent of the player's choice
 
 
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
@@ -49,7 +49,7 @@ def read_domination(text: str, cards: str | None, name: str, report: Report) -> 
 
 
 def cards_file_of(text: str) -> str:
-    """Return the name of the `.cards` file that a `.map` text names, "" if it names none."""
+    """Return the name of the `.cards` file in a `.map` text, or "" if there is none."""
     for line in read_sections(text).get("files", ()):
         key, _, value = line.text.partition(" ")
         if key.casefold() in ("crd", "cards"):
@@ -120,7 +120,7 @@ def _read_cards(sections: Sections, numbers: dict[str, int], draft: MapDraft, re
         if kind.casefold() == WILDCARD:
             wilds += 1
         elif kind.casefold() not in SYMBOLS or len(ids) != 1:
-            report.problem(f"cards, {line.place}: {shortened(line.text)} is no card")
+            report.problem(f"cards, {line.place}: {shortened(line.text)} is not a card")
         elif (country := _country(ids[0], line, numbers, report)) >= 0:
             territory = draft.territories[country]
             if territory.symbol is not None:
@@ -128,7 +128,7 @@ def _read_cards(sections: Sections, numbers: dict[str, int], draft: MapDraft, re
             territory.symbol = territory.symbol or SYMBOLS[kind.casefold()]
     draft.wilds = min(wilds, MAX_WILDS)
     if wilds > MAX_WILDS:
-        report.decision(f"{wilds} wild cards: the deck has {MAX_WILDS}")
+        report.decision(f"{wilds} wild cards: {MAX_WILDS} are kept")
     _read_missions(sections.get("missions", []), draft, report)
 
 
@@ -162,7 +162,7 @@ def _read_continents_mission(words: list[str], place: str, draft: MapDraft, repo
     if any(not 0 <= number < len(draft.continents) for number in numbers):
         report.problem(f"{place}: no such continent; there are 1 to {len(draft.continents)}")
     elif not numbers or words.count(ANY) > 1:
-        report.decision(f"{place}: the mission is left out, the rules have no such mission")
+        report.decision(f"{place}: the mission is left out because the rules do not have it")
     else:
         values: dict[str, int | bool] = {"any_third": True} if ANY in words else {}
         draft.missions.append(DraftMission("continents", values, numbers))

@@ -1,4 +1,4 @@
-"""A map while it is imported, and the report of its problems and of the decisions taken."""
+"""Draft of a map during the import, and the report of problems and decisions."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import composed, shortened
 
 MOST_SHOWN = 100  # maximum number of problems, and of decisions, that a report lists
-MOST_HINTS = 20  # maximum number of problems for which similar names are searched
+MOST_HINTS = 20  # maximum number of problems that get similar names as a hint
 MOST_DIGITS = 9
 _NUMBER = re.compile(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}(\.[0-9]{{1,18}})?")
 
@@ -58,8 +58,7 @@ class MapDraft:
 class Report:
     """The problems of a file, and the decisions of the importer.
 
-    `mirror` and `simplify` are the wishes of the user: make one-way borders two-way, and leave out what the
-    rules do not have.
+    `mirror` makes one-way borders two-way. `simplify` leaves out features that the rules do not have.
     """
 
     file: str
@@ -67,12 +66,12 @@ class Report:
     simplify: bool = False
     problems: list[str] = field(default_factory=list)
     decisions: list[str] = field(default_factory=list)
-    hints: dict[str, None] = field(default_factory=dict)  # ways out of the problems, an ordered set
+    hints: dict[str, None] = field(default_factory=dict)  # advice for the problems, an ordered set
     num_problems: int = 0
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem, with names that are similar to the wrong `name`, and a way out of such problems."""
+        """Add a problem, with those of `names` that are similar to `name`, and advice for the user."""
         self.hints |= {hint: None} if hint else {}
         if names and self.num_problems < MOST_HINTS:
             problem += similar_names(name[:100], names)
@@ -87,14 +86,14 @@ class Report:
             self.decisions.append(decision)
 
     def left_out(self, what: str, instead: str) -> None:
-        """Report something that the rules do not have.
+        """Report a feature that the rules do not have.
 
-        It is a problem, or with `simplify` a decision to leave it out.
+        Without `simplify` the feature is a problem. With `simplify` it is left out, which is a decision.
         """
         if self.simplify:
             self.decision(f"{what}: {instead}")
         else:
-            hint = "The rules have no such things: --simplify leaves them out, as the lines above say."
+            hint = "Use --simplify to leave out features that the rules do not have, as described above."
             self.problem(f"{what} (--simplify: {instead})", hint=hint)
 
     def raise_problems(self) -> None:
@@ -107,25 +106,25 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name that a map file allows: composed, with single blanks and without double quotes.
+    """Return a name in the form that map files allow: composed, with single blanks and no double quotes.
 
-    Other names are changed, and the report says how.
+    A change beyond white space and composition is reported as a decision.
     """
     name = " ".join(composed(text).split())
     allowed = _allowed(name)
     if allowed != name:
-        report.decision(f"{what} {shortened(name)} is called {shortened(allowed)}")
+        report.decision(f"{what} {shortened(name)} is renamed to {shortened(allowed)}")
     return allowed
 
 
 def _allowed(name: str) -> str:
-    """Return a name without double quotes that is no reserved word."""
+    """Return a name without double quotes that is not a reserved word."""
     name = name.replace(QUOTE, "'")
     return f"{name} 2" if key_of(name) in RESERVED_NAMES else name
 
 
 def whole_number(text: str, what: str, report: Report) -> int:
-    """Return a whole number of a text. Anything else is a problem, and 0."""
+    """Return the whole number in a text. For any other text, report a problem and return 0."""
     if re.fullmatch(rf"[+-]?[0-9]{{1,{MOST_DIGITS}}}", text.strip(), re.ASCII):
         return int(text)
     report.problem(f"{what}: {shortened(text)} is not a whole number")
@@ -133,7 +132,7 @@ def whole_number(text: str, what: str, report: Report) -> int:
 
 
 def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
-    """Return the coordinates of a point. Anything else than two numbers is a problem, and None."""
+    """Return the coordinates of a point. For other texts than numbers, report a problem and return None."""
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
     report.problem(f"{what}: {shortened(x)}, {shortened(y)} is not a point x, y")
@@ -141,7 +140,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
 
 
 class Numbers:
-    """The numbers of names in any spelling. A name that is used twice is a problem."""
+    """Numbers of names, for lookup in any spelling. A name that is given twice is a problem."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report
@@ -157,7 +156,7 @@ class Numbers:
         return number
 
     def find(self, name: str, place: str) -> int:
-        """Return the number of a name. An unknown name is a problem of `place`, and -1."""
+        """Return the number of a name. For an unknown name, report a problem at `place` and return -1."""
         name = _allowed(" ".join(composed(name).split()))
         number = self._numbers.get(key_of(name), -1)
         if number < 0:

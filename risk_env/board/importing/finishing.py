@@ -1,6 +1,6 @@
-"""Checks of a draft, and the decisions that complete it.
+"""Checks of a draft, and the decisions that complete the draft.
 
-All problems are collected before any is raised.
+All problems are collected before an error is raised.
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ def finish(draft: MapDraft, report: Report) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    """Return names for a sentence, a few of many."""
+    """Return names for a sentence: at most MOST_NAMED, and the number of further names."""
     more = len(names) - MOST_NAMED
     return ", ".join(map(shortened, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
@@ -78,7 +78,7 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
         elif continent.bonus > MAX_BONUS:
             report.problem(f"{what} has the bonus {continent.bonus}: at most {MAX_BONUS} is allowed")
         if continent.colour is not None and not COLOUR.fullmatch(continent.colour):
-            report.decision(f"{what} has no colour like '#8fa3c7': its colour is automatic")
+            report.decision(f"{what} has no colour of the form '#8fa3c7': the colour is automatic")
             continent.colour = None
     kept = [number for number in range(len(draft.continents)) if sizes[number]]
     renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
@@ -92,7 +92,7 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_borders(draft: MapDraft, report: Report) -> None:
-    """Check that all borders are two-way, or make them so, and that they connect all territories."""
+    """Check that all borders are two-way and connect all territories. With `mirror`, add missing borders."""
     names = [territory.name for territory in draft.territories]
     for source, target in [border for border in draft.borders if border[0] == border[1]]:
         report.decision(f"territory {shortened(names[source])} borders itself: this border is left out")
@@ -102,7 +102,7 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
         if report.mirror:
             report.decision(f"{way}: it is two-way")
         else:
-            report.problem(way, hint="The rules have two-way borders only: --mirror adds the way back.")
+            report.problem(way, hint="All borders must be two-way. Use --mirror to add the way back.")
         draft.borders[target, source] = None
     if len(draft.borders) > MAX_BORDERS:
         report.problem(f"{len(draft.borders) // 2} borders: a map has at most {MAX_BORDERS // 2}")
@@ -117,11 +117,11 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_missions(draft: MapDraft, report: Report) -> None:
-    """Leave out missions that the map does not allow, and those beyond the number that a map may have."""
+    """Leave out missions that the map does not allow, and missions beyond the maximum number."""
     allowed = [mission for mission in draft.missions if _is_allowed(mission, draft)]
     if len(allowed) < len(draft.missions):
         report.decision(
-            f"{len(draft.missions) - len(allowed)} missions that this map does not allow: left out"
+            f"{len(draft.missions) - len(allowed)} missions are left out because they do not fit this map"
         )
     most = MAX_MISSIONS - MAX_COLOURS
     if len(allowed) > most:
@@ -130,7 +130,7 @@ def _finish_missions(draft: MapDraft, report: Report) -> None:
 
 
 def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
-    """Return whether the map reader allows a mission."""
+    """Return True if the map reader allows a mission."""
     values, territories = mission.values, len(draft.territories)
     counts = [values.get(key, 1) for key in ("territories", "fallback_territories")]
     if -1 in mission.continents or not all(0 < count <= territories for count in counts):
@@ -143,7 +143,7 @@ def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
 
 
 def _finish_cards(draft: MapDraft, report: Report) -> None:
-    """Give each territory a card, the symbols in turn, if the file has no cards."""
+    """Give each territory a card if the file has no cards. The symbols take turns."""
     without = [territory.name for territory in draft.territories if territory.symbol is None]
     if len(without) < len(draft.territories):
         if without:
@@ -155,7 +155,7 @@ def _finish_cards(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:
-    """Scale the centres to a drawing, or leave them out unless all territories have places of their own."""
+    """Scale the centres to a drawing. Leave all centres out if one is missing or two are the same."""
     missing = [t.name for t in draft.territories if t.centre is None]
     places = [t.centre for t in draft.territories if t.centre is not None]
     if not places:

@@ -1,7 +1,7 @@
 """Maps as plain graphs: JSON, or a CSV table.
 
-JSON is one table: `continents` and `territories` are lists of tables with a `name`, `borders` is a list of
-pairs of names. In CSV each row begins with its kind:
+JSON is one object: `continents` and `territories` are lists of objects with a `name`, and `borders` is a list
+of pairs of names. In CSV each row begins with its kind:
 
 ```
 continent,NAME,BONUS
@@ -37,10 +37,10 @@ Row = tuple[str, str, dict[str, str]]  # place, kind, values
 
 
 def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of a JSON text. Raises ValueError if it is no JSON table."""
+    """Return the map of a JSON text. Raises ValueError if the text is not a JSON object."""
     values = parse_json(text)
     if not isinstance(values, dict):
-        raise ValueError("JSON of a map is a table with territories, continents and borders")
+        raise ValueError("a map in JSON must be an object with territories, continents and borders")
     known = ("name", "directed", "continents", "territories", "borders")
     for key in values:
         if key not in known:
@@ -60,7 +60,7 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
 
 
 def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of a CSV text. Raises ValueError if it is no table."""
+    """Return the map of a CSV text. Raises ValueError if the text is not CSV."""
     rows: list[Row] = []
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     try:
@@ -70,14 +70,14 @@ def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
             if kind.casefold() in KINDS:
                 rows.append((place, kind.casefold(), dict(zip(KINDS[kind.casefold()], values, strict=False))))
             elif kind and not kind.startswith("#"):
-                report.problem(f"{place}: {shortened(kind)} is no kind of row", kind, tuple(KINDS))
+                report.problem(f"{place}: {shortened(kind)} is not a kind of row", kind, tuple(KINDS))
     except csv.Error as error:
         raise ValueError(f"not CSV: line {lines.line_num}: {error}") from None
     return _draft_of(name, rows, False, report)
 
 
 def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Iterator[Row]:
-    """Yield the entries of a list of JSON as rows. A text or a list is an entry without keys."""
+    """Yield the entries of a JSON list as rows. An entry may be an object, a list of values or a string."""
     entries = values.get(key, [])
     if not isinstance(entries, list):
         report.problem(f"{key}: {shortened(entries)} is not a list")
@@ -90,7 +90,7 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
             if name not in KINDS[kind]:
                 report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
         if not table or any(not isinstance(value, str | int | float) for value in table.values()):
-            report.problem(f"{place}: {shortened(entry)} is not a table of texts and numbers")
+            report.problem(f"{place}: {shortened(entry)} must be an object or a list of strings and numbers")
         else:
             yield place, kind, {name: _as_text(value) for name, value in table.items()}
 

@@ -1,4 +1,4 @@
-"""Import of a map file of another program: find its format, read it, check it, write it as TOML."""
+"""Import of a map file of another program: find the format, read the map, check it, write it as TOML."""
 
 import csv
 from contextlib import suppress
@@ -24,7 +24,7 @@ FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
 
 
 class ImportedMap(NamedTuple):
-    """A map of another program: the board, the text of its map file, and the decisions of the importer."""
+    """An imported map: the board, the text of its map file, and the decisions of the importer."""
 
     board: Board
     text: str
@@ -34,11 +34,11 @@ class ImportedMap(NamedTuple):
 def import_map(
     path: str | Path, cards: str | Path | None = None, mirror: bool = False, simplify: bool = False
 ) -> ImportedMap:
-    """Return the map of a file that another program uses.
+    """Return the map in a file of another program.
 
-    `cards` is the `.cards` file of a Domination map; without it, the file that the map names is read if it
-    lies in the same folder. `mirror` makes one-way borders two-way. `simplify` leaves out what the rules do
-    not have. Raises MapError with all problems of the file.
+    `cards` is the `.cards` file of a Domination map. By default it is the file that the map names, if this
+    file is in the same folder. `mirror` makes one-way borders two-way. `simplify` leaves out features that
+    the rules do not have. Raises MapError with all problems of the file.
     """
     path = Path(path)
     report = Report(path.name, mirror, simplify)
@@ -48,12 +48,12 @@ def import_map(
         beside = Path(cards) if cards is not None else _cards_beside(path, text, report)
         cards_text = _text_of_file(beside, "cards", report) if beside is not None else None
     elif cards is not None:
-        raise MapError(f"{path.name}: only maps of Domination have a file of cards")
+        raise MapError(f"{path.name}: only Domination maps have a .cards file")
     return import_text(text, cards_text, path.stem, report)
 
 
 def import_text(text: str, cards: str | None, name: str, report: Report) -> ImportedMap:
-    """Return the map of a text, called `name` if the text has no name.
+    """Return the map in a text. `name` is the name of a map whose text has no name.
 
     Raises MapError with all problems of the text.
     """
@@ -71,7 +71,7 @@ def import_text(text: str, cards: str | None, name: str, report: Report) -> Impo
 
 
 def format_of(text: str) -> str:
-    """Return the format of a text, "" if it is none of those that are read."""
+    """Return the format of a text, or "" if the format is unknown."""
     start = text.lstrip()[:1]
     if start in ("<", "{"):
         return "conquer club" if start == "<" else "json"
@@ -100,11 +100,11 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
             return read_json_graph(text, name, report)
         case "csv":
             return read_csv_graph(text, name, report)
-    raise ValueError(f"not a map that can be imported: {FORMATS}")
+    raise ValueError(f"unknown format: the importer reads {FORMATS}")
 
 
 def decoded(content: bytes, what: str, report: Report) -> str:
-    """Return the text of a file in UTF-8 or, if it is not UTF-8, in Latin-1 as Windows writes it.
+    """Return the text of a file, in UTF-8 or else in Latin-1 as Windows writes it.
 
     Raises ValueError for other encodings.
     """
@@ -124,12 +124,12 @@ def _text_of_file(path: Path, what: str, report: Report) -> str:
 
 
 def _cards_beside(path: Path, text: str, report: Report) -> Path | None:
-    """Return the `.cards` file in the folder of a map that the map names, or None if there is none."""
+    """Return the `.cards` file that a map names, or None if the folder of the map does not have it."""
     named = cards_file_of(text)
     beside = path.parent / Path(named.replace("\\", "/")).name
     with suppress(OSError, ValueError):  # a name that no file can have
         if named and beside.suffix == ".cards" and beside.is_file():
             return beside
     if named:
-        report.decision(f"there is no file of cards {shortened(named)} next to the map")
+        report.decision(f"no .cards file {shortened(named)} in the folder of the map")
     return None

@@ -1,4 +1,4 @@
-"""Texts of sections: lines under headers such as `[countries]`, without comments."""
+"""Reader for texts with sections: lines under headers such as `[countries]`, without comments."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from risk_env.bounded_io import shortened
 
 
 class Line(NamedTuple):
-    """A line of a section with its place in the file."""
+    """A line of a section, and its place in the file."""
 
     place: str
     text: str
@@ -16,7 +16,7 @@ Sections = dict[str, list[Line]]
 
 
 def read_sections(text: str, comment: str = ";") -> Sections:
-    """Return the lines of each section by its name in lower case, without empty lines and comments.
+    """Return the lines of each section, by name in lower case. Empty lines and comments are left out.
 
     Lines before the first header are in the section "".
     """
@@ -34,8 +34,8 @@ def read_sections(text: str, comment: str = ";") -> Sections:
 
 
 def needed(sections: Sections, name: str) -> list[Line]:
-    """Return the lines of a section. Raises ValueError if the file does not have it."""
+    """Return the lines of a section. Raises ValueError if the file does not have the section."""
     if name not in sections:
         found = ", ".join(shortened(f"[{name}]") for name in list(sections)[:10] if name)
-        raise ValueError(f"the section [{name}] is missing; there are {found or 'none'}")
+        raise ValueError(f"the section [{name}] is missing; the file has {found or 'no sections'}")
     return sections[name]

@@ -1,4 +1,4 @@
-"""The text of a map file for a finished draft."""
+"""Text of the map file for a finished draft."""
 
 import json
 from collections.abc import Iterator

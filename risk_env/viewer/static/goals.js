@@ -1,4 +1,4 @@
-// The panel of goals: what wins, how far the viewer is, who is near a continent, and what the signs mean.
+// The panel of goals: the goal of the game, the viewer's progress, holders of continents, and a legend.
 
 import { element, svg } from "risk/dom";
 import { badge } from "risk/panels";
@@ -6,7 +6,7 @@ import { badge } from "risk/panels";
 const SIGNS = { cities: ["city", "City: counts for Objectives"], capitals: ["capital", "Capital of a player"], headquarters: ["headquarters", "Headquarters of a player"], airfields: ["airfield", "Airfield: adds 1 to the highest die nearby"] };
 
 export class Goals {
-  /** The panel in `root`. `goal` says what wins the game, "" if that is unknown. */
+  /** The panel in `root`. `goal` is the goal of the game in words, "" if it is unknown. */
   constructor(root, map, words, goal = "") {
     Object.assign(this, { map, words });
     this.goal = element("p", { class: "goal" }, goal);
@@ -20,7 +20,7 @@ export class Goals {
     root.replaceChildren(...(goal ? [aims] : []), this.parts.objectives, part("Continents", this.continents), this.parts.legend);
   }
 
-  /** Show a state. `outlook` is what the server says about the viewer's own goals, or null. */
+  /** Show a state. `outlook` is the viewer's own progress from the server, or null. */
   draw(state, outlook) {
     this.own.replaceChildren(...[...(outlook?.goals ?? []), outlook?.sets].filter(Boolean).map((words) => element("p", {}, words)));
     this.continents.replaceChildren(...this.map.continents.map((continent, c) => this.continent(continent, c, state)));

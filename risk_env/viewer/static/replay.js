@@ -23,7 +23,7 @@ async function unpacked(text) {
 }
 
 export class Replay {
-  /** `follows()` says whether a zoomed board moves to what happens. */
+  /** `follows()` returns true if a zoomed board moves to the place of each event. */
   constructor(facts, follows = () => true) {
     Object.assign(this, { facts, follows });
     this.shown = () => {}; // called with the frame that is shown, and the last frame
@@ -34,7 +34,7 @@ export class Replay {
     this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
     this.goals = new Goals(byId("goals"), facts.map, this.words, facts.goal);
-    this.outlook = null; // what the server says about the viewer's own goals
+    this.outlook = null; // the viewer's own progress, from the server
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));
     this.charts = this.makeCharts();
@@ -66,7 +66,7 @@ export class Replay {
     }
   }
 
-  /** Show what the server says about the viewer's own goals. */
+  /** Show the viewer's own progress, from the server. */
   tell(outlook) {
     this.outlook = outlook;
     this.goals.draw(this.history.state(this.frame), outlook);

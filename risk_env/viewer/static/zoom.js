@@ -3,7 +3,7 @@
 import { set } from "risk/dom";
 
 const MOST = 6; // largest scale
-const READABLE = 0.75; // pixels per unit of the map from which names can be read
+const READABLE = 0.75; // minimum scale at which names can be read, in pixels per unit of the map
 const CLOSE = 1200; // width of the map in pixels after a double tap or the button
 const TAP = 300; // milliseconds between the taps of a double tap
 const [NEAR, STILL] = [30, 8]; // pixels between two taps; pixels that a finger may move in a tap
@@ -13,7 +13,7 @@ export class Zoom {
   constructor(stage, board, map, button) {
     Object.assign(this, { stage, button });
     this.fingers = new Map(); // pressed pointers: [x, y] by number
-    this.moved = false; // whether the present gesture moves the board
+    this.moved = false; // true if the present gesture moves the board
     this.tap = { time: 0, x: 0, y: 0 }; // last tap
     this.use(board, map);
     button.addEventListener("click", () => (this.scale > 1 ? this.reset() : this.close(this.middle())));
@@ -113,7 +113,7 @@ export class Zoom {
     this.show(this.x + ax - bx, this.y + ay - by, this.width);
   }
 
-  /** Two fingers zoom by the change of their distance, about the finger that stays. */
+  /** Zoom by the change of the distance between two fingers, about the finger that stays. */
   pinch(pointer, now) {
     this.moved = true;
     const [[, other]] = [...this.fingers].filter(([number]) => number !== pointer);
@@ -125,7 +125,7 @@ export class Zoom {
     this.fingers.delete(event.pointerId);
   }
 
-  /** A click at the end of a drag means nothing; the second tap of a double tap zooms. */
+  /** Ignore the click at the end of a drag. Zoom at the second tap of a double tap. */
   click(event) {
     if (event.target === this.button) return;
     const [x, y, time] = [event.clientX, event.clientY, event.timeStamp];

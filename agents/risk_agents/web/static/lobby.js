@@ -8,9 +8,9 @@ const OPPONENTS = ["planner", "breaker", "grower", "hunter", "attacker"];
 const SETUPS = { claim: "claim territories in turn", deal: "deal the territories", random: "deal territories and troops (quick)", chart: "as on the chart", capitals: "with capitals" };
 const HUMAN = "human";
 
-let options = null; // what can be chosen
-let known = { agents: {}, refused: [] }; // agents in words, and those that cannot play the game chosen
-let names = []; // names of the seats of a position that another page has named
+let options = null; // choices of the form, from the server
+let known = { agents: {}, refused: [] }; // descriptions of agents, and the agents that cannot play this game
+let names = []; // names of the seats of a position from another page
 
 const fillSelect = (select, entries) => select.replaceChildren(...entries.map(([value, words]) => element("option", { value }, words)));
 
@@ -35,7 +35,7 @@ async function load() {
 
 const span = (players) => (players.length > 1 ? `${players[0]} to ${players.at(-1)}` : players[0]);
 
-/** What the address names: invitations to a game, or a position of which only the seats are left to choose. */
+/** Read the address: it may name invitations to a game, or a position for which only the seats are chosen. */
 async function goOn() {
   const wish = new URLSearchParams(location.hash.slice(1));
   if (wish.has("invite")) {
@@ -100,12 +100,12 @@ function drawSeats(isPosition = false) {
 
 const seats = () => [...byId("seats").querySelectorAll("select, input")];
 
-/** Ask the server which agents can play the game chosen, and describe the agents. */
+/** Get descriptions of the agents, and the agents that cannot play the chosen game, from the server. */
 async function ask() {
   const wish = { ...chosenGame(), count: Number(byId("count").value) };
   const asked = (ask.last = {});
   describeAll();
-  const found = await post("/api/agents", wish).catch(() => null); // begin() says what is wrong
+  const found = await post("/api/agents", wish).catch(() => null); // begin() shows the problem
   if (!found || asked !== ask.last) return;
   known = found;
   describeAll();
@@ -166,14 +166,14 @@ function invite(seat, href) {
   return element("li", { class: "invitation" }, element("span", {}, `Seat ${seat} `), copy, link);
 }
 
-/** Copy a link; where the browser forbids that, mark it so that it can be copied. */
+/** Copy a link. If the browser forbids this, select the link so that the user can copy it. */
 async function copyLink(link, seat) {
   try {
     await navigator.clipboard.writeText(link.textContent);
-    write(byId("copied"), `The link of seat ${seat} is copied.`);
+    write(byId("copied"), `Copied the link of seat ${seat}.`);
   } catch {
     getSelection().selectAllChildren(link);
-    write(byId("copied"), `The link of seat ${seat} is marked: copy it with the keyboard or the menu.`);
+    write(byId("copied"), `The link of seat ${seat} is selected: copy it with the keyboard or the menu.`);
   }
 }
 
@@ -183,7 +183,7 @@ async function drawGames() {
   byId("games").replaceChildren(...(games.length ? games.map(listed) : [element("li", {}, "none yet")]));
 }
 
-/** A game of the list: its players, mode, date and state, and what can be done with it. */
+/** Entry of a game in the list: players, mode, date and state, and buttons to play it again or delete it. */
 function listed({ game, names: players, state, mode, begun }) {
   const facts = [mode, begun ? new Date(1000 * begun).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "", state].filter(Boolean);
   const title = game ? element("a", { href: `/game/${encodeURIComponent(game)}` }, players.join(", ") || game) : element("span", {}, "");

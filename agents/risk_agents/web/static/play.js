@@ -78,7 +78,7 @@ class Live {
     document.body.dataset.ready = "true";
   }
 
-  /** Ask the question, or say who decides, or how the game ended and what can be done next. */
+  /** Ask the question. Without a question, show who decides, or the ending and the next steps. */
   say(question, problem, ending) {
     const state = this.view.history.last;
     const name = this.facts.names[state.seat] ?? "Chance";
@@ -87,7 +87,7 @@ class Live {
     else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
   }
 
-  /** What can be done after a game: words and functions. */
+  /** Buttons after the end of a game: words and functions. */
   next() {
     return [["Play again", () => this.again()], ["Watch it from the start", () => this.view.show(0)], ["Analyse the end", () => this.leave("/analysis")], ["Lobby", () => { location.href = "/"; }]];
   }
@@ -113,7 +113,7 @@ class Live {
     window.live = this;
   }
 
-  /** Say whom this page plays. */
+  /** Show the player of this page. */
   greet() {
     const { map, names, seat } = this.facts;
     const title = document.querySelector(".bar h1");

@@ -1,4 +1,4 @@
-// A question that a seat is asked, and the ways to answer it: clicks and taps on the board, buttons, numbers, keys.
+// The question to a seat, and its answers: clicks and taps on the board, buttons, numbers and keys.
 
 import { element, set, write } from "risk/dom";
 
@@ -6,49 +6,49 @@ const byId = (id) => document.getElementById(id);
 export const percent = (share) => (share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);
 
 const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
-const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // troops for a click until another number is chosen
+const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // default number of troops per click
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
   /**
-   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely attacks;
-   * the action is played only if it returns true. With `composes`, choices wait until they are confirmed.
+   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely attacks:
+   * the action is played only if it returns true. With `composes`, choices wait for confirmation.
    */
   constructor(send, { asksBack = () => true, composes = false, back = () => {} } = {}) {
     Object.assign(this, { send, asksBack, composes, back });
-    this.board = null; // board.js, once there is one
+    this.board = null; // the board (board.js), set by use()
     this.question = null;
-    this.words = ""; // what is going on while nothing is asked
-    this.isPast = false; // whether the board shows an earlier moment
-    this.source = null; // the territory from which an attack was begun
-    this.picked = null; // the territory that a finger has touched once
-    this.hadFocus = false; // whether the keyboard was in the question, which has new buttons now
-    this.each = {}; // troops for a click, by phase
+    this.words = ""; // status without a question, or the reason for a refusal
+    this.isPast = false; // true if the board shows an earlier moment
+    this.source = null; // source of the attack, chosen by the first click
+    this.picked = null; // answer that a finger has touched once
+    this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
+    this.each = {}; // number of troops per click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener("keydown", (event) => event.target.matches("input") && event.stopPropagation());
   }
 
-  /** Let the clicks on a board answer questions, and its territories be lit. */
+  /** Answer questions by clicks on a board, and light its territories. */
   use(board) {
     this.board = board;
     board.root.addEventListener("click", (event) => this.click(event));
     board.root.addEventListener("mouseover", (event) => this.point(event.target.dataset.territory));
   }
 
-  /** Show a question and its answers, or say what is going on. */
+  /** Show a question and its answers, or a status. */
   ask(question, words = "") {
     Object.assign(this, { question, words, source: null, picked: null });
     set(document.body, "data-asked", Boolean(question));
     this.draw();
   }
 
-  /** Say what is going on, with buttons: words and functions. */
+  /** Show a status with buttons, given as words and functions. */
   tell(words, buttons) {
     this.ask(null, words);
     byId("answers").replaceChildren(...buttons.map(([name, act], i) => this.plain(name, act, i ? null : "main")));
   }
 
-  /** Say that the board shows an earlier moment, where nothing is answered, or the present again. */
+  /** Note whether the board shows an earlier moment, at which no question can be answered. */
   look(isPast) {
     if (isPast === this.isPast) return;
     Object.assign(this, { isPast, source: null, picked: null });
@@ -64,7 +64,7 @@ export class Asker {
     this.hadFocus = here || (this.hadFocus && document.activeElement === document.body);
     const { question } = this;
     set(byId("question"), "data-asked", this.isOpen);
-    write(byId("asked"), this.isPast && question ? "You look at an earlier moment." : question ? this.title() : this.words);
+    write(byId("asked"), this.isPast && question ? "You are viewing an earlier moment." : question ? this.title() : this.words);
     write(byId("hint"), question ? this.hint() : "");
     byId("answers").replaceChildren(...(this.isOpen ? this.answers() : []));
     byId("commands").replaceChildren(...(question ? this.commands() : []));
@@ -72,7 +72,7 @@ export class Asker {
     if (this.hadFocus) this.focus();
   }
 
-  /** Let the keyboard be at the first answer. */
+  /** Move the keyboard focus to the first answer. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
@@ -111,7 +111,7 @@ export class Asker {
   title() {
     const { question, board } = this;
     if (this.picked !== null) return `${this.picked.words}?`;
-    if (question.complete) return `Confirm: ${question.composed.join("; ") || "what is chosen"}`;
+    if (question.complete) return `Confirm: ${question.composed.join("; ") || "your choices"}`;
     return TITLES[question.phase]({ ...question, name: (t) => this.place(t), troops: (t) => board.state.troops[t] });
   }
 
@@ -229,9 +229,9 @@ export class Asker {
   /** A slider and a field for the number of troops that each click places. */
   perClick() {
     const { phase, placeable } = this.question;
-    const form = this.numberForm("Troops for a click", 1, placeable, this.count, (number) => { this.each[phase] = number; });
+    const form = this.numberForm("Troops per click", 1, placeable, this.count, (number) => { this.each[phase] = number; });
     form.classList.add("each");
-    form.prepend(element("span", {}, "Troops for a click:"));
+    form.prepend(element("span", {}, "Troops per click:"));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.focus();
@@ -366,7 +366,7 @@ const TITLES = {
   REROLL: () => "Roll one die again?",
   COMMANDER: () => "Turn one die to 6?",
   OCCUPY: ({ source, target, name }) => `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
-  OBJECTIVE: () => "You have met an Objective. Which do you take?",
+  OBJECTIVE: () => "You have met an Objective. Choose the Objective that you take.",
   AIRFIELD: () => "Choose the territory of the airfield.",
   FORTIFY_FROM: () => "Move troops between your territories, or end the turn.",
   FORTIFY_TO: ({ source, name }) => `Where do the troops of ${name(source)} go?`,
@@ -375,7 +375,7 @@ const TITLES = {
 
 /** One sentence about each phase. */
 const HINTS = {
-  CAPITAL: "Your capital must stay yours for you to win by Objectives.",
+  CAPITAL: "You can win by Objectives only while you hold your capital.",
   CLAIM: "Continents that you hold entirely give bonus troops every turn.",
   DEPLOY: "The players take turns until all troops are placed.",
   DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
@@ -384,7 +384,7 @@ const HINTS = {
   BONUS: "A traded card that shows your own territory gives it two more troops.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",
-  ATTACK: "Choose your territory first, then its neighbour. A turn in which you take a territory earns a card.",
+  ATTACK: "Choose your territory first, then its neighbour. You earn a card in every turn in which you take a territory.",
   ATTACK_DICE: "The highest dice are compared. The defender wins ties.",
   DEFEND: "The highest dice are compared. You win ties.",
   REROLL: "A new roll shows one of your cards to everybody.",
@@ -393,6 +393,6 @@ const HINTS = {
   OBJECTIVE: "Three Objectives and your own capital win the game. An Objective replaces the card of this turn.",
   AIRFIELD: "An airfield adds 1 to your highest die in battles near it.",
   FORTIFY_FROM: "Choose the territory that gives troops. At least one troop stays behind.",
-  FORTIFY_TO: "The outlined territories can be reached.",
+  FORTIFY_TO: "The troops can reach the outlined territories.",
   FORTIFY_AMOUNT: "At least one troop stays behind.",
 };

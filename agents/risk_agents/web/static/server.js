@@ -1,4 +1,4 @@
-// What a page asks the server, and the secret that it shows: it comes in the link of a seat once, and is kept.
+// Requests of a page to the server, and secrets: the secret of a seat comes in its link once, and is kept.
 
 /** The secret, "" for somebody who only watches. */
 export function tokenOf(game) {
@@ -36,12 +36,12 @@ export function keepOwner(game, owner) {
   localStorage.setItem(`owner ${game}`, owner);
 }
 
-/** The secret of a game that this browser has begun, or "". */
+/** The secret of a game, or "" if this browser has not begun the game. */
 export function ownerOf(game) {
   return localStorage.getItem(`owner ${game}`) ?? "";
 }
 
-/** The address of a new game for whoever began it: the own seat, or the invitations if several people play. */
+/** The address of a new game for the person who began it: the own seat, or the invitations to several people. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
