@@ -251,6 +251,7 @@ def test_a_policy_checks_what_it_is_asked() -> None:
             policy.logits_and_values(wrong, masks)
 
 
+@pytest.mark.long
 def test_values_check_records_and_tables() -> None:
     value, policy = StateValueFile.load(judges.FILE), TurnPolicyFile.load(tactician.FILE)
     classic, tiny = Game(DUEL, "classic", 1), Game(DUEL, "tiny", 1)

@@ -436,14 +436,8 @@ def test_a_cluster_that_loses_a_machine_plays_the_same_rollouts(tmp_path: Path, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("how", "said"),
-    [
-        pytest.param("", "", marks=pytest.mark.long),
-        ("end", "was lost"),
-        pytest.param("stop", "took more than 2 s", marks=pytest.mark.long),
-    ],
-)
+@pytest.mark.long
+@pytest.mark.parametrize(("how", "said"), [("", ""), ("end", "was lost"), ("stop", "took more than 2 s")])
 def test_a_chain_of_work_on_a_cluster(how: str, said: str, tmp_path: Path, cluster, capsys):
     with RayExecutor(limit=2) as executor:
         assert chained(executor, *((tmp_path / "mark", how) if how else ())) == CHAINED
