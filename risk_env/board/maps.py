@@ -293,7 +293,8 @@ def read_map(text: str, source: str = "<text>") -> Board:
 
     A text that would take a TOML reader seconds is refused.
     """
-    sizes = {"characters": (len(text), MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
+    size = len(text.encode(errors="surrogatepass"))
+    sizes = {"bytes": (size, MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
     for what, (size, most) in sizes.items():
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
