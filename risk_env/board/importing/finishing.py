@@ -5,6 +5,7 @@ All problems are collected before an error is raised.
 
 from collections import Counter
 
+from risk_env.board.generating.random_map import reached_from
 from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
 from risk_env.board.maps import (
     COLOUR,
@@ -14,7 +15,6 @@ from risk_env.board.maps import (
     MAX_CONTINENTS,
     MAX_TERRITORIES,
     SYMBOLS,
-    reached_from,
 )
 from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
