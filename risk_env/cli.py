@@ -52,6 +52,13 @@ def check_output(option: str, path: str, *endings: str) -> None:
         raise ValueError(f"{option} {path}: must be a file in a folder that exists")
 
 
+def check_new_output(option: str, path: str, *endings: str) -> None:
+    """Raise an error unless `path` can be written (`check_output`) and does not exist."""
+    check_output(option, path, *endings)
+    if Path(path).exists():
+        raise FileExistsError(f"{option} {path}: the file exists; choose another name")
+
+
 class Command(NamedTuple):
     """A subcommand: the module and the name of its function, and one line of help."""
 

@@ -290,13 +290,14 @@ class Game:
         """Play an action, given by its number or in words.
 
         `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
-        outcomes decides several events. With `outcome`, the history begins after this step.
+        outcomes decides several events. The game's own dice decide all further events. After a step with
+        outcomes, the history begins anew.
 
         An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
         cannot occur.
         """
-        if outcome is not None:
-            self._step_to(action, _listed(outcome))
+        if outcome is not None and (taken := _listed(outcome)):
+            self._step_to(action, taken)
             return
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         if self._ask_forced:

@@ -9,7 +9,7 @@ from risk_env.board.importing.reader import ImportedMap, import_map
 from risk_env.board.maps import Board, load_map, map_names
 from risk_env.board.rules import Rules, check_rules, preset_players, presets
 from risk_env.board.toml_table import MapError
-from risk_env.cli import PROGRAM, check_output, command_parser
+from risk_env.cli import PROGRAM, check_new_output, command_parser
 from risk_env.core.types import size_class
 from risk_env.text.escape import for_terminal
 
@@ -20,6 +20,8 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `maps`."""
     parser = _parser()
     arguments = parser.parse_args(argv)
+    if arguments.action not in ACTIONS and arguments.map is None:
+        arguments.action, arguments.map = DRAW, arguments.action
     _check_arguments(parser, arguments)
     does: dict[str, Callable[[argparse.Namespace], None]] = {
         LIST: list_maps,
@@ -36,9 +38,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "action",
         nargs="?",
-        choices=ACTIONS,
         default=LIST,
-        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST})",
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); a map instead draws this map",
     )
     add("map", nargs="?", help="name or file of a map; for import, a file of another program")
     add(
@@ -54,6 +55,8 @@ def _parser() -> argparse.ArgumentParser:
 
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Exit with an error if the action does not take one of the arguments."""
+    if arguments.action not in ACTIONS:
+        parser.error(f"{arguments.action}: must be one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
@@ -86,7 +89,7 @@ def draw_map(arguments: argparse.Namespace) -> None:
     from risk_env.render import svg
 
     out = arguments.out or "map.svg"
-    check_output("--out", out, ".svg")
+    check_new_output("--out", out, ".svg")
     Path(out).write_text(svg.draw_map(load_map(arguments.map)), encoding="utf-8")
     print(f"Wrote {out}.")
 
@@ -100,7 +103,7 @@ def check_map(arguments: argparse.Namespace) -> None:
 def write_imported_map(arguments: argparse.Namespace) -> None:
     """Read a map of another program, and write it as a map file."""
     if arguments.out is not None:
-        check_output("--out", arguments.out, ".toml")
+        check_new_output("--out", arguments.out, ".toml")
     found = _imported(arguments)
     for decision in found.decisions:
         print(for_terminal(f"note: {decision}"))

@@ -120,6 +120,10 @@ def test_a_re_rolled_die_and_the_faces_before_a_decision_are_outcomes() -> None:
     again = int(game.legal_actions()[-1])
     faces = game.chance_outcomes(again)
     assert [outcome.values for outcome, _ in faces] == [(face,) for face in range(1, 7)]
+    without, own = game.copy(), game.copy()
+    without.step(again, [])  # the game's own dice decide
+    own.step(again)
+    assert without.phase.name != "REROLL" and without.to_record() == own.to_record()
     game.step(again, faces[5][0])
     assert game.record.rerolled[1] == 6
 

@@ -82,6 +82,7 @@ def test_facts_of_a_file_are_kept(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------- hostile files
 
 BIG = "continent,C,1\n" + "".join(f"territory,T{i},C\n" for i in range(257))
+LONG = "continent,C,1\n" + "".join(f"territory,{i}{'a' * 1500},C\n" for i in range(256)) + "border,x,y\n" * 50
 CROWD = (
     "continent,C,1\n"
     + "".join(f"territory,T{i},C\n" for i in range(33))
@@ -106,6 +107,10 @@ CROWD = (
         (b'<!DOCTYPE x SYSTEM "http://example.invalid/x.dtd"><map/>', "a document type or an entity"),
         (b"border,A,B\n" * 5000, f"and {10_000 + 2 - MOST_SHOWN} more"),
         (b"continent,C,1\nterritory,A\x81,C\n", "A\\x81|cannot be read"),
+        (b"continent,C,1,red,x,,\n", "line 1: 'x' is too much; the row is name, bonus, colour"),
+        (b'{"borders": [["A", "B", 3]]}', "border 1: 3 is too much; the row is from, to"),
+        (b"continent,C,1\nterritory,A\nterritory,B\nborder,A,B", "no continent has a territory"),
+        (LONG.encode(), "a name has 1 to 60 characters"),
         (b"continent,C,1001\nterritory,A,C\nterritory,B,C\nborder,A,B", "the bonus 1001: at most 1000"),
     ],
 )
@@ -133,6 +138,12 @@ def test_a_map_names_only_cards_next_to_it(named: str, tmp_path: Path) -> None:
     assert any("no .cards file" in decision for decision in found.decisions)
 
 
+def test_coordinates_far_apart_are_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "far.csv"
+    path.write_text("continent,C,1\nterritory,A,C,0,0\nterritory,B,C,10000001,0\nborder,A,B\n")
+    assert "coordinates are more than 10000000 apart: the drawing is automatic" in import_map(path).decisions
+
+
 def test_cards_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "map").write_text(DOMINATION)
     (tmp_path / "other").write_text(CARDS)
@@ -158,8 +169,12 @@ def test_the_command_imports_checks_and_draws(tmp_path: Path, capsys: pytest.Cap
     printed = capsys.readouterr().out
     assert "m: 4 territories, 4 borders, 2 continents" in printed
     assert "classic: 2, 3, 4 players" in printed
-    assert cli.main(["maps", "draw", out, "--out", picture]) == 0
-    assert "Birch Hill" in Path(picture).read_text()
+    assert cli.main(["maps", out, "--out", picture]) == 0
+    drawn = Path(picture).read_text()
+    assert "Birch Hill" in drawn
+    for arguments in (["import", source, "--out", out], ["draw", out, "--out", picture]):
+        assert cli.main(["maps", *arguments]) == 2
+        assert "the file exists; choose another name" in capsys.readouterr().err
     capsys.readouterr()
     assert cli.main(["maps"]) == 0
     assert "classic" in capsys.readouterr().out
@@ -183,7 +198,7 @@ def test_the_command_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureF
         ["list", "classic"],
         ["check", "classic", "--out", "x.svg"],
         ["draw", "tiny", "--mirror"],
-        ["paint"],
+        ["paint", "tiny"],
     ],
 )
 def test_wrong_arguments(arguments: list[str]) -> None:

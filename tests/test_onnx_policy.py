@@ -126,6 +126,60 @@ def cube() -> Any:
     return model(nodes, constants(**{f"to_{name}": np.array(shape) for name, shape in shapes.items()}))
 
 
+def sparse() -> Any:
+    """Return a model with a sparse constant whose values are in another file."""
+    values = TensorProto(name="v", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    values.external_data.add(key="location", value="/etc/passwd")
+    index = numpy_helper.from_array(np.zeros(1, np.int64))
+    return model(node("Constant", [], sparse_value=onnx.SparseTensorProto(values=values, indices=index)))
+
+
+def declared() -> Any:
+    """Return a model that computes the size of a value, and declares a small one as an output."""
+    more = {"size": np.array([0, 0, 0, 3e7], np.float32)}
+    nodes = [
+        helper.make_node("Cast", ["size"], ["pads"], to=TensorProto.INT64),
+        *node("Pad", ["observation", "pads"]),
+    ]
+    outputs = [value("first", FLOAT, "N", D), value("logits", FLOAT, "N", N_ACTIONS)]
+    made = model(nodes, constants(**more), outputs=outputs)
+    made.graph.value_info.append(outputs[0])
+    return made
+
+
+def many_dims(*sizes: int) -> Any:
+    """Return a model with a constant of these dimensions."""
+    made = model()
+    made.graph.initializer.add(name="x", data_type=FLOAT, dims=sizes)
+    return made
+
+
+def squares(size: int, times: int) -> Any:
+    """Return a model that multiplies large matrices of constants."""
+    nodes = [helper.make_node("Add", ["column", "row"], ["0"])]
+    nodes += [helper.make_node("MatMul", [f"{i}", "0"], [f"{i + 1}"]) for i in range(times)]
+    column = np.ones((size, 1), np.float32)
+    return model([*nodes, *node("Relu", ["0"])], constants(column=column, row=column.T))
+
+
+def sums(size: int, times: int) -> Any:
+    """Return a model with many large values."""
+    nodes = [helper.make_node("Add", ["column", "row"], [f"{i}"]) for i in range(times)]
+    column = np.ones((size, 1), np.float32)
+    return model([*nodes, *node("Relu", ["0"])], constants(column=column, row=column.T))
+
+
+def few_rows() -> Any:
+    """Return a model that computes other logits than it declares."""
+    nodes = [*node("Relu", ["a"])[:2], helper.make_node("ReduceSum", ["hidden"], ["logits"])]
+    return model(nodes)
+
+
+def twice() -> Any:
+    """Return a model with two values of the same name."""
+    return model([*node("Relu", ["a"]), helper.make_node("Relu", ["a"], ["first"])])
+
+
 FLOAT, INT8 = TensorProto.FLOAT, TensorProto.INT8
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "operator": (lambda: model(node("Loop", ["a"])), "operator 'Loop' is not allowed"),
@@ -134,6 +188,15 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: model(node("Pad", ["a", "pads"]), constants(pads=np.array([0, 0, 10**9, 10**9]))),
         "has more than",
     ),
+    "sparse": (sparse, "must be numbers or a text; subgraphs and sparse weights"),
+    "tensor": (lambda: model(node("Relu", ["a"], value=constants()[0])), "must be numbers or a text"),
+    "declared": (declared, "the shape of 'first' is unknown"),
+    "dims": (lambda: many_dims(*[2**62] * 9), "have shape"),
+    "a large dim": (lambda: many_dims(2**62, 0), "have shape"),
+    "products": (lambda: squares(2048, 4), "products; at most"),
+    "values": (lambda: sums(8000, 5), "read and write"),
+    "rows": (few_rows, "logits has shape"),
+    "names": (twice, "is given to two values"),
     "power": (cube, "has more than"),
     "domain": (lambda: model(node("Relu", ["a"], domain="evil")), "is not allowed|standard set"),
     "external": (external, "in another file"),
@@ -167,6 +230,12 @@ def test_other_files_and_other_games_are_refused(tmp_path: Path, monkeypatch: py
     policy = registry.load(str(saved(path, model())))
     with pytest.raises(ValueError, match=f"observation has {D} columns, the game"):
         policy.prepare(TINY.replace(initial_troops=None), load_map("classic"))
+    path.write_bytes(
+        onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto()] * 100)).SerializeToString()
+    )
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="more than 50 parts"):
+        patch.setattr(onnx_policy, "MOST_PARTS", 50)  # empty nodes need much more memory than the file
+        registry.load(str(path))
     monkeypatch.setattr(onnx_policy, "MOST_BYTES", 100)
     with pytest.raises(ValueError, match="more than 100 bytes"):
         registry.load(str(path))

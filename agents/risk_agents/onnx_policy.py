@@ -25,10 +25,15 @@ from risk_env.players import Policy
 from risk_env.text.escape import label
 
 SUFFIX = ".onnx"
-MOST_BYTES = 1 << 26  # maximum size of a file
+MOST_BYTES = 1 << 24  # maximum size of a file, and maximum number of elements in a constant
 MOST_NODES = 2_000
+MOST_PARTS = 1 << 18  # maximum number of protobuf fields in a file: a field takes up to 300 bytes of memory
+MOST_LEVELS = 12  # maximum number of nested protobuf messages
+MOST_DIMS = 8
 MOST_ROWS = 256  # maximum number of decisions in one run
 MOST_VALUES = MOST_ROWS << 18  # maximum number of elements in an array that an operator computes in one run
+MOST_VALUES_IN_ALL = 1 << 28  # maximum number of elements that all operators read and write in one run
+MOST_PRODUCTS = 1 << 34  # maximum number of multiply-adds in one run
 MOST_FACTS = 1 << 20  # maximum number of characters in a value of the metadata
 OBSERVATION, MASK, LOGITS, ACTION = "observation", "action_mask", "logits", "action"
 OPERATORS = frozenset(
@@ -152,7 +157,7 @@ def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]
     model = parsed_model(content)
     check_graph(model.graph)
     sizes = _sizes(model.graph)
-    _check_values(model)
+    _check_values(model, sizes)
     facts = {each.key: each.value for each in model.metadata_props}
     if any(len(text) > MOST_FACTS for text in facts.values()):
         raise ValueError(f"a value of the metadata has more than {MOST_FACTS} characters")
@@ -164,6 +169,7 @@ def parsed_model(content: bytes) -> Any:
     import onnx
     from google.protobuf.message import DecodeError
 
+    check_parts(content, onnx.ModelProto.DESCRIPTOR)
     try:
         model = onnx.ModelProto.FromString(content)
     except DecodeError as error:
@@ -179,30 +185,111 @@ def parsed_model(content: bytes) -> Any:
     return model
 
 
+def check_parts(content: bytes, kind: Any) -> None:
+    """Raise ValueError if a protobuf message has more than MOST_PARTS parts, or too many levels.
+
+    The parser needs much more memory for a part than the file does. The fields are therefore counted before
+    the message is parsed. Damaged content is left to the parser.
+    """
+    parts, todo = 0, [(0, len(content), kind, 0)]
+    while todo:
+        at, end, message, level = todo.pop()
+        fields = {field.number: field.message_type for field in message.fields if field.message_type}
+        while at < end:
+            key, at = _number(content, at)
+            start, at = _field(content, at, key & 7)
+            parts += 1
+            if parts > MOST_PARTS or level == MOST_LEVELS:
+                raise ValueError(f"the model has more than {MOST_PARTS} parts or {MOST_LEVELS} levels")
+            if key & 7 == _TEXT and key >> 3 in fields:
+                todo.append((start, min(at, end), fields[key >> 3], level + 1))
+
+
+_TEXT = 2  # wire type of messages and texts: their size comes before them
+_WIDTHS = {1: 8, 5: 4}  # wire types of a fixed size
+
+
+def _field(content: bytes, at: int, wire: int) -> tuple[int, int]:
+    """Return the start and the end of the value of a field."""
+    if wire == 0:
+        return at, _number(content, at)[1]
+    if wire in _WIDTHS:
+        return at, at + _WIDTHS[wire]
+    if wire != _TEXT:
+        raise ValueError("not an ONNX model: a field of an unknown kind")
+    size, at = _number(content, at)
+    return at, at + size
+
+
+def _number(content: bytes, at: int) -> tuple[int, int]:
+    """Return the number at a place in a protobuf message, and the place after it."""
+    number = 0
+    for place, byte in enumerate(content[at : at + 10]):
+        number |= (byte & 127) << 7 * place
+        if byte < 128:
+            return number, at + place + 1
+    raise ValueError("not an ONNX model: a number is damaged")
+
+
 def check_graph(graph: Any) -> None:
     """Raise ValueError for operators outside OPERATORS, for subgraphs, and for weights in other files."""
-    from onnx import AttributeProto, TensorProto
-
     for tensor in graph.initializer:
-        _check_tensor(tensor, TensorProto.EXTERNAL)
+        _check_tensor(tensor)
     for node in graph.node:
         if node.op_type not in OPERATORS or node.domain not in ("", "ai.onnx"):
             raise ValueError(
                 f"operator {shortened(node.op_type)} is not allowed: use {', '.join(sorted(OPERATORS))}"
             )
         for attribute in node.attribute:
-            if attribute.type in (AttributeProto.GRAPH, AttributeProto.GRAPHS) or attribute.ref_attr_name:
-                raise ValueError(f"operator {node.op_type}: subgraphs are not allowed")
-            for tensor in (attribute.t, *attribute.tensors):
-                _check_tensor(tensor, TensorProto.EXTERNAL)
+            _check_attribute(node.op_type, attribute)
+    _check_names(graph)
 
 
-def _check_tensor(tensor: Any, external: int) -> None:
+def _check_attribute(operator: str, attribute: Any) -> None:
+    """Raise ValueError unless an attribute is a number, numbers, a text, or the constant of a Constant."""
+    kinds = attribute.AttributeType
+    allowed = {
+        kinds.FLOAT: "f",
+        kinds.INT: "i",
+        kinds.STRING: "s",
+        kinds.FLOATS: "floats",
+        kinds.INTS: "ints",
+    }
+    if operator == "Constant":
+        allowed[kinds.TENSOR] = "t"
+    fields = {field.name for field, _ in attribute.ListFields()} - {"name", "type", "doc_string"}
+    if attribute.type not in allowed or fields - {allowed[attribute.type]}:
+        raise ValueError(
+            f"operator {operator}: attribute {shortened(attribute.name)} must be numbers or a text; "
+            "subgraphs and sparse weights are not allowed"
+        )
+    if attribute.type == kinds.TENSOR:
+        _check_tensor(attribute.t)
+
+
+def _check_tensor(tensor: Any) -> None:
     """Raise ValueError unless the file itself contains the values of a constant."""
-    if tensor.data_location == external or tensor.external_data:
+    if tensor.data_location == tensor.EXTERNAL or tensor.external_data:
         raise ValueError(f"weights {shortened(tensor.name)} are in another file, which is not allowed")
-    if any(size < 0 for size in tensor.dims) or math.prod(tensor.dims) > MOST_BYTES:
-        raise ValueError(f"weights {shortened(tensor.name)} have shape {shortened(list(tensor.dims))}")
+    sizes = list(tensor.dims[: MOST_DIMS + 1])
+    fits = len(sizes) <= MOST_DIMS and all(0 <= size <= MOST_BYTES for size in sizes)
+    if not fits or math.prod(sizes) > MOST_BYTES:
+        raise ValueError(
+            f"weights {shortened(tensor.name)} have shape {shortened(sizes)}: at most {MOST_DIMS} dimensions "
+            f"and {MOST_BYTES} values are allowed"
+        )
+    if tensor.data_type == tensor.STRING:
+        raise ValueError(f"weights {shortened(tensor.name)} are texts, which is not allowed")
+
+
+def _check_names(graph: Any) -> None:
+    """Raise ValueError if two values have the same name. A constant may be listed as an input."""
+    given = {value.name for value in (*graph.input, *graph.initializer)}
+    for node in graph.node:
+        for name in filter(None, node.output):
+            if name in given:
+                raise ValueError(f"the name {shortened(name)} is given to two values")
+            given.add(name)
 
 
 def _sizes(graph: Any) -> dict[str, int | None]:
@@ -240,27 +327,70 @@ def _columns(value: Any, rank: int) -> int | None:
     return int(sizes[1].dim_value)
 
 
-def _check_values(model: Any) -> None:
-    """Raise ValueError unless the shape of every computed value is known, and bounded for MOST_ROWS rows."""
+def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
+    """Raise ValueError unless the shape of every value is known, and a run of MOST_ROWS rows is bounded.
+
+    What the file says about the shapes of computed values is not believed: it is removed before the shapes
+    are inferred, and compared afterwards.
+    """
+    known = _inferred(model)
+    values = products = 0
+    for node in model.graph.node:
+        shapes = [_shape(node.op_type, name, known) for name in filter(None, (*node.input, *node.output))]
+        counts = [math.prod(shape) for shape in shapes]
+        values += sum(counts)
+        if node.op_type in ("MatMul", "Gemm"):  # each element is a sum over one dimension of the first input
+            is_turned = any(each.name == "transA" and each.i for each in node.attribute)
+            products += counts[-1] * shapes[0][0 if is_turned else -1]
+    if values > MOST_VALUES_IN_ALL or products > MOST_PRODUCTS:
+        raise ValueError(
+            f"for {MOST_ROWS} decisions the operators read and write {values} values and compute {products} "
+            f"products; at most {MOST_VALUES_IN_ALL} and {MOST_PRODUCTS} are allowed"
+        )
+    for name in sizes.keys() & {LOGITS, ACTION}:
+        shape, wanted = known.get(name), (MOST_ROWS, sizes[name]) if name == LOGITS else (MOST_ROWS,)
+        if shape != wanted:
+            raise ValueError(f"{name} has shape {shape} instead of {wanted} for {MOST_ROWS} decisions")
+
+
+def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of all constants and values in a run of MOST_ROWS rows, as far as they are known.
+
+    The shapes of computed values follow from the inputs, the constants and the operators alone.
+    """
     import onnx
 
     run = onnx.ModelProto()
     run.CopyFrom(model)
-    for value in (*run.graph.input, *run.graph.output):
-        if value.type.tensor_type.shape.dim:
-            value.type.tensor_type.shape.dim[0].dim_value = MOST_ROWS
-    del run.graph.value_info[:]
+    known = {tensor.name: tuple(tensor.dims) for tensor in run.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in known]
+    for part in (run.graph.input, run.graph.output, run.graph.value_info):
+        del part[:]
+    run.graph.input.extend(inputs)
+    for value in run.graph.input:
+        value.type.tensor_type.shape.dim[0].dim_value = MOST_ROWS
     try:
-        inferred = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True, data_prop=True)
+        found = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(f"the shapes of the model do not fit: {shortened(str(error))}") from error
-    known = {value.name: value for value in (*inferred.graph.value_info, *inferred.graph.output)}
-    for node in run.graph.node:
-        for name in filter(None, node.output):
-            sizes = known[name].type.tensor_type.shape.dim if name in known else None
-            if sizes is None or not all(size.HasField("dim_value") for size in sizes):
-                raise ValueError(f"operator {node.op_type}: the shape of {shortened(name)} is unknown")
-            if math.prod(size.dim_value for size in sizes) > MOST_VALUES:
-                raise ValueError(
-                    f"operator {node.op_type}: {shortened(name)} has more than {MOST_VALUES} values"
-                )
+    for value in (*found.graph.input, *found.graph.value_info):
+        tensor = value.type.tensor_type
+        dims = tensor.shape.dim
+        is_known = tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims)
+        if is_known and tensor.elem_type != onnx.TensorProto.STRING:
+            known[value.name] = tuple(dim.dim_value for dim in dims)
+    return known
+
+
+def _shape(operator: str, name: str, known: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
+    """Return the shape of a value; raise ValueError if it is unknown or has too many dimensions."""
+    shape = known.get(name)
+    if shape is None:
+        raise ValueError(f"operator {operator}: the shape of {shortened(name)} is unknown")
+    fits = len(shape) <= MOST_DIMS and all(0 <= size <= MOST_VALUES for size in shape)
+    if not fits or math.prod(shape) > MOST_VALUES:
+        raise ValueError(
+            f"operator {operator}: {shortened(name)} has more than {MOST_DIMS} dimensions "
+            f"or {MOST_VALUES} values"
+        )
+    return shape

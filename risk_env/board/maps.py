@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.generating.random_map import random_map
+from risk_env.board.generating.random_map import random_map, reached_from
 from risk_env.board.generating.spec import RandomMap, is_random, read_spec
 from risk_env.board.names import in_text, key_of
 from risk_env.board.toml_table import MapError, TomlTable, similar_names
@@ -293,7 +293,8 @@ def read_map(text: str, source: str = "<text>") -> Board:
 
     A text that would take a TOML reader seconds is refused.
     """
-    sizes = {"characters": (len(text), MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
+    size = len(text.encode(errors="surrogatepass"))
+    sizes = {"bytes": (size, MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
     for what, (size, most) in sizes.items():
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
@@ -473,17 +474,6 @@ def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
             raise table.error(f"{name!r} is listed twice", at)
         targets.append(target)
     return targets
-
-
-def reached_from(start: int, targets_of: list[list[int]]) -> set[int]:
-    """Return the territories that can be reached from a territory through borders."""
-    reached, todo = {start}, [start]
-    while todo:
-        for target in targets_of[todo.pop()]:
-            if target not in reached:
-                reached.add(target)
-                todo.append(target)
-    return reached
 
 
 def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:

@@ -14,6 +14,10 @@ QUOTE = '"'
 
 _PLAIN = re.compile(r"(?=.*[^\W\d_])[^\W_][\w'’.&()/-]*( [\w'’.&()/-]+)*(?<!\.)")
 _ARROW = re.compile(r'("[^"]*")|->|→')
+# Letters, marks and signs without a shape, such as the fillers of Hangul, and selectors of variants.
+_INVISIBLE = re.compile(
+    r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
 _WHITE = re.compile(r"^\s|\s$|\s\s|[^\S ]")
 
 
@@ -25,7 +29,8 @@ def problem_of(name: str) -> str:
         return "a name has no double quotes"
     if _WHITE.search(name):
         return "a name has single blanks between words, and no other white space"
-    if any(unicodedata.category(letter).startswith(("C", "Z")) for letter in name.replace(" ", "")):
+    hidden = any(unicodedata.category(letter).startswith(("C", "Z")) for letter in name.replace(" ", ""))
+    if hidden or _INVISIBLE.search(name):
         return "a name has no invisible characters"
     if any(unicodedata.category(letter).startswith("M") for letter in _without_marks(name)):
         return "a name has no combining marks without a letter"

@@ -36,7 +36,7 @@ from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
 from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.workers import add_options, local_processes, open_executor
-from risk_env.cli import check_output, command_parser
+from risk_env.cli import check_new_output, check_output, command_parser
 from risk_env.text.escape import for_terminal
 
 SCALE = "score: 0 for an even share of the wins, 100 for every game won; 95 % intervals, clustered by deals"
@@ -145,9 +145,7 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
-    check_output("--out", str(path), SUFFIX)
-    if path.exists():
-        raise FileExistsError(f"--out {path}: the file exists; choose another name")
+    check_new_output("--out", str(path), SUFFIX)
     if arguments.html:
         check_output("--html", arguments.html, ".html")
     for name in CARD:

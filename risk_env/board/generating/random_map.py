@@ -73,12 +73,18 @@ def is_connected(places: set[int], borders: Iterable[Border]) -> bool:
         if one in targets and other in targets:
             targets[one].append(other)
             targets[other].append(one)
-    reached, todo = {min(places)}, [min(places)]
+    return len(reached_from(min(places), targets)) == len(places)
+
+
+def reached_from(start: int, targets_of: dict[int, list[int]] | list[list[int]]) -> set[int]:
+    """Return the territories that can be reached from a territory through borders."""
+    reached, todo = {start}, [start]
     while todo:
-        new = set(targets[todo.pop()]) - reached
-        reached |= new
-        todo += new
-    return len(reached) == len(places)
+        for target in targets_of[todo.pop()]:
+            if target not in reached:
+                reached.add(target)
+                todo.append(target)
+    return reached
 
 
 def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]) -> list[int]:

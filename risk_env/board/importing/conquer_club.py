@@ -20,6 +20,7 @@ from risk_env.board.importing.draft import (
     point,
     whole_number,
 )
+from risk_env.board.importing.finishing import check_before_borders
 from risk_env.bounded_io import MOST_NESTING, shortened
 
 MOST_ELEMENTS = 20_000
@@ -42,6 +43,7 @@ def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
     for element in elements:
         draft.territories.append(_territory(element, report))
         territories.add(draft.territories[-1].name)
+    check_before_borders(draft, report)
     for source, element in enumerate(elements):
         targets = [
             territories.find(border.text or "", f"territory {shortened(territories.names[source])}")

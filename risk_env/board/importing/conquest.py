@@ -17,6 +17,7 @@ from risk_env.board.importing.draft import (
     point,
     whole_number,
 )
+from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.importing.sections import Line, needed, read_sections
 from risk_env.bounded_io import shortened
 
@@ -45,6 +46,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
         territory = _territory(cells, line, continents, report)
         neighbours.append((territories.add(territory.name), line, cells[4:]))
         draft.territories.append(territory)
+    check_before_borders(draft, report)
     for source, line, cells in neighbours:
         targets = [territories.find(cell, line.place) for cell in cells if cell]
         draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))

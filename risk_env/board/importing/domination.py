@@ -21,6 +21,7 @@ from risk_env.board.importing.draft import (
     point,
     whole_number,
 )
+from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.importing.sections import Line, Sections, needed, read_sections
 from risk_env.board.maps import MAX_COLOURS, MAX_WILDS
 from risk_env.bounded_io import shortened
@@ -38,6 +39,7 @@ def read_domination(text: str, cards: str | None, name: str, report: Report) -> 
     for line in needed(sections, "continents"):
         _read_continent(line, names, draft, report)
     numbers = _read_countries(needed(sections, "countries"), draft, report)
+    check_before_borders(draft, report)
     for line in needed(sections, "borders"):
         _read_borders(line, numbers, draft, report)
     if cards is not None:

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from risk_env.board.names import QUOTE, RESERVED_NAMES, key_of
+from risk_env.board.maps import MAX_TERRITORIES
+from risk_env.board.names import MAX_NAME, QUOTE, RESERVED_NAMES, key_of
 from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import composed, shortened
 
@@ -73,8 +74,9 @@ class Report:
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
         """Add a problem, with those of `names` that are similar to `name`, and advice for the user."""
         self.hints |= {hint: None} if hint else {}
-        if names and self.num_problems < MOST_HINTS:
-            problem += similar_names(name[:100], names)
+        few = len(names) <= MAX_TERRITORIES and all(len(each) <= MAX_NAME for each in (name, *names))
+        if names and few and self.num_problems < MOST_HINTS:  # the time for a hint grows with all lengths
+            problem += similar_names(name, names)
         self.num_problems += 1
         if len(self.problems) < MOST_SHOWN:
             self.problems.append(problem)

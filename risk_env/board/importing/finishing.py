@@ -5,6 +5,7 @@ All problems are collected before an error is raised.
 
 from collections import Counter
 
+from risk_env.board.generating.random_map import reached_from
 from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
 from risk_env.board.maps import (
     COLOUR,
@@ -14,9 +15,8 @@ from risk_env.board.maps import (
     MAX_CONTINENTS,
     MAX_TERRITORIES,
     SYMBOLS,
-    reached_from,
 )
-from risk_env.board.names import problem_of
+from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
@@ -46,7 +46,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _check_sizes(draft: MapDraft, report: Report) -> None:
-    """Report a map that is too small or too large. Such a map is not checked further."""
+    """Report a map that is too small or too large."""
     sizes = (
         ("territories", len(draft.territories), 2, MAX_TERRITORIES),
         ("continents", len(draft.continents), 1, MAX_CONTINENTS),
@@ -54,7 +54,20 @@ def _check_sizes(draft: MapDraft, report: Report) -> None:
     for what, size, least, most in sizes:
         if not least <= size <= most:
             report.problem(f"{size} {what}: a map has {least} to {most}")
-    if report.num_problems and len(draft.territories) > MAX_TERRITORIES:
+
+
+def check_before_borders(draft: MapDraft, report: Report) -> None:
+    """Raise a MapError if a map has too many territories or too long names.
+
+    The time for reading borders grows with their number and length.
+    """
+    count = len(draft.territories)
+    long = [each.name for each in (*draft.continents, *draft.territories) if len(each.name) > MAX_NAME]
+    if count > MAX_TERRITORIES:
+        report.problem(f"{count} territories: a map has 2 to {MAX_TERRITORIES}")
+    if long:
+        report.problem(f"{_listed(long)}: a name has 1 to {MAX_NAME} characters")
+    if long or count > MAX_TERRITORIES:
         report.raise_problems()
 
 
@@ -82,6 +95,8 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
             continent.colour = None
     kept = [number for number in range(len(draft.continents)) if sizes[number]]
     renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
+    if draft.continents and not kept:
+        report.problem("no continent has a territory: a map has 1 continent or more with territories")
     draft.continents = [draft.continents[number] for number in kept]
     for territory in draft.territories:
         territory.continent = renumbered[territory.continent]
@@ -162,24 +177,24 @@ def _finish_centres(draft: MapDraft, report: Report) -> None:
         report.decision("the file has no coordinates: the drawing is automatic")
     elif missing:
         report.decision(f"no coordinates for {_listed(missing)}: the drawing is automatic")
-    elif not _scale(draft.territories):
-        report.decision("coordinates of several territories are the same: the drawing is automatic")
+    elif problem := _scale(draft.territories):
+        report.decision(f"{problem}: the drawing is automatic")
     else:
         return
     for territory in draft.territories:
         territory.centre = None
 
 
-def _scale(territories: list[DraftTerritory]) -> bool:
-    """Scale the centres to whole pixels of a drawing. Returns False if two of them are the same."""
+def _scale(territories: list[DraftTerritory]) -> str:
+    """Scale the centres to whole pixels of a drawing. Return the reason if this fails, or ""."""
     points = [territory.centre for territory in territories if territory.centre is not None]
     low = [min(point[axis] for point in points) for axis in (0, 1)]
     extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))
     width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / TERRITORIES) ** 0.5)))
-    if not 0 < extent <= MOST_PIXELS_APART:
-        return False
-    scale = (width - 2 * MARGIN) / extent
+    if extent > MOST_PIXELS_APART:
+        return f"coordinates are more than {MOST_PIXELS_APART} apart"
+    scale = (width - 2 * MARGIN) / extent if extent else 0.0
     scaled = [tuple(MARGIN + round(scale * (p[axis] - low[axis])) for axis in (0, 1)) for p in points]
     for territory, (x, y) in zip(territories, scaled, strict=True):
         territory.centre = x, y
-    return len(set(scaled)) == len(scaled)
+    return "" if len(set(scaled)) == len(scaled) else "coordinates of several territories are the same"

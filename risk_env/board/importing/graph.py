@@ -25,6 +25,7 @@ from risk_env.board.importing.draft import (
     point,
     whole_number,
 )
+from risk_env.board.importing.finishing import check_before_borders
 from risk_env.board.maps import SYMBOLS
 from risk_env.bounded_io import parse_json, shortened
 
@@ -68,7 +69,7 @@ def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
             kind, *values = (cell.strip() for cell in cells or [""])
             place = f"line {lines.line_num}"
             if kind.casefold() in KINDS:
-                rows.append((place, kind.casefold(), dict(zip(KINDS[kind.casefold()], values, strict=False))))
+                rows.append((place, kind.casefold(), _named(values, kind.casefold(), place, report)))
             elif kind and not kind.startswith("#"):
                 report.problem(f"{place}: {shortened(kind)} is not a kind of row", kind, tuple(KINDS))
     except csv.Error as error:
@@ -84,8 +85,8 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
         return
     for i, entry in enumerate(entries, 1):
         cells = entry if isinstance(entry, list) else [entry] if isinstance(entry, str) else []
-        table = entry if isinstance(entry, dict) else dict(zip(KINDS[kind], cells, strict=False))
         place = f"{kind} {i}"
+        table = entry if isinstance(entry, dict) else _named(cells, kind, place, report)
         for name in table:
             if name not in KINDS[kind]:
                 report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
@@ -93,6 +94,14 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
             report.problem(f"{place}: {shortened(entry)} must be an object or a list of strings and numbers")
         else:
             yield place, kind, {name: _as_text(value) for name, value in table.items()}
+
+
+def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str, Any]:
+    """Return the cells of a row by name. Cells beyond the last name are a problem unless they are empty."""
+    names = KINDS[kind]
+    if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
+        report.problem(f"{place}: {shortened(surplus[0])} is too much; the row is {', '.join(names)}")
+    return dict(zip(names, cells, strict=False))
 
 
 def _as_text(value: Any) -> str:
@@ -112,6 +121,7 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
         if kind == "territory":
             draft.territories.append(_territory(place, values, continents, report))
             territories.add(draft.territories[-1].name)
+    check_before_borders(draft, report)
     for place, kind, values in rows:
         if kind == "border":
             source, target = (territories.find(values.get(end, ""), place) for end in KINDS["border"])
