@@ -1,7 +1,7 @@
 """Tracks are frozen, their opponents play as their digests say, and result files are true or refused."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,19 @@ from typing import Any
 import pytest
 
 from risk_agents import kept_out
-from risk_agents.benchmark import leaderboard, tracks
+from risk_agents.agent_list import NamedAgent
+from risk_agents.benchmark import leaderboard, playing, tracks
 from risk_agents.benchmark.cli import main
-from risk_agents.benchmark.result_file import ResultFileError, read_results
+from risk_agents.benchmark.result_file import TESTED, ResultFileError, read_lines, read_results
 from risk_agents.benchmark.scoring import score_of
 from risk_agents.benchmark.tracks import Track, find, names, play_digest
-from risk_agents.benchmark.verification import verify
+from risk_agents.benchmark.verification import check_game, verify
 from risk_agents.registry import load
-from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.results import GameResult
 from risk_agents.workers import InProcess
 from risk_env import bots, cli
+from risk_env.text.escape import LABEL_LETTERS
 
 RELEASED = {
     "capital-1": "71fc2711249d5148cdb1819bdb414809624f6d70f53f7af07ccf72813e8f8ae9",
@@ -198,7 +200,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         "score|wins|truncated",
     ),
     "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the file"),
-    "forfeit of an opponent": (forfeit, "where an opponent plays|wins|score"),
+    "forfeit of an opponent": (forfeit, "grower forfeits in the file"),
     "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
     "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
     "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
@@ -207,6 +209,19 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "name": (lambda header, game: header["agent"].update(name=" "), "not a label"),
     "quick": (lambda header, game: header.update(quick=False), "game 6 of track duel is missing"),
     "place": (lambda header, game: game["result"].update(places=[1, 1]), "must differ"),
+    "file to run": (lambda header, game: header["agent"].update(name="evil.py:Bot"), "is not registered"),
+    "name of another": (
+        lambda header, game: header["agent"].update(registered=False),
+        "'hunter' is the name of a registered agent",
+    ),
+    "digest of a file": (lambda header, game: header["agent"].update(sha256="ab"), "not 64 hexadecimal"),
+    "day": (lambda header, game: header["times"].update(date="2026-02-30"), "must be YYYY-MM-DD"),
+    "long name": (lambda header, game: header["machine"].update({"m" * 301: ""}), "not a short text"),
+    "long text": (lambda header, game: header.update(risk_env="V" * 301), "not a short text"),
+    "long game": (lambda header, game: game.update(map="x" * (1 << 20)), "line 2: more than 1048576 bytes"),
+    "won by nobody": (lambda header, game: game["result"].update(winner=-1), "ending is 'won'"),
+    "first place": (lambda header, game: game["result"]["places"].reverse(), "winner is ., but places are"),
+    "rounds": (lambda header, game: game["result"].update(rounds=101), "ends games after 100"),
     "extra": (lambda header, game: game["result"].update(more=1), "'more' is unknown"),
 }
 
@@ -226,6 +241,40 @@ def test_a_changed_file_is_refused_with_the_reason(
 
 
 @pytest.mark.usefixtures("only")
+def test_every_error_in_a_verification_names_the_file(
+    lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: Path, header: Any) -> bool:
+        raise ValueError("strange")
+
+    monkeypatch.setattr("risk_agents.benchmark.verification._check_versions", fail)
+    with pytest.raises(ResultFileError, match=r"a\.jsonl: strange"):
+        verify(written(tmp_path / "a.jsonl", lines), InProcess())
+
+
+@pytest.mark.usefixtures("only")
+def test_an_agent_that_is_played_again_never_forfeits(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    line = next(read_lines(written(tmp_path / "a.jsonl", lines)))
+    game = line.saved.replay(line.config.board)
+    own = line.result.seats.index(0)
+    last = max(number for number, seat in enumerate(seats_of(line)) if seat == own)
+    assert game.is_over and last > 9
+    cut = line.saved.actions[:last]
+    result = replace(line.result, ending="forfeit", forfeit_seat=own, forfeit_kind="crash")
+    forged = replace(line, saved=replace(line.saved, actions=cut), result=result)
+    with pytest.raises(ResultFileError, match="hunter forfeits in the file, but not when"):
+        check_game(forged, plays_agent=True)
+
+
+def seats_of(line: Any) -> Iterator[int]:
+    """Yield the seat of each action of a game."""
+    game = line.saved.beginning().start(line.config.board)
+    for action in line.saved.actions:
+        yield game.seat
+        game.step(action)
+
+
+@pytest.mark.usefixtures("only")
 def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]], tmp_path: Path) -> None:
     with pytest.raises(ResultFileError, match="more games than"):
         read_results(written(tmp_path / "a.jsonl", resigned([*lines, lines[-1]])))
@@ -237,27 +286,88 @@ def test_a_file_with_more_or_fewer_lines_is_refused(lines: list[dict[str, Any]],
 
 @pytest.mark.usefixtures("only")
 def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from risk_agents.benchmark import playing
-
     def stop(*arguments: Any, **options: Any) -> None:
-        conduct(arguments[0], 2, *arguments[2:], **options)
+        conduct(arguments[0], 8, *arguments[2:], **options)  # more games than --quick needs
         raise KeyboardInterrupt
+
+    def bad(path: Path) -> Any:
+        raise ResultFileError("bad")
 
     conduct = playing.conduct
     out = ["--quick", "--quiet", "--out", str(tmp_path / "a.jsonl")]
     monkeypatch.setattr(playing, "conduct", stop)
     with pytest.raises(KeyboardInterrupt):
-        main(["hunter", *out])
+        main(["hunter", *out[1:]])
     monkeypatch.setattr(playing, "conduct", conduct)
     with pytest.raises(ValueError, match="games of another agent or version"):
         main(["breaker", *out])
+    with monkeypatch.context() as patch, pytest.raises(ResultFileError, match="bad"):
+        patch.setattr("risk_agents.benchmark.cli.read_results", bad)
+        main(["hunter", *out])
+    assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl.games"]  # games survive a bad file
     main(["hunter", *out])
     assert verify(tmp_path / "a.jsonl", InProcess()).games == 6
     with pytest.raises(FileExistsError, match="choose another name"):
         main(["hunter", *out])
 
 
+def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
+    agent, folder = tmp_path / "mine.py", tmp_path / "games"
+    agent.write_text("first")
+    plan = playing.Plan(NamedAgent(None, f"{agent}:Bot"), [], True, folder, None, "1", None)
+    with playing.same_agent(plan):
+        pass
+    assert not folder.exists()  # no game was begun
+    for _ in range(2):
+        with playing.same_agent(plan):
+            (folder / "duel-1-classic.sqlite").touch()
+            before = json.loads((folder / playing.AGENT_FILE).read_text())["seconds"]
+    assert json.loads((folder / playing.AGENT_FILE).read_text())["seconds"] > before > 0
+    agent.write_text("second")
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+        pass
+    agent.write_text("first")
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+        agent.write_text("second")
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+        pass
+
+
+def test_an_agent_has_a_name_of_its_own() -> None:
+    entrant = Entrant("hunter", "hunter", "1", True)
+    assert playing.own_name(entrant) == "hunter"
+    for label in ("hunter", "hunter (tested)"):
+        with pytest.raises(ValueError, match="name of a registered agent"):
+            playing.own_name(replace(entrant, label=label, spec="x.py:Bot"))
+    cut = LABEL_LETTERS - len(TESTED)
+    assert playing.own_name(replace(entrant, label="x" * (cut - 1) + " " + "y" * 9)) == "x" * (cut - 1)
+
+
 # The leaderboard
+
+
+@pytest.mark.usefixtures("only")
+def test_each_version_of_a_track_has_its_own_column(
+    lines: list[dict[str, Any]], small: Track, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, page = written(tmp_path / "a.jsonl", lines), tmp_path / "50% a#b.html"
+    leaderboard.write_page(page, [path], 1)
+    assert '<td data-value=""></td>' not in page.read_text()
+    assert 'href="50%25%20a%23b-replays/0-duel-1-' in page.read_text()
+    more = replace(small.opponents[0], agent="breaker")
+    newer = replace(small, version=2, opponents=(*small.opponents, more))
+    monkeypatch.setattr(leaderboard, "find", lambda name: newer)
+    leaderboard.write_page(page, [path], 1)
+    assert '<td data-value=""></td>' in page.read_text()  # no mean
+    assert ">duel-1<" in page.read_text() and "duel-2" not in page.read_text()
+
+
+@pytest.mark.usefixtures("only")
+def test_a_game_that_is_not_over_has_no_replay(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    cut = [lines[0], *(line | {"actions": line["actions"][:-1]} for line in lines[1:])]
+    path = written(tmp_path / "a.jsonl", resigned(cut))
+    with pytest.raises(ValueError, match="the game is not over"):
+        leaderboard.write_page(tmp_path / "a.html", [path], 1)
 
 
 @pytest.mark.usefixtures("only")
@@ -281,6 +391,7 @@ def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
     html = page.read_text()
     assert "<b>me" not in html and "&lt;b&gt;me&lt;/b&gt;" in html and "a &lt;script&gt;" in html
     assert 'href="javascript' not in html and 'href="https://example.org/hunter"' in html
+    assert "played again, all actions compared" in html and "actions are taken from the file" in html
     assert html.count("verified") >= 2 and "http:" not in html
     replays = sorted((tmp_path / "page-replays").iterdir())
     assert replays and all(f'href="page-replays/{replay.name}"' in html for replay in replays)

@@ -1171,7 +1171,7 @@ def result_lines() -> list[Any]:
     from risk_agents.tournament.records import saved_game
     from risk_agents.tournament.results import TRUNCATED, GameResult
 
-    agent = {"name": "mine", "version": "1", "registered": False, "compiled": False, "sha256": "ab"}
+    agent = {"name": "mine", "version": "1", "registered": False, "compiled": False, "sha256": "ab" * 32}
     track = find("new_maps")
     score = {"games": 60, "score": [1.5, -2.0, 3.0], "ahead": {"grower": None}}
     facts = {

@@ -2,7 +2,6 @@
 
 import argparse
 import sys
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -126,17 +125,20 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     folder = path.with_name(path.name + FOLDER_SUFFIX)
     limits = arguments.sandbox, arguments.workers, arguments.chunk_limit
     plan = Plan(agent, _tracks(arguments.track), arguments.quick, folder, *limits)
-    start = time.monotonic()
     try:
         played = play_tracks(plan, console)
     except KeyboardInterrupt:
         console.print(f"stopped; run the same command again to continue from {folder}", highlight=False)
         raise
     card = {name: getattr(arguments, name) for name in CARD}
-    facts = facts_of(plan, played, card, time.monotonic() - start)
+    facts = facts_of(plan, played, card)
     write_results(path, facts, [(each.track, each.stores) for each in played])
+    try:
+        header, scores = read_results(path)
+    except BaseException:
+        path.unlink(missing_ok=True)  # the games are still in the folder
+        raise
     remove_games(played, folder)
-    header, scores = read_results(path)
     _print_scores(header, scores)
     games, size = sum(score.games for score in scores.values()), path.stat().st_size / 1000
     print(f"{path}: {games} games, {size:,.0f} kB; to check it: risk-env benchmark --verify {path}")
@@ -229,10 +231,9 @@ def leaderboard(argv: Sequence[str]) -> None:
     if not 0 <= arguments.replays <= MOST_REPLAYS:
         parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
-    verified, untrue = _verified(files, arguments) if arguments.verify else ([], [])
-    refused = untrue + write_page(
-        page, files if not arguments.verify else verified, arguments.replays, verified
-    )
+    verified, untrue = _verified(files, arguments) if arguments.verify else ({}, [])
+    shown_on_page = list(verified) if arguments.verify else files
+    refused = untrue + write_page(page, shown_on_page, arguments.replays, verified)
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
     shown_files = len(files) - len(refused)
@@ -241,17 +242,19 @@ def leaderboard(argv: Sequence[str]) -> None:
 
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
-) -> tuple[list[Path], list[tuple[Path, str]]]:
+) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
     """Play all games of all files again. Return the verified files, and the others with the reason.
+
+    The value of a verified file is true if the actions of its agent were compared too.
 
     Raises ValueError if no file is verified.
     """
-    true, untrue = [], []
+    true: dict[Path, bool] = {}
+    untrue: list[tuple[Path, str]] = []
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         for path in files:
             try:
-                verify(path, executor)
-                true.append(path)
+                true[path] = verify(path, executor).agent_played
             except ResultFileError as error:
                 untrue.append((path, str(error)))
     if not true:

@@ -6,12 +6,14 @@ script of the page.
 
 import base64
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Template
+from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
-from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, ResultFileError, read_lines, read_results
+from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, read_lines, read_results
 from risk_agents.benchmark.scoring import Rate, TrackScore
 from risk_agents.benchmark.tracks import Track, find, names
 from risk_agents.tournament.results import NOBODY
@@ -33,9 +35,14 @@ class Entry(NamedTuple):
     replays: list[tuple[str, str]]  # address and title of each replay
 
     @property
+    def titles(self) -> dict[str, Track]:
+        """Tracks of the file by their titles."""
+        return {track.title: track for track in self.header.tracks}
+
+    @property
     def mean(self) -> float | None:
-        """Mean score over all tracks; None if a track is missing."""
-        if set(self.scores) != set(names()):
+        """Mean score over all tracks; None if a track is missing, or not in its newest version."""
+        if set(self.titles) != {find(name).title for name in names()}:
             return None
         return sum(score.score[0] for score in self.scores.values()) / len(self.scores)
 
@@ -51,12 +58,13 @@ def read_folder(folder: str | Path) -> list[Path]:
 
 
 def write_page(
-    page: Path, files: Sequence[Path], replays: int = 0, verified: Collection[Path] = ()
+    page: Path, files: Sequence[Path], replays: int = 0, verified: Mapping[Path, bool] = MappingProxyType({})
 ) -> list[tuple[Path, str]]:
     """Write a page for result files. Return the files that were left out, each with the reason.
 
     `replays` is the number of replays for each file and track. The replays are written into a folder beside
-    the page. `verified` lists the files that passed `verify`. Raises ValueError if no file is left.
+    the page. `verified` has the files that passed `verify`, and whether the agent's actions were compared
+    too. Raises ValueError if no file is left.
     """
     entries, refused = [], []
     for number, path in enumerate(files):
@@ -64,7 +72,7 @@ def write_page(
             header, scores = read_results(path)
             links = _write_replays(page, number, path, replays) if replays else []
             entries.append(Entry(path, header, scores, links))
-        except (ResultFileError, SavedGameError) as error:
+        except ValueError as error:
             refused.append((path, str(error)))
     if not entries:
         raise ValueError("; ".join(problem for _, problem in refused))
@@ -100,10 +108,13 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
         if place in chosen:
             folder.mkdir(exist_ok=True)
             name = f"{number}-{line.track.title}-{place}.html"
-            replay = line.saved.replay(line.config.board).replay(line.saved.players)
+            game = line.saved.replay(line.config.board)
+            if not game.is_over:
+                raise SavedGameError(f"{line.saved.place}: the game is not over")
+            replay = game.replay(line.saved.players)
             with whole_file(folder / name) as fresh:
                 replay.save(fresh)
-            links.append((f"{folder.name}/{name}", f"{line.track.title}, {line.result.rounds} rounds"))
+            links.append((quote(f"{folder.name}/{name}"), f"{line.track.title}, {line.result.rounds} rounds"))
     return links
 
 
@@ -114,17 +125,18 @@ def _is_short(saved: SavedGame) -> bool:
 # ------------------------------------------------------------------------------------------ the page
 
 
-def _content(entries: Sequence[Entry], verified: Collection[Path]) -> Iterator[str]:
+def _content(entries: Sequence[Entry], verified: Mapping[Path, bool]) -> Iterator[str]:
     """Yield the parts of the page, as HTML."""
-    tracks = [find(name) for name in names() if any(name in entry.scores for entry in entries)]
+    found = {title: track for entry in entries for title, track in entry.titles.items()}
+    tracks = sorted(found.values(), key=lambda track: (names().index(track.name), -track.version))
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
     yield _scores(ranked, tracks, verified)
     yield "<h2>Agents</h2><div class='cards'>"
-    yield from (_card(entry, entry.path in verified) for entry in ranked)
+    yield from (_card(entry, verified.get(entry.path)) for entry in ranked)
     yield "</div><h2>Agent against opponent</h2>"
     yield "<p>Percent of meetings in which the agent finished before the opponent.</p>"
     for track in tracks:
-        yield _pairwise([entry for entry in ranked if track.name in entry.scores], track)
+        yield _pairwise([entry for entry in ranked if track.title in entry.titles], track)
 
 
 def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
@@ -140,7 +152,7 @@ def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequ
     )
 
 
-def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Collection[Path]) -> str:
+def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Mapping[Path, bool]) -> str:
     titles = [("agent", "text"), ("version", "text"), ("mean", "number")]
     heading = [*titles, *((track.title, "number") for track in tracks), ("games", "text"), ("date", "text")]
     rows = []
@@ -148,7 +160,7 @@ def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Collect
         agent = entry.header.facts["agent"]
         cells = [_text(agent["name"]), _text(agent["version"]), _mean(entry.mean)]
         cells += [
-            _rate(entry.scores[track.name].score if track.name in entry.scores else None) for track in tracks
+            _rate(entry.scores[track.name].score if track.title in entry.titles else None) for track in tracks
         ]
         part = "quick" if entry.header.is_quick else "all"
         state = "verified" if entry.path in verified else "not verified"
@@ -183,7 +195,16 @@ def _rate(rate: Rate | None) -> str:
     return f'<td data-value="{value:.2f}">{value:.1f} {interval}</td>'
 
 
-def _card(entry: Entry, is_verified: bool) -> str:
+def _checked(agent_played: bool | None) -> str:
+    """Return how a file was checked; `agent_played` is None if its games were not played again."""
+    if agent_played is None:
+        return "scores compared with the results of games"
+    if agent_played:
+        return "all games played again, all actions compared"
+    return "all games played again; the agent's actions are taken from the file"
+
+
+def _card(entry: Entry, agent_played: bool | None) -> str:
     """Return the card of an agent."""
     facts = entry.header.facts
     agent, machine, times = facts["agent"], facts["machine"], facts["times"]
@@ -191,9 +212,7 @@ def _card(entry: Entry, is_verified: bool) -> str:
     lines.append(("date", for_html(times["date"])))
     lines.append(("risk_env", for_html(facts["risk_env"])))
     lines.append(("file", for_html(entry.path.name)))
-    lines.append(
-        ("checked", "all games played again" if is_verified else "scores compared with the results of games")
-    )
+    lines.append(("checked", _checked(agent_played)))
     if agent["sha256"]:
         lines.append(("SHA-256", for_html(agent["sha256"])))
     paces = ", ".join(f"{name} {pace:.3g}" for name, pace in times["ms_a_turn"].items())

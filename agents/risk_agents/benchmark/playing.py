@@ -1,6 +1,7 @@
 """Benchmark games of an agent. Each track and map is a tournament, which can be resumed."""
 
 import hashlib
+import json
 import os
 import platform
 import re
@@ -8,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,8 +29,12 @@ from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct
 from risk_agents.workers import ProcessExecutor, WorkExecutor, local_processes, open_executor
 from risk_env import bots, cli
+from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
 
+AGENT_FILE = "agent.json"  # in this folder: digest of the agent's file, and seconds of all runs
+MOST_BYTES = 1 << 12  # maximum size of AGENT_FILE
+CHANGED = "changed"  # digest in AGENT_FILE after the agent's file changed during a run
 FOLDER_SUFFIX = ".games"  # folder of unfinished tracks: name of the result file and this suffix
 
 
@@ -65,7 +71,7 @@ def play_tracks(plan: Plan, console: Console) -> list[Played]:
     opponent differs from the track, or if the folder holds games of another benchmark.
     """
     played = []
-    with _executor(plan) as executor:
+    with same_agent(plan), _executor(plan) as executor:
         for track in plan.tracks:
             console.print(f"{track.title}: {track.about}", highlight=False)
             configs = configs_of(track, plan.agent, plan.sandbox)
@@ -89,14 +95,26 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
                 f"track {track.title} needs {wanted.label} in version {wanted.version!r}; "
                 f"this installation has version {found.version!r}"
             )
-    own = replace(own, label=label_on(track, own.label[: LABEL_LETTERS - len(TESTED)]))
+    own = replace(own, label=label_on(track, own_name(own)))
     return [replace(config, sandbox=sandbox) for config in track.configs([own, *others])]
+
+
+def own_name(agent: Entrant) -> str:
+    """Return an agent's label, cut so that TESTED can follow it.
+
+    Raises ValueError if it is the name of another agent, which is registered.
+    """
+    name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
+    if agent.spec not in bots.names() and name.removesuffix(TESTED) in bots.names():
+        raise ValueError(
+            f"agent={agent.spec!r} has the name of a registered agent, {name!r}: name it, as label=agent"
+        )
+    return name
 
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     """Open the store of the games on a map, or create it."""
     path = folder / f"{track.title}-{config.map_source}.sqlite"
-    folder.mkdir(exist_ok=True)
     if not path.exists():
         return Store.create(path, config)
     store = Store.open(path)
@@ -121,6 +139,48 @@ def _play(store: Store, games: int, plan: Plan, executor: WorkExecutor | None, c
 
 
 @contextmanager
+def same_agent(plan: Plan) -> Iterator[None]:
+    """Measure the seconds of a run, and raise ValueError if the agent's file changes in it or before it."""
+    path, start = plan.folder / AGENT_FILE, time.monotonic()
+    plan.folder.mkdir(exist_ok=True)
+    digest = _digest_of(plan.agent.spec)
+    kept = _kept(plan.folder) if path.exists() else {"sha256": digest, "seconds": 0.0}
+    if kept["sha256"] != digest:
+        raise _changed(plan)
+    path.write_text(json.dumps(kept), encoding="utf-8")
+    try:
+        yield
+    finally:
+        is_same = _digest_of(plan.agent.spec) == digest
+        kept = {
+            "sha256": digest if is_same else CHANGED,
+            "seconds": kept["seconds"] + time.monotonic() - start,
+        }
+        path.write_text(json.dumps(kept), encoding="utf-8")
+        if not any(plan.folder.glob("*.sqlite")):  # no game was begun
+            path.unlink()
+            plan.folder.rmdir()
+    if not is_same:
+        raise _changed(plan)
+
+
+def _changed(plan: Plan) -> ValueError:
+    return ValueError(
+        f"{plan.agent.spec} has changed since the first game in {plan.folder}: delete the folder, or choose "
+        "another --out"
+    )
+
+
+def _kept(folder: Path) -> dict[str, Any]:
+    """Return the content of AGENT_FILE; raise ValueError if it is damaged."""
+    facts = parse_json(read_file(folder / AGENT_FILE, MOST_BYTES))
+    is_right = isinstance(facts, dict) and facts.keys() == {"sha256", "seconds"}
+    if not is_right or not isinstance(facts["sha256"], str) or type(facts["seconds"]) is not float:
+        raise ValueError(f"{folder / AGENT_FILE} is damaged: delete the folder {folder}")
+    return dict(facts)
+
+
+@contextmanager
 def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
     """Provide one executor for the games of all tracks, or None to play in this process."""
     jobs = local_processes(plan.workers)
@@ -142,11 +202,12 @@ def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
 
 
 def remove_games(played: Sequence[Played], folder: Path) -> None:
-    """Close and delete the stores of the games, and delete the folder if it is empty."""
+    """Close and delete the stores of the games and AGENT_FILE, and delete the folder if it is empty."""
     for store in (store for each in played for store in each.stores):
         store.close()
         for path in (store.path, *(store.path.with_name(store.path.name + end) for end in ("-wal", "-shm"))):
             path.unlink(missing_ok=True)
+    (folder / AGENT_FILE).unlink(missing_ok=True)
     if not any(folder.iterdir()):
         folder.rmdir()
 
@@ -154,32 +215,32 @@ def remove_games(played: Sequence[Played], folder: Path) -> None:
 # ------------------------------------------------------------------------------------------ the header
 
 
-def facts_of(plan: Plan, played: Sequence[Played], card: dict[str, str], seconds: float) -> dict[str, Any]:
+def facts_of(plan: Plan, played: Sequence[Played], card: dict[str, str]) -> dict[str, Any]:
     """Return the parts of a result file's header that describe the agent, the machine and the times."""
-    agent = played[0].agent
-    paces = {each.track.name: _pace(each.stores) for each in played}
+    agent, kept = played[0].agent, _kept(plan.folder)
+    paces = {each.track.name: _pace(each.stores, each.track.games(plan.quick)) for each in played}
     return {
         "risk_env": cli.installed_version(),
-        "agent": _agent_facts(plan.agent, agent),
+        "agent": _agent_facts(agent, kept["sha256"]),
         "card": card,
         "quick": plan.quick,
         "machine": machine(),
         "times": {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "seconds": round(seconds, 1),
+            "seconds": round(kept["seconds"], 1),
             "ms_a_turn": paces,
         },
     }
 
 
-def _agent_facts(named: NamedAgent, agent: Entrant) -> dict[str, Any]:
+def _agent_facts(agent: Entrant, digest: str) -> dict[str, Any]:
     spec, is_registered = agent.spec, agent.spec in bots.names()
     return {
         "name": spec if is_registered else agent.label.removesuffix(TESTED),
         "version": agent.version,
         "registered": is_registered,
         "compiled": agent.compiled,
-        "sha256": _digest_of(spec),
+        "sha256": digest,
     }
 
 
@@ -191,10 +252,10 @@ def _digest_of(spec: str) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
 
-def _pace(stores: Sequence[Store]) -> float:
-    """Return the agent's mean thinking time per turn, in milliseconds."""
+def _pace(stores: Sequence[Store], games: int) -> float:
+    """Return the agent's mean thinking time per turn in the first games of each store, in milliseconds."""
     seconds, turns = 0.0, 0
-    for result in (result for store in stores for result in store.results()):
+    for result in (result for store in stores for result in islice(store.results(), games)):
         seat = result.seats.index(0)
         seconds, turns = seconds + result.seconds[seat], turns + result.turns[seat]
     return round(1000.0 * seconds / max(turns, 1), 4)

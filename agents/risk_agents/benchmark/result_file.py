@@ -9,20 +9,22 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from risk_agents.benchmark.scoring import TrackScore, score_of
 from risk_agents.benchmark.tracks import ORDER, Track, find
-from risk_agents.game_files import LONGEST_LINE, read_game
+from risk_agents.game_files import read_game
 from risk_agents.tournament.columns import COLUMNS
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.records import saved_game
-from risk_agents.tournament.results import FORFEIT, GameResult
+from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.whole_file import whole_file
+from risk_env import bots
 from risk_env.bounded_io import parse_json, shortened
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import is_label
@@ -32,7 +34,9 @@ SCHEMA = 1
 SUFFIX = ".jsonl"
 MOST_BYTES = 1 << 29  # maximum size of a file
 LONGEST_HEADER = 1 << 18  # maximum size of the header, in bytes
-LONGEST_TEXT = 300  # maximum number of characters in a text of the agent's card
+LONGEST_GAME = 1 << 20  # maximum size of a game, in bytes
+LONGEST_TEXT = 300  # maximum number of characters in a text of the header
+MOST_TEXTS = 20  # maximum number of facts about a machine
 MOST_TRACKS = len(ORDER)
 TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
 # parts of the header, and the types of their values
@@ -128,7 +132,8 @@ def write_results(
     for track, parts in played:
         for line in _lines(header, track, parts):
             digest.update(line)
-        score = score_of(track, [list(part.results()) for part in parts])
+        games = track.games(header.is_quick)
+        score = score_of(track, [list(islice(part.results(), games)) for part in parts])
         tracks.append(
             {"name": track.name, "version": track.version, "digest": track.digest, "score": score.to_dict()}
         )
@@ -231,11 +236,17 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     for name in ("name", "version"):
         if not is_label(facts["agent"][name]):
             raise ValueError(f"agent: {name} is {shortened(facts['agent'][name])}, not a label")
+    check_registered(facts["agent"])
+    if not re.fullmatch("([0-9a-f]{64})?", facts["agent"]["sha256"]):
+        raise ValueError(f"agent: sha256 is {shortened(facts['agent']['sha256'])}, not 64 hexadecimal digits")
     _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
     for part in ("card", "machine"):
+        if len(facts[part]) > MOST_TEXTS:
+            raise ValueError(f"{part}: {len(facts[part])} texts, at most {MOST_TEXTS} are allowed")
         for name, text in facts[part].items():
-            if len(facts[part]) > 20 or not isinstance(text, str) or len(text) > LONGEST_TEXT:
-                raise ValueError(f"{part}: {shortened(name)} is {shortened(text)}, not a short text")
+            _check_text(f"a name of {part}", name)
+            _check_text(f"{part}: {name}", text)
+    _check_text("risk_env", facts["risk_env"])
     _check_times(facts["times"])
     if not 0 < len(facts["tracks"]) <= MOST_TRACKS:
         raise ValueError(f"{len(facts['tracks'])} tracks, must be 1 to {MOST_TRACKS}")
@@ -254,11 +265,32 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     return tuple(tracks)
 
 
+def check_registered(agent: Mapping[str, Any]) -> None:
+    """Raise ValueError unless `registered` is true exactly if the name is of a registered agent."""
+    name, is_name = agent["name"], agent["name"] in bots.names()
+    if agent["registered"] and not is_name:
+        raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
+    if is_name and not agent["registered"]:
+        raise ValueError(f"agent: {shortened(name)} is the name of a registered agent, not of this one")
+
+
+def _check_text(what: str, text: Any) -> None:
+    """Raise ValueError unless a value is a text of at most LONGEST_TEXT characters."""
+    if not isinstance(text, str) or len(text) > LONGEST_TEXT:
+        raise ValueError(f"{what} is {shortened(text)}, not a short text")
+
+
 def _check_times(times: dict[str, Any]) -> None:
     """Raise ValueError unless the times of a header are a date, seconds, and milliseconds by track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
-    if not re.fullmatch(r"\d{4}-\d\d-\d\d", times["date"], re.ASCII):
+    try:
+        is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]
+    except ValueError:
+        is_date = False
+    if not is_date:
         raise ValueError(f"times: date is {shortened(times['date'])}, must be YYYY-MM-DD")
+    if not 0 <= times["seconds"] < 1e9:
+        raise ValueError(f"times: seconds is {shortened(times['seconds'])}")
     paces = times["ms_a_turn"]
     for name, pace in paces.items():
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
@@ -288,7 +320,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
         for track in header.tracks:
             for config, pairing in header.pairings(track):
                 number += 1
-                line = lines.readline(LONGEST_LINE + 1)
+                line = lines.readline(LONGEST_GAME + 1)
                 digest.update(line)
                 try:
                     yield _game(line, f"{path}, line {number}", track, config, pairing)
@@ -308,6 +340,8 @@ def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairi
     """Read the next game of the schedule; raise ValueError if the line holds another game."""
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
+    if len(line) > LONGEST_GAME:
+        raise ValueError(f"more than {LONGEST_GAME} bytes")
     saved, facts = read_game(line, place)
     result = replace(_result(facts, track, config, pairing), actions=saved.actions)
     expected = saved_game(config, result)
@@ -336,6 +370,7 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
             raise ValueError(f"result: {name} is {shortened(facts[name])}, not {column.words}")
     if len(set(facts["places"])) < P:
         raise ValueError(f"result: places {facts['places']} must differ")
+    _check_ending(facts, config)
     values = {name: facts[name] for name in names - {"track", "game", "places"}}
     return GameResult(
         pairing.game,
@@ -347,3 +382,15 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
         seconds=(0.0,) * P,
         **values,
     )
+
+
+def _check_ending(facts: Mapping[str, Any], config: TournamentConfig) -> None:
+    """Raise ValueError if ending, winner, places and rounds of a game contradict each other."""
+    ending, winner, places = facts["ending"], facts["winner"], facts["places"]
+    if (winner == NOBODY and ending == WON) or (winner != NOBODY and ending == TRUNCATED):
+        raise ValueError(f"result: winner is {winner}, but ending is {ending!r}")
+    if winner != NOBODY and places[winner] != 1:
+        raise ValueError(f"result: winner is {winner}, but places are {places}")
+    most = config.rules.max_rounds
+    if most is not None and facts["rounds"] > most:
+        raise ValueError(f"result: rounds is {facts['rounds']}, but the track ends games after {most}")

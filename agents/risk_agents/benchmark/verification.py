@@ -14,6 +14,7 @@ from risk_agents.benchmark.result_file import (
     Header,
     Line,
     ResultFileError,
+    check_registered,
     read_header,
     read_lines,
     scores_of,
@@ -48,6 +49,15 @@ def verify(path: str | Path, executor: WorkExecutor, progress: Any = lambda game
     Raises ResultFileError at the first game, version or score that differs. `progress` is called with the
     number of games played so far.
     """
+    try:
+        return _verified(path, executor, progress)
+    except ResultFileError:
+        raise
+    except (ValueError, OSError) as error:
+        raise ResultFileError(f"{path}: {error}") from error
+
+
+def _verified(path: str | Path, executor: WorkExecutor, progress: Any) -> Verified:
     header = read_header(path)
     plays_agent = _check_versions(path, header)
     found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
@@ -76,6 +86,7 @@ def _check_versions(path: str | Path, header: Header) -> bool:
     """Return True if the agent can play again; raise ResultFileError if the version of a bot differs."""
     bots = [entrant for track in header.tracks for entrant in track.entrants]
     agent = header.facts["agent"]
+    check_registered(agent)  # other names could be Python files, which run when they are loaded
     plays_agent = agent["registered"] and compiled_bot(agent["name"]) is not None
     if plays_agent:
         bots.append(replace(bots[0], label=agent["name"], spec=agent["name"], version=agent["version"]))
@@ -109,6 +120,9 @@ def check_game(line: Line, plays_agent: bool) -> None:
     for seat in sorted(changed):
         label = saved.players[seat]
         raise ResultFileError(f"{place}: {label} at seat {seat} chooses other actions than the file states")
+    if plays_agent and line.result.ending == FORFEIT:
+        label = saved.players[line.result.forfeit_seat]
+        raise ResultFileError(f"{place}: {label} forfeits in the file, but not when it is played again")
     fault = _fault(line, match, place)
     if fault is None and not match.game.is_over:
         raise ResultFileError(f"{place}: the game is not over after {len(saved.actions)} actions")
@@ -139,7 +153,7 @@ def _players(line: Line, plays_agent: bool) -> list[Any]:
 def _fault(line: Line, match: TournamentMatch, place: str) -> PlayerFault | None:
     """Return the fault by which the agent forfeited, or None; raise ResultFileError if it is impossible.
 
-    Opponents never forfeit. An agent whose actions are compared never forfeits either.
+    Opponents never forfeit.
     """
     if line.result.ending != FORFEIT:
         return None
