@@ -80,7 +80,8 @@ class Composition:
     def add(self, answer: list[int] | str) -> None:
         """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
         self._check_room()
-        game, plan, actions, words, is_over = _copy(self.game), ActionPlan(self._seat), [], [], False
+        game, plan = _copy(self.game), ActionPlan(self._seat)
+        actions, words, is_over = list[int](), list[str](), False
         try:
             plan.give(answer, game)
         except ValueError as error:

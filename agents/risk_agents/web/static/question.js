@@ -65,7 +65,8 @@ export class Asker {
     const { question } = this;
     set(byId("question"), "data-asked", this.isOpen);
     write(byId("asked"), this.isPast && question ? "You look at an earlier moment." : question ? this.title() : this.words);
-    set(byId("hint"), "role", question && this.words && !this.isPast ? "alert" : null); // a refusal
+    const isRefused = Boolean(question && this.words && !this.isPast);
+    set(byId("hint"), "role", isRefused ? "alert" : "note");
     write(byId("hint"), question ? this.hint() : "");
     byId("answers").replaceChildren(...(this.isOpen ? this.answers() : []));
     byId("commands").replaceChildren(...(question ? this.commands() : []));
