@@ -1,5 +1,6 @@
 """Composed choices: taken back, confirmed, bounded, and without a trace of what lies behind their end."""
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -8,11 +9,21 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from risk_agents.web.browser_table import BrowserTable
-from risk_agents.web.composition import MOST_CHOICES, PARTS, Composition
+from risk_agents.web.browser_table import (
+    MOST_COMPOSED,
+    Answer,
+    BrowserTable,
+    Setting,
+    _choice_of,
+    composed_question,
+    question_of,
+)
+from risk_agents.web.composition import MOST_ACTIONS, MOST_CHOICES, PARTS, Composition
+from risk_agents.web.lobby import _of_position
 from risk_agents.web.work import Refused
 from risk_env import Game, Rules
-from risk_env.core.types import Phase
+from risk_env.core.types import NOBODY, Phase, Reward
+from risk_env.saved_game import SavedGame
 from tests.positions import position
 from tests.web_server import begun, client, question, seated
 
@@ -29,6 +40,8 @@ Dune: 1
 Ember: 1
 Flint: 1
 """
+
+REWARDS = {"attack die": Reward.ATTACK_DIE, "airfield": Reward.AIRFIELD}
 
 
 def answered(socket: Any, now: dict[str, Any], **answer: Any) -> dict[str, Any]:
@@ -140,7 +153,7 @@ def test_a_composition_ends_before_chance_and_other_seats() -> None:
         game.board.territory("Alberta"): 3,
     }
     assert composed.facts["composed"] == ["3 on Alberta from Alaska"]
-    with pytest.raises(Refused, match="cannot be taken back"):
+    with pytest.raises(Refused, match="confirm them or undo"):
         composed.add("done")
     composed.take_back()
     assert not composed.is_complete and composed.game.record == game.record
@@ -151,10 +164,150 @@ def test_compositions_are_bounded() -> None:
         "classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="draft", draft_left="500"
     )
     composed = Composition(game)
-    for _ in range(MOST_CHOICES):
+    for _ in range(MOST_CHOICES - 1):
         composed.add("draft Alaska 1")
-    with pytest.raises(Refused):
+    assert not composed.facts["complete"]
+    composed.add("draft Alberta 1")
+    shown = composed_question(composed, 3)
+    assert shown["complete"] and shown["phase"] == "CONFIRM" and shown["decision"] == 3 + MOST_CHOICES
+    assert shown["composed"] == [f"{MOST_CHOICES - 1} on Alaska", "1 on Alberta"]
+    with pytest.raises(Refused, match=f"at most {MOST_CHOICES} choices"):
         composed.add("draft Alaska 1")
+    composed.take_back()
+    assert not composed.facts["complete"]
+    with pytest.raises(Refused, match="phase ATTACK is played at once"):
+        Composition(position("classic", "Alaska 9", "Kamchatka 9", "rest 9")).add("done")
+
+
+def test_the_actions_of_a_composed_choice_are_bounded() -> None:
+    game = position(
+        "classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="draft", draft_left="19000"
+    )
+    composed = Composition(game)
+    with pytest.raises(Refused, match=f"more than {MOST_ACTIONS} actions"):
+        composed.add("draft Alaska 18999")
+    assert len(composed) == 0 and composed.game.record == game.record
+    composed.add("draft Alaska 19000")
+    assert composed.facts["added"] == {game.board.territory("Alaska"): 19000}
+
+
+def test_decisions_that_are_forced_count_as_composed() -> None:
+    game = position("classic", "Alaska 2, Alberta 1", "rest 1", phase="fortify_from")
+    composed = Composition(game)
+    composed.add("from Alaska")
+    alaska, alberta = map(game.board.territory, ("Alaska", "Alberta"))
+    assert composed.facts["added"] == {alaska: -1, alberta: 1}
+    assert composed.facts["composed"] == ["1 on Alberta from Alaska"]
+    game = position("classic", "Alaska 2", "rest 1", phase="trade", hand_0="Alaska, Alberta, wild")
+    composed = Composition(game)
+    composed.add([game.parse_action(f"card {name}") for name in ("Alaska", "Alberta", "wild")])
+    assert composed.facts["added"] == {alaska: 2}
+    assert composed.facts["composed"] == ["trade Alaska, Alberta, wild", "2 on Alaska"]
+
+
+def test_rooms_and_ranges_of_troops() -> None:
+    game = position(
+        "preset=classic, max_troops=12", "Alaska 9, Alberta 2", "rest 1", phase="draft", draft_left="8"
+    )
+    now = question_of(game)
+    assert {choice["text"]: choice["room"] for choice in now["legal"]} == {
+        "draft Alaska": 3,
+        "draft Alberta": 8,
+    }
+    alaska = action(now, "draft Alaska")
+    with pytest.raises(Refused, match="troops=4 must be from 1 to 3"):
+        _choice_of(game, Answer(action=alaska, troops=4))
+    assert _choice_of(game, Answer(action=alaska, troops=3)) == "draft Alaska 3"
+    game.step(alaska)
+    with pytest.raises(Refused, match="troops=4 must be from 1 to 3"):
+        _choice_of(game, Answer(troops=4))
+
+
+@pytest.mark.parametrize(
+    "cards", [["Alaska"], ["Alaska", "Alberta", "Peru"], ["Alaska"] * 3, [7**9], ["done"]]
+)
+def test_cards_that_are_no_set_of_the_hand_are_refused(cards: list[Any]) -> None:
+    hand = "Alaska, Alberta, Argentina, wild"
+    game = position("classic", "Alaska 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand)
+    done, space = game.tables.space.done, game.tables.space.blocks["card"]
+    numbers = {name: space[game.board.territory(name)] for name in ("Alaska", "Alberta", "Peru")}
+    given = [numbers.get(card, done if card == "done" else card) for card in cards]
+    with pytest.raises(Refused, match="no set of this hand"):
+        _choice_of(game, Answer(cards=given))
+    for extra in ({"action": given[0]}, {"troops": 3}):
+        with pytest.raises(Refused, match="cards must be alone"):
+            _choice_of(game, Answer(cards=given, **extra))
+
+
+def test_cards_are_taken_in_a_trade_only() -> None:
+    game = position("classic", "Alaska 9", "Kamchatka 9", "rest 9")
+    with pytest.raises(Refused, match="in phase TRADE only, not in ATTACK"):
+        _choice_of(game, Answer(cards=[int(game.legal_actions()[0])]))
+
+
+@pytest.mark.parametrize("reward", [None, "attack die", "airfield"])
+def test_odds_are_told_only_where_no_reward_changes_the_dice(reward: str | None) -> None:
+    game = Game(Rules.preset("command_room", 3, setup="random"), "classic", seed=1)
+    while game.phase != Phase.ATTACK:
+        game.step(int(game.legal_actions()[0]))
+    source, target = next(
+        choice["places"] for choice in question_of(game)["legal"] if choice["kind"] == "attack"
+    )
+    game.record["reward_owner"][:] = NOBODY
+    if reward:
+        game.record["reward_owner"][REWARDS[reward]] = game.seat
+        game.record["airfield"][0] = source
+    told = {
+        choice["places"]: "chance" in choice
+        for choice in question_of(game)["legal"]
+        if choice["kind"] == "attack"
+    }
+    assert told[source, target] is (reward is None)
+    assert all(told.values()) is (reward is None) and any(told.values()) is (reward != "attack die")
+
+
+def test_the_server_settles_neutral_troops(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, preset="two_player", options={}, map="classic")
+        table = found.lobby.tables[begin["game"]]
+        for seat in 2 * [table.game.seat, 1 - table.game.seat]:
+            with seated(found, begin["game"], begin["tokens"][seat]) as socket:
+                now = question(socket)
+                if now["phase"] in ("DEPLOY", "DEPLOY_NEUTRAL"):
+                    assert now["left"] >= now["placeable"] > 0
+                    socket.send_json({"decision": now["decision"], "command": "settle"})
+                    while now := socket.receive_json().get("question"):
+                        if now["phase"] not in ("DEPLOY", "DEPLOY_NEUTRAL"):
+                            break
+            if table.game.round:
+                break
+        assert table.game.round == 1 and not table.game.record.to_place.any()
+
+
+def test_compositions_are_limited_and_wake_only_their_seat() -> None:
+    asyncio.run(_compose_often())
+
+
+async def _compose_often() -> None:
+    game = SavedGame.of(_of_position(DRAFT, 2), ("human", "human"))
+    table = BrowserTable(Setting.new(game, ("Ann", "Bob")), lambda *_: None)
+    playing = asyncio.create_task(table.play())
+    await asyncio.sleep(0)
+    others = [table.changed[viewer] for viewer in (1, NOBODY)]
+    mine, chosen = table.changed[0], asked(table)["legal"][0]["action"]
+    for seat, decision in ((1, 0), (NOBODY, 0), (0, 1)):
+        with pytest.raises(Refused, match="not your decision"):
+            await table.answer(seat, decision, Answer(action=chosen, compose=True))
+    work = [table.answer(0, 0, Answer(action=chosen, troops=1, compose=True)) for _ in range(3)]
+    found = await asyncio.gather(*work, return_exceptions=True)
+    assert [type(one) for one in found].count(Refused) == 2  # one at a time: the others come too late
+    assert mine.is_set() and not any(event.is_set() for event in others)
+    with pytest.raises(Refused, match="per second"):
+        for _ in range(10 * MOST_COMPOSED):
+            await table.answer(0, 1, Answer(command="undo"))
+            await table.answer(0, 0, Answer(action=chosen, troops=1, compose=True))
+    playing.cancel()
+    table.close()
 
 
 def test_no_phase_with_dice_is_composed() -> None:

@@ -621,6 +621,23 @@ def test_no_message_is_an_error_of_the_server(tmp_path: Path, text: str) -> None
                 pass
 
 
+@pytest.mark.parametrize("more", [{"compose": True}, {"command": "undo"}])
+def test_composing_is_for_the_seat_that_decides_and_limited(
+    tmp_path: Path, monkeypatch: Any, more: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(browser_table, "Composition", None)  # nothing is copied for a stranger
+    with client(tmp_path) as found:
+        begin = begun(found)
+        table = found.lobby.tables[begin["game"]]
+        for token in ("", begin["owner"], begin["tokens"][1 - table.game.seat]):
+            with seated(found, begin["game"], token) as link:
+                for _ in range(3):
+                    link.send_json({"decision": 0, "action": 0, **more})
+                    while "refused" not in (told := link.receive_json()):
+                        pass
+                    assert told["refused"] == "it is not your decision any more"
+
+
 def test_many_viewers_and_a_flood_of_begun_games_leave_the_server_fast(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         begin = begun(found, **BOTS)

@@ -5,8 +5,16 @@ import pytest
 pytest.importorskip("starlette")
 
 from risk_agents.web.modes import MODES, modes, who_cannot_play
-from risk_agents.web.outlook import ending_in_words, goal_in_words, own_outlook, proposed_sets, sets_pay
+from risk_agents.web.outlook import (
+    ending_in_words,
+    goal_in_words,
+    note_on,
+    own_outlook,
+    proposed_sets,
+    sets_pay,
+)
 from risk_env import Game, Rules, presets
+from risk_env.core.types import Phase
 from tests.positions import position
 
 NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay")
@@ -74,7 +82,16 @@ def test_the_end_of_a_game_is_explained() -> None:
     while not game.is_over:
         game.step(int(game.legal_actions()[-1]))
     words = ending_in_words(game, NAMES)
+    assert "1 rounds" not in words and "after 1 round." in goal_in_words(game.rules)
     assert words.startswith(("Nobody has won: ", "Ann has won", "Bob has won")) and words.endswith(".")
+
+
+@pytest.mark.parametrize(("preset", "wins"), [("command_room", True), ("world_conquest", False)])
+def test_notes_on_decisions_follow_the_rules(preset: str, wins: bool) -> None:
+    game = Game(Rules.preset(preset, 3), "classic", seed=1)
+    assert game.phase.name == "CAPITAL" and ("to win by Objectives" in note_on(game)) is wins
+    game.record["phase"] = Phase.OBJECTIVE
+    assert ("win the game" in note_on(game)) is wins and note_on(game).endswith("the card of this turn.")
 
 
 def test_a_mission_is_told_with_its_progress() -> None:

@@ -10,6 +10,7 @@ pytest.importorskip("starlette")
 
 from risk_env import Game, Rules
 from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.positions import position
 from tests.web_server import served
 
 PREPARED = 300_000  # milliseconds for agents to compile their code
@@ -26,6 +27,9 @@ DOUBLE_TAP = """([clientX, clientY]) => {
     const tap = { clientX, clientY, pointerType: "touch", bubbles: true };
     const board = document.getElementById("board");
     for (const _ of [1, 2]) board.dispatchEvent(new PointerEvent("click", tap)); }"""
+COMPOSE = """([number, troops]) => {
+    const { action } = live.question.legal.filter(({ kind }) => kind === "territory")[number];
+    live.asker.give({ action, troops }); }"""
 WISH = {
     "preset": "secret_mission",
     "map": "classic",
@@ -179,7 +183,38 @@ def zoom_by_fingers(hand: Hand) -> None:
     assert page.evaluate("JSON.stringify(live.question)") == before
 
 
-@pytest.mark.long
+def test_many_choices_can_be_confirmed_and_links_replace_no_secret(browser: Any, tmp_path: Path) -> None:
+    start = position("classic", "rest 3", "Kamchatka 3", "Japan 3", phase="draft", draft_left="30").to_text()
+    with served(tmp_path) as (address, lobby), opened_page(browser, address, PHONE) as page:
+        wish = WISH | {"position": start}
+        begin = page.request.post(f"{address}/api/games", data=wish).json()
+        game, mine = begin["game"], begin["tokens"][0]
+        page.goto(f"{address}/game/{game}#token={mine}")
+        page.wait_for_selector('#question[data-asked="true"]')
+        for number in range(16):
+            troops = 15 if number == 15 else 1
+            page.evaluate(COMPOSE, [number, troops])
+            page.wait_for_function("n => live.question?.steps === n", arg=number + 1)
+        for size in (DESKTOP, PHONE):
+            page.set_viewport_size(size)
+            assert page.locator("#answers").bounding_box()["height"] >= 44
+            assert page.locator("#answers button").bounding_box()["height"] >= 28
+        page.get_by_role("button", name="Confirm").click()
+        page.wait_for_function("() => live.question?.phase === 'ATTACK'")
+        assert len(lobby.tables[game].game.actions) == 2 * 16
+        page.evaluate(
+            "([game, owner]) => localStorage.setItem(`owner ${game}`, owner)", [game, begin["owner"]]
+        )
+        for link in (f"game/{game}#token=wrong", f"#invite={game}&tokens=x&owner=y", f"#invite={game}"):
+            page.goto("about:blank")
+            page.goto(f"{address}/{link}")
+            page.wait_for_selector("body[data-ready], #asked:has-text('no seat')")
+            kept = page.evaluate(
+                f"[localStorage['{game}'], sessionStorage['{game}'], localStorage['owner {game}']]"
+            )
+            assert kept == [mine, mine, begin["owner"]]
+
+
 def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_path: Path) -> None:
     position = Game(Rules.preset("classic", 4, setup="random"), "classic", seed=5).to_text()
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:

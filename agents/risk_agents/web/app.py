@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
-from risk_agents.web.browser_table import BrowserTable, Feed, Setting
+from risk_agents.web.browser_table import Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -36,7 +36,7 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
-# keys of an answer on a socket (`BrowserTable.answer`), with the types of their values
+# entries of an answer on a socket (`browser_table.Answer`), with their types
 CHOICES = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
@@ -196,7 +196,7 @@ async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
-        changed = table.changed
+        changed = table.changed[viewer]
         while message := feed.message():
             await _send(socket, message)
         await changed.wait()
@@ -211,8 +211,8 @@ async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace:
             raise Refused("too many messages")
         try:
             if message.keys() & {"decision", *CHOICES}:
-                answer = checked_wish(message, {"decision": int}, CHOICES)
-                table.answer(viewer, **answer)
+                found = checked_wish(message, {"decision": int}, CHOICES)
+                await table.answer(viewer, found.pop("decision"), Answer(**found))
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))
         except Refused as error:

@@ -8,22 +8,26 @@ import logging
 import math
 import secrets
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from risk_agents.registry import HUMAN, make
+from risk_agents.serving.rates import Rate
 from risk_agents.web.composition import PART_OF, SETTLED, Composition, most_of, settling_action
 from risk_agents.web.game_store import NotKept
-from risk_agents.web.outlook import ending_in_words, goal_in_words, own_outlook, proposed_sets, sets_pay
+from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability
-from risk_env.core.types import NOBODY, Phase
+from risk_env.core.types import MOST_TROOPS as MOST_ON_ONE
+from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
 from risk_env.match import Match
 from risk_env.players import PlayerFault
@@ -44,8 +48,9 @@ PREPARING = "The agents are preparing. The first time, this takes up to a few mi
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
-LATEST = 1 << 40  # upper limit for `Setting.begun`
-MOST_CARDS = 20  # maximum number of cards in a set
+LATEST = 1 << 40  # seconds since 1970 before which a game begins
+MOST_CARDS = 20  # cards of a set
+MOST_COMPOSED = 20  # choices of a game that are composed or taken back per second
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
@@ -97,7 +102,17 @@ class Setting:
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
-# types of the values of `Setting.to_dict`
+class Answer(NamedTuple):
+    """A person's choice: an action, a number of troops, both, or the cards of a set; or a command."""
+
+    action: int | None = None
+    troops: int | None = None
+    compose: bool = False  # whether the choice waits until it is confirmed
+    cards: list[int] | None = None
+    command: str | None = None  # one of COMMANDS
+
+
+# types in a `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
@@ -118,12 +133,13 @@ class BrowserTable(Match):
     ) -> None:
         self.setting, self.pace = setting, PACE
         self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
-        self.changed, self.viewers = asyncio.Event(), 0  # `viewers`: number of sockets waiting for `changed`
+        self.viewers = 0  # number of sockets waiting for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
         self._set_up(setting.game.start(), _seated(setting.game))
         self._map = map_data(self.game.board)
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
+        self.changed = {viewer: asyncio.Event() for viewer in self._frames}  # by viewer
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
         # number of actions played before each frame, by viewer
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
@@ -136,6 +152,7 @@ class BrowserTable(Match):
         self._planned: int | None = None  # next action of the plan of the seat to act
         self._confirmed: deque[int] = deque()  # actions of a composition that are still to be played
         self._composition: Composition | None = None  # choices of the seat to act that are not played
+        self._composing, self._composed = asyncio.Lock(), Rate(MOST_COMPOSED, MOST_COMPOSED)
         self._settled: set[int] = set()  # seats that leave the rest of the set-up to the server
         self._log = self.game.watched(self._watch)
         self._show()
@@ -274,64 +291,86 @@ class BrowserTable(Match):
         super().step(action)
         self._log.catch_up(self.game.actions)
 
-    def answer(
-        self,
-        seat: int,
-        decision: int,
-        action: int | None = None,
-        troops: int | None = None,
-        compose: bool = False,
-        cards: list[int] | None = None,
-        command: str = "",
-    ) -> None:
-        """Take a person's choice: an action, a number of troops, both, or the cards of a set.
+    async def answer(self, seat: int, decision: int, answer: Answer) -> None:
+        """Take a person's choice, or carry out a command.
 
-        With `compose`, the choice waits for confirmation. Without `compose`, it is played at once, after all
-        waiting choices. `command` is one of COMMANDS. Raise Refused if this is not the current decision of
-        this seat, or if the choice is not legal.
+        A choice that does not wait is played together with all choices that wait. Raise Refused if this is
+        not the current decision of this seat, or if the choice is not legal.
         """
-        composed = self._composition or Composition(self.game)
-        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + len(composed)
+        self._check_asked(seat, decision)
+        if (answer.compose or answer.command == UNDO) and not self._composed.allows():
+            raise Refused(f"at most {MOST_COMPOSED} choices per second are composed or taken back: try again")
+        taking = asyncio.ensure_future(self._take_answer(seat, decision, answer))
+        taking.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
+        await asyncio.shield(taking)  # a thread that works for a browser which leaves is still waited for
+
+    def _check_asked(self, seat: int, decision: int) -> None:
+        """Raise Refused if this is not the current decision of this seat."""
+        waiting = 0 if self._composition is None else len(self._composition)
+        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
         if not is_asked or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
-        if command:
-            self._obey(command, composed)
-            return
-        choice = _choice_of(composed.game, action, troops, cards)
-        if compose:
-            composed.add(choice)
-            self._ask_again(composed)
-        elif len(composed):
-            composed.add(choice)
-            self._confirm(composed)
-        else:
-            self._answer.set_result(self._first_action(seat, choice))
 
-    def _obey(self, command: str, composed: Composition) -> None:
-        """Carry out a command; raise Refused if it is unknown or does not fit the decision."""
-        if command == UNDO:
+    async def _take_answer(self, seat: int, decision: int, answer: Answer) -> None:
+        """Take an answer when all earlier answers are taken; slow work runs in a thread."""
+        async with self._composing:
+            self._check_asked(seat, decision)
+            if answer.command is None:
+                work = partial(self._choose, seat, answer)
+            else:
+                work = partial(self._obey, seat, answer)
+            act = await asyncio.get_running_loop().run_in_executor(_STEPS, work)
+            self._check_asked(seat, decision)
+            act()
+
+    def _choose(self, seat: int, answer: Answer) -> Callable[[], None]:
+        """Return what a choice changes; raise Refused if the choice is not legal. Runs in a thread."""
+        waits = self._composition is not None and len(self._composition) > 0
+        if not answer.compose and not waits:
+            action = self._first_action(seat, _choice_of(self.game, answer))
+            return partial(self._play_now, action)
+        composed = Composition(self.game) if self._composition is None else copy(self._composition)
+        composed.add(_choice_of(composed.game, answer))
+        return self._asking(seat, composed) if answer.compose else partial(self._confirm, composed)
+
+    def _obey(self, seat: int, answer: Answer) -> Callable[[], None]:
+        """Return what a command changes; raise Refused if it is unknown or does not fit. Runs in a thread."""
+        command, composed = answer.command or "", copy(self._composition)
+        if answer._replace(command=None) != Answer():
+            raise Refused(f"command={command[:20]!r} must be alone, without a choice")
+        if command == UNDO and composed is not None:
             composed.take_back()
-            self._ask_again(composed)
-        elif command == CONFIRM and len(composed):
-            self._confirm(composed)
-        elif command == SETTLE and self.game.phase in SETTLED and self._answer is not None:
-            self._settled.add(self.game.seat)
-            self._answer.set_result(settling_action(self.game))
-        else:
-            raise Refused(f"command={command[:20]!r} does not fit this decision")
+            return self._asking(seat, composed)
+        if command == CONFIRM and composed is not None and len(composed):
+            return partial(self._confirm, composed)
+        if command == SETTLE and self.game.phase in SETTLED:
+            return partial(self._settle, seat, settling_action(self.game))
+        raise Refused(f"command={command[:20]!r} does not fit this decision")
 
-    def _ask_again(self, composed: Composition) -> None:
-        """Ask for the next choice of a composition."""
-        seat, self._composition = self.game.seat, composed
-        self._question = seat, composed_question(composed, self._answers[seat])
-        self._announce()
+    def _asking(self, seat: int, composed: Composition) -> Callable[[], None]:
+        """Return the function that asks for the next choice of a composition."""
+        return partial(self._ask_again, seat, composed, composed_question(composed, self._answers[seat]))
+
+    def _ask_again(self, seat: int, composed: Composition, question: dict[str, Any]) -> None:
+        """Ask for the next choice of a composition; only the viewers of this seat are told."""
+        self._composition, self._question = composed, (seat, question)
+        self._announce([seat])
+
+    def _settle(self, seat: int, action: int) -> None:
+        """Leave the rest of the set-up to the server."""
+        self._settled.add(seat)
+        self._play_now(action)
+
+    def _play_now(self, action: int) -> None:
+        """Let the game go on with the action of a person."""
+        if self._answer is not None:
+            self._answer.set_result(action)
 
     def _confirm(self, composed: Composition) -> None:
         """Play all choices of a composition, one action after another."""
         first, *others = composed.actions
         self._confirmed.extend(others)
-        if self._answer is not None:
-            self._answer.set_result(first)
+        self._play_now(first)
 
     def _first_action(self, seat: int, choice: list[int] | str) -> int:
         """Return the first action of a choice. The other actions are in the plan of the seat."""
@@ -408,10 +447,11 @@ class BrowserTable(Match):
             return settling_action(self.game)
         return self._plans[seat].next_action(self.game)
 
-    def _announce(self) -> None:
-        """Wake all who wait for `changed`."""
-        self.changed.set()
-        self.changed = asyncio.Event()
+    def _announce(self, viewers: Sequence[int] | None = None) -> None:
+        """Wake all who wait for `changed`, or only some viewers."""
+        for viewer in self._frames if viewers is None else viewers:
+            self.changed[viewer].set()
+            self.changed[viewer] = asyncio.Event()
 
     def viewer(self, token: str) -> int:
         """Return the seat of a token; raise Refused if there is no such token.
@@ -542,47 +582,82 @@ def check_armies(game: Game) -> None:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
-def _choice_of(
-    game: Game, action: int | None, troops: int | None, cards: list[int] | None
-) -> list[int] | str:
+def _choice_of(game: Game, answer: Answer) -> list[int] | str:
     """Return a person's choice as actions or in words; raise Refused if it is not legal."""
+    action, troops, cards = answer.action, answer.troops, answer.cards
     if cards is not None:
-        if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
-            raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
-        action = cards[0]
+        if action is not None or troops is not None:
+            raise Refused("cards must be alone, without action and troops")
+        return _set_of(game, cards)
     if action is not None and not game.is_legal(action):
         raise Refused(f"action {action} is not legal")
-    if cards is not None:
-        return cards
     if troops is None:
         if action is None:
             raise Refused("the request has neither action nor troops: send one of them")
         return [action]
     if action is None:
         return amount_words(game, troops)
-    most = placeable(game)
+    most = room_at(game, action)
     if not most:
         raise Refused("the request has both action and troops: this decision takes one of them")
     if not 1 <= troops <= most:
-        raise Refused(f"troops={troops} must be from 1 to {most} with a territory")
+        raise Refused(f"troops={troops} must be from 1 to {most} with this territory")
     return f"{game.action_text(action)} {troops}"
 
 
+def _set_of(game: Game, cards: list[int]) -> list[int]:
+    """Return the actions that trade cards; raise Refused if they are no set of the hand."""
+    if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
+        raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
+    if game.phase != Phase.TRADE:
+        raise Refused(f"cards are traded in phase TRADE only, not in {game.phase.name}")
+    done = game.tables.space.done
+    names = {
+        action: game.action_text(action).removeprefix("card ")
+        for action in game.legal_actions().tolist()
+        if action != done
+    }
+    named = Counter(names.get(card, "") for card in cards if card != done)
+    seat, after = game.seat, Game.from_record(game.rules, game.board, game.records.copy())
+    for card in cards:
+        if after.phase == Phase.TRADE and after.is_legal(card):
+            after.step(card)
+    traded = Counter(game.hand(seat)) - Counter(after.hand(seat))
+    if not named or named - traded:
+        raise Refused("the cards are no set of this hand")
+    return cards
+
+
 def placeable(game: Game) -> int:
-    """Return the number of troops that an answer can place on one territory, or 0 without a territory."""
+    """Return how many troops an answer can place on one territory, 0 if it names no territory."""
+    return to_place(game) if game.phase == Phase.DRAFT else min(to_place(game), MOST_STEPS)
+
+
+def to_place(game: Game) -> int:
+    """Return how many troops are left to place, 0 if no territory is asked for."""
     record, seat = game.record, game.seat
     if game.phase == Phase.DRAFT:
         return int(record.draft_left)
     if game.phase in (Phase.DEPLOY, Phase.DEPLOY_NEUTRAL):
-        owner = game.num_players if game.phase == Phase.DEPLOY_NEUTRAL else seat
-        return min(int(record.to_place[owner]), MOST_STEPS)
+        return int(record.to_place[game.num_players if game.phase == Phase.DEPLOY_NEUTRAL else seat])
     return 0
 
 
+def room_at(game: Game, action: int) -> int:
+    """Return how many troops an answer can place on the territory of an action, 0 if it names none."""
+    kind, places = game.tables.space.decode(action)
+    if kind != "territory":
+        return 0
+    return min(placeable(game), (game.rules.max_troops or MOST_ON_ONE) - int(game.troops[places[0]]))
+
+
 def amount_words(game: Game, troops: int) -> str:
-    """Return a number of troops in words; raise Refused if the decision is not about an amount."""
+    """Return a number of troops in words; raise Refused if it is not allowed by the decision."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: no amount is asked for")
+    least, most = int(not game.is_legal(game.tables.space.done)), most_of(game)
+    if not least <= troops <= most:
+        raise Refused(f"troops={troops} must be from {least} to {most}")
     return f"{DECISIONS[game.phase].word} {troops}"
 
 
@@ -596,6 +671,7 @@ def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
             "legal": [],
             "most": 0,
             "placeable": 0,
+            "left": 0,
             "composes": True,
         }
         return asked | composed.facts
@@ -608,22 +684,45 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     `decision` is the number of this seat's earlier decisions.
 
     In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
-    decision is not about an amount. `composes` is True if choices can wait for confirmation.
+    decision is not about an amount. `left` is the number of troops left to place, of which an answer can
+    place at most `placeable`. `composes` says whether choices can wait until they are confirmed.
     """
     legal = [_choice(game, action) for action in game.legal_actions().tolist()]
     asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}
     asked |= {"source": int(game.record.source), "target": int(game.record.target)}
-    asked |= {"placeable": placeable(game), "composes": game.phase in PART_OF}
+    asked |= {"placeable": placeable(game), "left": to_place(game), "composes": game.phase in PART_OF}
+    asked |= {"note": note_on(game)}
     if game.phase == Phase.TRADE:
-        asked |= {"sets": proposed_sets(game), "note": sets_pay(game)}
+        asked |= {"sets": proposed_sets(game)}
+    if game.phase == Phase.DEFEND:
+        asked |= {"whose": "your" if game.owner[game.record.target] == game.seat else "the neutral"}
     return asked | {"composed": [], "added": {}, "complete": False, "steps": 0}
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:
-    """Return a legal action for the page. An attack has the probability that a blitz takes the territory."""
+    """Return a legal action for the page.
+
+    An attack has the probability that a blitz takes the territory, unless Rewards change its dice. A
+    territory has the number of troops that an answer can place there.
+    """
     kind, arguments = game.tables.space.decode(action)
     choice = {"action": action, "text": game.action_text(action), "kind": kind, "places": arguments}
-    if kind == "attack":
+    if kind == "attack" and not changes_dice(game, arguments[1]):
         source, target = game.troops[list(arguments)].tolist()
         choice["chance"] = round(win_probability(source, target), 3)
+    if room := room_at(game, action):
+        choice["room"] = room
     return choice
+
+
+def changes_dice(game: Game, target: int) -> bool:
+    """Return whether a Reward or an airfield changes the dice of an attack on a territory (RULES 9.8)."""
+    if not game.rules.rewards:
+        return False
+    record, sides = game.record, (game.seat, int(game.owner[target]))
+    dice = zip((Reward.ATTACK_DIE, Reward.DEFENSE_DIE), sides, strict=True)
+    near = (target, *game.board.neighbours(target))
+    fields = zip(record.airfield, (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD), strict=True)
+    helps = [record.reward_owner[reward] == side for reward, side in dice]
+    helps += [place in near and record.reward_owner[reward] in sides for place, reward in fields]
+    return any(helps)

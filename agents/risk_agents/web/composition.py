@@ -17,7 +17,8 @@ from risk_env.text.amounts import AMOUNT_PHASES, most_troops
 from risk_env.text.notation import DECISIONS
 from risk_env.words.action_plan import ActionPlan
 
-MOST_CHOICES = 100  # maximum number of choices in a composition
+MOST_CHOICES = 100  # maximum number of choices that are composed
+MOST_ACTIONS = 100  # maximum number of actions of a composed choice
 # Parts of a turn that can be composed
 PARTS = (
     frozenset({Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT}),
@@ -27,7 +28,8 @@ PARTS = (
     frozenset({Phase.HEADQUARTERS}),
 )
 PART_OF = {phase: part for part in PARTS for phase in part}
-SETTLED = (Phase.CLAIM, Phase.DEPLOY)  # decisions of the set-up that the server can make for a person
+# Decisions of the set-up that the server can make for a person
+SETTLED = (Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL)
 
 
 class Choice(NamedTuple):
@@ -35,7 +37,7 @@ class Choice(NamedTuple):
 
     before: Game
     actions: tuple[int, ...]
-    words: str
+    words: str  # "" for a choice that only places troops
     changes: dict[int, int]  # troops that the choice adds to own territories, by territory
 
 
@@ -44,9 +46,9 @@ class Composition:
 
     def __init__(self, game: Game) -> None:
         self._seat, self._part = game.seat, PART_OF.get(game.phase, frozenset())
-        self._choices: list[Choice] = []
+        self._choices: tuple[Choice, ...] = ()  # a tuple, because copies share it
         self.game = _copy(game)  # the game after the choices
-        self.is_complete = False  # True if the part of the turn is over
+        self._is_over = False  # whether the part of the turn is over
 
     def __len__(self) -> int:
         return len(self._choices)
@@ -57,39 +59,52 @@ class Composition:
         return [action for choice in self._choices for action in choice.actions]
 
     @property
+    def is_complete(self) -> bool:
+        """Return whether no further choice can be composed, so that the choices must be confirmed."""
+        return self._is_over or len(self._choices) >= MOST_CHOICES
+
+    @property
     def facts(self) -> dict[str, Any]:
         """Choices in words, and the troops that they add to each territory, for the page."""
-        added: dict[int, int] = {}
+        added, placed = Counter[int](), Counter[int]()
         for choice in self._choices:
-            for territory, troops in choice.changes.items():
-                added[territory] = added.get(territory, 0) + troops
+            added.update(choice.changes)
+            if min(choice.changes.values(), default=0) >= 0:
+                placed.update(choice.changes)
+        names = self.game.board.territories
         words = [choice.words for choice in self._choices if choice.words]
+        words += [f"{troops} on {names[t]}" for t, troops in placed.items()]
         steps = len(self._choices)
-        return {"composed": words, "added": added, "complete": self.is_complete, "steps": steps}
+        return {"composed": words, "added": dict(added), "complete": self.is_complete, "steps": steps}
 
     def add(self, answer: list[int] | str) -> None:
         """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
-        if self.is_complete or len(self._choices) >= MOST_CHOICES or self.game.phase not in self._part:
-            raise Refused("this choice cannot be taken back: confirm the earlier choices first")
+        self._check_room()
         game, plan = _copy(self.game), ActionPlan(self._seat)
+        actions, words, is_over = list[int](), list[str](), False
         try:
             plan.give(answer, game)
         except ValueError as error:
             raise Refused(str(error)) from error
-        actions, words, changes, is_over = list[int](), list[str](), dict[int, int](), False
         while not is_over and (action := plan.next_action(game)) is not None:
-            step = _Step(game, action)
+            if len(actions) == MOST_ACTIONS:
+                raise Refused(f"the choice has more than {MOST_ACTIONS} actions: choose fewer troops at once")
+            words += _words_of(game, action)
             is_over = self._play(game, action)
             actions.append(action)
-            words += step.words
-            for territory, troops in step.changes(game).items():
-                changes[territory] = changes.get(territory, 0) + troops
-        traded = Counter(self.game.hand(self._seat)) - Counter(game.hand(self._seat))
-        if traded and not changes:
-            words = [f"trade {', '.join(traded.elements())}"]
-        told = _told(", ".join(words), changes, game)
-        self._choices.append(Choice(self.game, tuple(actions), told, changes))
-        self.game, self.is_complete = game, is_over
+        changes = self._changes(game)
+        told = self._told(words, changes, game)
+        self._choices += (Choice(self.game, tuple(actions), told, changes),)
+        self.game, self._is_over = game, is_over
+
+    def _check_room(self) -> None:
+        """Raise Refused, with the reason, if no choice can be added."""
+        if self._is_over:
+            raise Refused("the choices are complete: confirm them or undo the last one")
+        if len(self._choices) >= MOST_CHOICES:
+            raise Refused(f"at most {MOST_CHOICES} choices wait for their confirmation: confirm them first")
+        if self.game.phase not in self._part:
+            raise Refused(f"a choice in phase {self.game.phase.name} is played at once: it cannot wait")
 
     def _play(self, game: Game, action: int) -> bool:
         """Play an action on a copy of the game; return whether the part of the turn is over."""
@@ -98,46 +113,41 @@ class Composition:
         goes_on = game.seat == self._seat and game.phase in self._part
         return not goes_on or bool(game.record.random != chance)
 
+    def _changes(self, game: Game) -> dict[int, int]:
+        """Return the troops that a choice adds to own territories, also by decisions that were forced."""
+        is_own = (self.game.owner == self._seat) & (game.owner == self._seat)
+        gained = game.troops.astype(int) - self.game.troops.astype(int)
+        return {int(t): int(gained[t]) for t in (is_own & (gained != 0)).nonzero()[0]}
+
+    def _told(self, words: list[str], changes: dict[int, int], game: Game) -> str:
+        """Return a choice in words: cards, or troops that move; "" if it only places troops."""
+        traded = Counter(self.game.hand(self._seat)) - Counter(game.hand(self._seat))
+        if traded:
+            return f"trade {', '.join(traded.elements())}"
+        names = game.board.territories
+        lost = [f" from {names[t]}" for t, troops in changes.items() if troops < 0]
+        if lost:
+            gained = [f"{troops} on {names[t]}" for t, troops in changes.items() if troops > 0]
+            return f"{', '.join(gained)}{''.join(lost)}"
+        return "" if changes else ", ".join(words)
+
     def take_back(self) -> None:
         """Take back the last choice; raise Refused if there is none."""
         if not self._choices:
-            raise Refused("there is no choice to take back")
-        self.game, self.is_complete = self._choices.pop().before, False
+            raise Refused("nothing is composed")
+        *kept, last = self._choices
+        self._choices, self.game, self._is_over = tuple(kept), last.before, False
 
 
-class _Step:
-    """An action on a copy of a game, and the own territories whose troops it may change."""
-
-    def __init__(self, game: Game, action: int) -> None:
-        self._phase, self._text = game.phase, game.action_text(action)
-        kind, arguments = game.tables.space.decode(action)
-        places = [*arguments[:1]] if kind == "territory" else []
-        if game.phase in AMOUNT_PHASES:
-            places += [int(game.record.source), int(game.record.target)]
-        self._troops = {t: int(game.troops[t]) for t in places if t != NOWHERE and game.owner[t] == game.seat}
-
-    def changes(self, game: Game) -> dict[int, int]:
-        """Return the troops that each territory has gained in `game`. Losses are negative."""
-        gained = {t: int(game.troops[t]) - troops for t, troops in self._troops.items()}
-        return {t: troops for t, troops in gained.items() if troops}
-
-    @property
-    def words(self) -> list[str]:
-        """The action in words. Empty for a draft or a fortifying move, which `changes` describes."""
-        argument = self._text.removeprefix(f"{DECISIONS[self._phase].word} ")
-        if self._phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
-            return []
-        if argument == DONE:
-            return ["no more cards" if self._phase == Phase.TRADE else "none"]
-        return [f"card {argument}" if self._phase == Phase.TRADE else argument]
-
-
-def _told(words: str, changes: dict[int, int], game: Game) -> str:
-    """Return a choice in words: the troops by territory, or `words` if no territory gains troops."""
-    names = game.board.territories
-    gained = [f"{troops} on {names[t]}" for t, troops in changes.items() if troops > 0]
-    lost = [f" from {names[t]}" for t, troops in changes.items() if troops < 0]
-    return f"{', '.join(gained)}{''.join(lost)}" if gained else words
+def _words_of(game: Game, action: int) -> list[str]:
+    """Return an action in words, or none while its number of troops is still to come."""
+    phase = game.phase
+    if phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
+        return []
+    argument = game.action_text(action).removeprefix(f"{DECISIONS[phase].word} ")
+    if argument == DONE:
+        return ["no more cards" if phase == Phase.TRADE else "none"]
+    return [f"card {argument}" if phase == Phase.TRADE else argument]
 
 
 def _copy(game: Game) -> Game:
@@ -148,8 +158,8 @@ def _copy(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return an action of the set-up for a person who leaves the rest of the set-up to the server.
 
-    A claim goes to the territory with the largest share of own neighbours; a small continent breaks ties. A
-    troop goes to the own territory with the most enemy troops around it per own troop.
+    A claim continues own borders, in small continents first. A troop goes to the border territory of its
+    army that is the weakest against opponents.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]
@@ -159,7 +169,7 @@ def settling_action(game: Game) -> int:
         if game.phase == Phase.CLAIM:
             own = sum(owner[other] == seat for other in around)
             return own / len(around), -sizes[board.continent_of[t]]
-        enemies = sum(int(troops[other]) for other in around if owner[other] not in (seat, NOWHERE))
+        enemies = sum(int(troops[other]) for other in around if owner[other] not in (seat, owner[t], NOWHERE))
         return enemies / int(troops[t]), -t
 
     places = {

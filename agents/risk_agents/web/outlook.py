@@ -49,8 +49,26 @@ def goal_in_words(rules: Rules) -> str:
     goal = goals[rules.victory]
     if rules.victory == "headquarters" and rules.headquarters_to_win is not None:
         goal = f"Hold your own headquarters and {rules.headquarters_to_win} of the others to win."
-    limit = f" The game ends without a winner after {rules.max_rounds} rounds." if rules.max_rounds else ""
+    limit = f" The game ends without a winner after {_rounds(rules.max_rounds)}." if rules.max_rounds else ""
     return goal + limit
+
+
+def _rounds(number: int) -> str:
+    return f"{number} round{'s' * (number != 1)}"
+
+
+def note_on(game: Game) -> str:
+    """Return the sentence about a decision that depends on the rules, or "" if none does (RULES 9.2, 9.7)."""
+    wins = game.rules.victory == "objectives"
+    if game.phase == Phase.TRADE:
+        return sets_pay(game)
+    if game.phase == Phase.CAPITAL:
+        keep = " You must control your own one to win by Objectives." if wins else ""
+        return f"Every capital that you control gives one more troop every turn.{keep}"
+    if game.phase == Phase.OBJECTIVE:
+        goal = f"{OBJECTIVES_TO_WIN} Objectives and your own capital win the game. " if wins else ""
+        return f"{goal}An Objective replaces the card of this turn."
+    return ""
 
 
 def ending_in_words(game: Game, names: Sequence[str]) -> str:
@@ -59,7 +77,7 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
         return ""
     winner = game.winner
     if winner == NOBODY:
-        return f"Nobody has won: the game ended after {game.round} rounds, its limit."
+        return f"Nobody has won: the game ended after {_rounds(game.round)}, its limit."
     others = [seat for seat in range(game.num_players) if seat != winner]
     alive = game.public().alive
     if not any(alive[seat] for seat in others):

@@ -1,7 +1,7 @@
 // The lobby: a new game, links for its seats, and the games of this server.
 
 import { element, write } from "risk/dom";
-import { invitation, keepOwner, linkedPosition, ownerOf, post, tokenOf } from "risk/server";
+import { invitation, linkedPosition, ownerOf, post, takeInvitations, tokenOf } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
 const OPPONENTS = ["planner", "breaker", "grower", "hunter", "attacker"];
@@ -35,33 +35,33 @@ async function load() {
 
 const span = (players) => (players.length > 1 ? `${players[0]} to ${players.at(-1)}` : players[0]);
 
-/** Read the address: it may name invitations to a game, or a position for which only the seats are chosen. */
+/** Go on with a game that another page has begun, or a position of which only the seats are left to choose. */
 async function goOn() {
-  const wish = new URLSearchParams(location.hash.slice(1));
-  if (wish.has("invite")) {
-    history.replaceState(null, "", location.pathname);
-    return showInvitations(wish.get("invite"), wish.get("tokens").split(","), wish.get("owner"));
-  }
+  const invitations = takeInvitations();
+  if (invitations) return showInvitations(invitations);
   const linked = await linkedPosition();
   if (!linked) return ask();
-  names = linked.names;
   byId("position").value = linked.position;
   byId("position").closest("details").open = true;
   byId("new").textContent = "Go on from this position";
-  return readPosition();
+  return readPosition(linked.names);
 }
 
 /** Take the number of players of a pasted position; its rules and its map replace those of the form. */
-async function readPosition() {
+async function readPosition(namesOfSeats = []) {
+  const asked = (ask.last = {});
+  names = namesOfSeats;
   write(byId("error"), "");
   const position = byId("position").value.trim();
   for (const id of ["preset", "mode", "map", "count", "setup", "attack", "defender"]) {
     (byId(id).closest("label") ?? byId(id)).hidden = Boolean(position);
   }
   if (!position) return drawMode(Number(byId("count").value));
-  known = await post("/api/agents", { position });
+  const found = await post("/api/agents", { position });
+  if (asked !== ask.last) return null;
+  known = found;
   fillSelect(byId("count"), [[known.players, known.players]]);
-  drawSeats(true);
+  return drawSeats(true);
 }
 
 function fail({ message }) {
@@ -144,13 +144,13 @@ async function begin(event) {
 
 /** Enter a game at once, unless several people need links. */
 function enter(game, tokens, owner) {
-  if (tokens.filter(Boolean).length > 1) return showInvitations(game, tokens, owner);
-  location.href = invitation(game, tokens, owner);
-  return null;
+  const address = invitation(game, tokens, owner);
+  const invitations = takeInvitations();
+  if (invitations) showInvitations(invitations);
+  else location.href = address;
 }
 
-function showInvitations(game, tokens, owner) {
-  keepOwner(game, owner);
+function showInvitations({ game, tokens }) {
   byId("form").hidden = true;
   byId("links").hidden = false;
   const links = tokens.flatMap((token, seat) => (token ? [[seat, `/game/${encodeURIComponent(game)}#token=${encodeURIComponent(token)}`]] : []));

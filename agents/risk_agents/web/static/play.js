@@ -4,7 +4,7 @@ import { write } from "risk/dom";
 import { badge } from "risk/panels";
 import { listenToLooks, Replay } from "risk/replay";
 import { Asker } from "risk/question";
-import { invitation, keepToken, post, tokenOf } from "risk/server";
+import { invitation, keepToken, post, takeToken } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
@@ -12,8 +12,7 @@ const GAME = location.pathname.split("/").at(-1);
 
 class Live {
   constructor() {
-    keepToken(GAME);
-    this.token = tokenOf(GAME);
+    this.token = takeToken(GAME);
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
@@ -56,7 +55,10 @@ class Live {
   }
 
   take(message) {
-    if (message.facts) this.facts = message.facts;
+    if (message.facts) {
+      this.facts = message.facts;
+      keepToken(GAME, this.token); // the server has accepted it
+    }
     if (message.frames) this.takeFrames(message);
     if (message.refused) {
       this.ended = message.final;

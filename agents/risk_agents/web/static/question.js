@@ -64,7 +64,9 @@ export class Asker {
     this.hadFocus = here || (this.hadFocus && document.activeElement === document.body);
     const { question } = this;
     set(byId("question"), "data-asked", this.isOpen);
-    write(byId("asked"), this.isPast && question ? "You are viewing an earlier moment." : question ? this.title() : this.words);
+    write(byId("asked"), this.isPast && question ? "You look at an earlier moment." : question ? this.title() : this.words);
+    const isRefused = Boolean(question && this.words && !this.isPast);
+    set(byId("hint"), "role", isRefused ? "alert" : "note");
     write(byId("hint"), question ? this.hint() : "");
     byId("answers").replaceChildren(...(this.isOpen ? this.answers() : []));
     byId("commands").replaceChildren(...(question ? this.commands() : []));
@@ -85,7 +87,7 @@ export class Asker {
     const leavesMuch = question.legal.some((choice) => choice.kind === "attack" && choice.chance > 0.5);
     if (kind === "done" && leavesMuch && !this.asksBack()) return;
     const places = this.composes && kind === "territory" && (this.count > 1 || question.phase === "DRAFT");
-    this.give(places ? { action, troops: this.count } : { action }, kind === "done" && question.phase !== "TRADE");
+    this.give(places ? { action, troops: this.countAt(action) } : { action }, kind === "done" && question.phase !== "TRADE");
   }
 
   /** Send an answer. It waits for its confirmation if it can be taken back, unless it is to be played at once. */
@@ -100,6 +102,12 @@ export class Asker {
   get count() {
     const { phase, placeable } = this.question;
     return this.composes && placeable ? Math.min(placeable, this.each[phase] ?? PLACES[phase]) : 1;
+  }
+
+  /** Troops that a click on the territory of an action places: not more than it has room for. */
+  countAt(action) {
+    const { room } = this.question.legal.find((choice) => choice.action === action);
+    return Math.min(this.count, room ?? 1);
   }
 
   // --------------------------------------------------------------------------------------------- words
@@ -138,7 +146,7 @@ export class Asker {
     if (phase === "TRADE" && this.composes) return [...this.sets(), ...this.buttons(others)];
     const attacks = others.filter(({ kind }) => kind === "attack");
     if (!attacks.length) return this.buttons(others);
-    return this.buttons(attacks.filter(({ places }) => this.source === null || places[0] === this.source).sort((a, b) => b.chance - a.chance));
+    return this.buttons(attacks.filter(({ places }) => this.source === null || places[0] === this.source).sort((a, b) => (b.chance ?? 0) - (a.chance ?? 0)));
   }
 
   get done() {
@@ -185,7 +193,7 @@ export class Asker {
     const found = [];
     if (this.composes && question.steps) found.push(this.command("Undo", "undo", null, "u"));
     if (this.picked !== null) found.push(this.plain("Cancel", () => this.unpick()));
-    if (this.composes && (question.phase === "CLAIM" || question.phase === "DEPLOY")) found.push(this.command("Choose the rest for me", "settle"));
+    if (this.composes && ["CLAIM", "DEPLOY", "DEPLOY_NEUTRAL"].includes(question.phase)) found.push(this.command("Choose the rest for me", "settle"));
     if (this.done && this.picked === null) found.push(this.declining());
     return found;
   }
@@ -276,14 +284,14 @@ export class Asker {
   drawOdds(attacks) {
     if (!attacks.length && !this.hasOdds) return; // other arrows stay
     this.hasOdds = attacks.length > 0;
-    this.board.drawPlans(attacks.map(({ places: [source, target], chance }) => ({ source, target, words: percent(chance) })));
+    this.board.drawPlans(attacks.map(({ places: [source, target], chance }) => ({ source, target, words: chance === undefined ? "" : percent(chance) })));
   }
 
   /** Say how likely an attack on the territory under the mouse is to take it. */
   point(place) {
     if (!this.isOpen || this.source === null || place === undefined) return;
     const attack = this.attackOn(Number(place));
-    if (attack) write(byId("asked"), `${attack.text}: ${percent(attack.chance)} to take it in a blitz`);
+    if (attack) write(byId("asked"), attack.chance === undefined ? attack.text : `${attack.text}: ${percent(attack.chance)} to take it in a blitz`);
   }
 
   attackOn(t) {
@@ -306,7 +314,8 @@ export class Asker {
 
   pick(t, { action, kind, chance }) {
     const verb = kind === "attack" ? "Attack" : (VERBS[this.question.phase] ?? "Choose");
-    const troops = kind === "territory" && this.count > 1 ? ` ${this.count} on` : "";
+    const count = kind === "territory" ? this.countAt(action) : 1;
+    const troops = count > 1 ? ` ${count} on` : "";
     const odds = chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`;
     this.picked = { t, action, words: `${verb}${troops} ${this.place(t)}${odds}` };
     this.draw();
@@ -353,8 +362,8 @@ const troopsOf = (number) => `${number} troop${number === 1 ? "" : "s"}`;
 const TITLES = {
   CAPITAL: () => "Choose the territory of your capital.",
   CLAIM: () => "Claim a free territory.",
-  DEPLOY: ({ placeable }) => `Reinforce your territories: ${troopsOf(placeable)} left.`,
-  DEPLOY_NEUTRAL: ({ placeable }) => `Reinforce the neutral army: ${troopsOf(placeable)} left.`,
+  DEPLOY: ({ left }) => `Reinforce your territories: ${troopsOf(left)} left.`,
+  DEPLOY_NEUTRAL: ({ left }) => `Reinforce the neutral army: ${troopsOf(left)} left.`,
   HEADQUARTERS: () => "Choose the territory of your headquarters.",
   TRADE: ({ composed }) => (composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops."),
   BONUS: () => "Choose the territory that gets the bonus troops of the set.",
@@ -362,7 +371,7 @@ const TITLES = {
   DRAFT_AMOUNT: ({ target, name }) => `How many troops go to ${name(target)}?`,
   ATTACK: () => "Attack a neighbour, or end the attacks.",
   ATTACK_DICE: ({ source, target, name, troops }) => `${name(source)} (${troops(source)}) attacks ${name(target)} (${troops(target)}).`,
-  DEFEND: ({ source, target, name, troops }) => `${name(source)} (${troops(source)}) attacks your ${name(target)} (${troops(target)}).`,
+  DEFEND: ({ source, target, whose, name, troops }) => `${name(source)} (${troops(source)}) attacks ${whose} ${name(target)} (${troops(target)}).`,
   REROLL: () => "Roll one die again?",
   COMMANDER: () => "Turn one die to 6?",
   OCCUPY: ({ source, target, name }) => `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
@@ -373,24 +382,21 @@ const TITLES = {
   FORTIFY_AMOUNT: ({ source, target, name }) => `How many troops move from ${name(source)} to ${name(target)}?`,
 };
 
-/** One sentence about each phase. */
+/** One sentence about each phase; sentences that depend on the rules come from the server. */
 const HINTS = {
-  CAPITAL: "You can win by Objectives only while you hold your capital.",
   CLAIM: "Continents that you hold entirely give bonus troops every turn.",
   DEPLOY: "The players take turns until all troops are placed.",
   DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
   HEADQUARTERS: "It stays secret until all players have chosen.",
-  TRADE: "Three of one symbol, or one of each, are a set. A wild card fits every set.",
   BONUS: "A traded card that shows your own territory gives it two more troops.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",
   ATTACK: "Choose your territory first, then its neighbour. You earn a card in every turn in which you take a territory.",
   ATTACK_DICE: "The highest dice are compared. The defender wins ties.",
-  DEFEND: "The highest dice are compared. You win ties.",
+  DEFEND: "The highest dice are compared. The defender wins ties.",
   REROLL: "A new roll shows one of your cards to everybody.",
   COMMANDER: "You can do this once a turn.",
   OCCUPY: "Troops that stay behind defend the territory that you attacked from.",
-  OBJECTIVE: "Three Objectives and your own capital win the game. An Objective replaces the card of this turn.",
   AIRFIELD: "An airfield adds 1 to your highest die in battles near it.",
   FORTIFY_FROM: "Choose the territory that gives troops. At least one troop stays behind.",
   FORTIFY_TO: "The troops can reach the outlined territories.",

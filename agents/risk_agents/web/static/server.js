@@ -1,17 +1,25 @@
-// Requests of a page to the server, and secrets: the secret of a seat comes in its link once, and is kept.
+// What a page asks the server, and the secret that it shows. A secret comes in the link of a seat once, and is kept
+// when the server has accepted it. Anybody can write a link, so a link replaces no secret of this browser.
+
+const INVITATIONS = "new invitations"; // no game has this name
 
 /** The secret, "" for somebody who only watches. */
 export function tokenOf(game) {
   return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
 }
 
-/** Keep the secret of the link by which the page was opened, and take it out of the address. */
-export function keepToken(game) {
+/** The secret of the link by which the page was opened, which is taken out of the address, or else the one kept. */
+export function takeToken(game) {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (!found) return;
-  sessionStorage.setItem(game, found);
-  localStorage.setItem(game, found);
-  history.replaceState(null, "", location.pathname);
+  if (found) history.replaceState(null, "", location.pathname);
+  return found || tokenOf(game);
+}
+
+/** Keep a secret that the server has accepted: for this tab, and for later visits unless there is one already. */
+export function keepToken(game, token) {
+  if (!token) return;
+  sessionStorage.setItem(game, token);
+  if (localStorage.getItem(game) === null) localStorage.setItem(game, token);
 }
 
 /** The answer of an address to a JSON value; an Error with the server's reason if it refuses. */
@@ -32,7 +40,7 @@ export async function linkedPosition() {
 }
 
 /** Keep the secret of a game that this browser has begun. */
-export function keepOwner(game, owner) {
+function keepOwner(game, owner) {
   localStorage.setItem(`owner ${game}`, owner);
 }
 
@@ -41,10 +49,20 @@ export function ownerOf(game) {
   return localStorage.getItem(`owner ${game}`) ?? "";
 }
 
-/** The address of a new game for the person who began it: the own seat, or the invitations to several people. */
+/** The invitations that another page of this tab has left for the lobby, once: `{ game, tokens }`, or null. */
+export function takeInvitations() {
+  const left = sessionStorage.getItem(INVITATIONS);
+  sessionStorage.removeItem(INVITATIONS);
+  return JSON.parse(left);
+}
+
+/** The address of a new game for whoever began it: the own seat, or the invitations if several people play. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
-  if (seats.length > 1) return `/#${new URLSearchParams({ invite: game, tokens: tokens.join(), owner })}`;
+  if (seats.length > 1) {
+    sessionStorage.setItem(INVITATIONS, JSON.stringify({ game, tokens }));
+    return "/";
+  }
   return `/game/${game}#token=${tokens[seats[0]] || owner}`;
 }
