@@ -93,7 +93,7 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
         game = found.lobby.tables[begin["game"]].game
         with seated(found, begin["game"], begin["tokens"][0]) as socket:
             for wrong, told in (
-                ({"troops": 0}, "not legal"),
+                ({"troops": 0}, "troops=0 must be from 1 to 40"),
                 ({"troops": 7, "x": 1}, "'x' is unknown"),
                 ({}, "neither action nor troops"),
                 ({"troops": 7, "action": int(game.legal_actions()[0])}, "both action and troops"),
