@@ -62,7 +62,11 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
     The time for reading borders grows with their number and length.
     """
     count = len(draft.territories)
-    long = [each.name for each in (*draft.continents, *draft.territories) if len(each.name) > MAX_NAME]
+    names = [
+        *(continent.name for continent in draft.continents),
+        *(place.name for place in draft.territories),
+    ]
+    long = [name for name in names if len(name) > MAX_NAME]
     if count > MAX_TERRITORIES:
         report.problem(f"{count} territories: a map has 2 to {MAX_TERRITORIES}")
     if long:
