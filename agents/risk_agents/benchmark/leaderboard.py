@@ -164,7 +164,7 @@ def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Mapping
         cells = [_text(agent["name"]), _text(agent["version"]), _mean(entry.mean)]
         scores = [entry.scores[track.name] if track.title in entry.titles else None for track in tracks]
         cells += [
-            _rate(score and score.score, score is not None and "score" in score.rough) for score in scores
+            _rate(score.score, "score" in score.rough) if score else _rate(None, False) for score in scores
         ]
         part = "quick" if entry.header.is_quick else "all"
         state = "verified" if entry.path in verified else "not verified"
