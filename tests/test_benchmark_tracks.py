@@ -97,6 +97,9 @@ def test_scores_are_shares_of_the_way_from_an_even_share_to_every_win() -> None:
     assert score.kept_out is not None and score.kept_out[0] == -100.0
     assert score.ahead["grower"] is not None and score.ahead["grower"][0] == 100.0
     assert score.ahead["beam"] is None
+    assert score.rough == ()
+    few = score_of(track, [played[:38]])  # 10 deals against grower, 9 against the last opponent
+    assert few.rough == ("kept_out", track.opponents[-1].label)
     with pytest.raises(ValueError, match="no game"):
         score_of(track, [[]])
 
@@ -353,6 +356,7 @@ def test_each_version_of_a_track_has_its_own_column(
     path, page = written(tmp_path / "a.jsonl", lines), tmp_path / "50% a#b.html"
     leaderboard.write_page(page, [path], 1)
     assert '<td data-value=""></td>' not in page.read_text()
+    assert "]*</span>" in page.read_text()  # few deals
     assert 'href="50%25%20a%23b-replays/0-duel-1-' in page.read_text()
     more = replace(small.opponents[0], agent="breaker")
     newer = replace(small, version=2, opponents=(*small.opponents, more))

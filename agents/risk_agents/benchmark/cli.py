@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from risk_agents.agent_list import labelled
-from risk_agents.benchmark.leaderboard import read_folder, write_page
+from risk_agents.benchmark.leaderboard import FEW_DEALS, read_folder, write_page
 from risk_agents.benchmark.playing import (
     FOLDER_SUFFIX,
     Plan,
@@ -39,6 +39,7 @@ from risk_env.cli import check_new_output, check_output, command_parser
 from risk_env.text.escape import for_terminal
 
 SCALE = "score: 0 for an even share of the wins, 100 for every game won; 95 % intervals, clustered by deals"
+RATES = ("score", "train", "kept_out")
 MOST_REPLAYS = 20
 
 # ------------------------------------------------------------------------------------------ benchmark
@@ -180,19 +181,19 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
         table.add_column(column, justify="right" if number else "left", no_wrap=number < 2)
     for track in header.tracks:
         score = scores[track.name]
-        rates = map(shown, (score.score, score.train, score.kept_out))
+        rates = (shown(getattr(score, name), name in score.rough) for name in RATES)
         counts = (score.games, score.wins, score.truncated, score.forfeits)
         table.add_row(track.title, *rates, *map(str, counts))
     console = Console(width=None if sys.stdout.isatty() else 160)
     console.print(table)
     console.print(SCALE, highlight=False)
-    if any(score.is_rough for score in scores.values()):
-        console.print("some tracks have few deals: intervals of these tracks are too narrow", highlight=False)
+    if any(set(score.rough) & set(RATES) for score in scores.values()):
+        console.print(FEW_DEALS, highlight=False)
 
 
-def shown(rate: Rate | None) -> str:
-    """Format a score or a percentage with its interval."""
-    return "" if rate is None else f"{rate[0]:.1f} [{rate[1]:.1f}, {rate[2]:.1f}]"
+def shown(rate: Rate | None, is_rough: bool) -> str:
+    """Format a score or a percentage with its interval, and a star if it has few deals."""
+    return "" if rate is None else f"{rate[0]:.1f} [{rate[1]:.1f}, {rate[2]:.1f}]" + "*" * is_rough
 
 
 def _verify(arguments: argparse.Namespace, console: Console) -> None:

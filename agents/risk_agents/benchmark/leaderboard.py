@@ -16,12 +16,14 @@ from urllib.parse import quote
 from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, read_lines, read_results
 from risk_agents.benchmark.scoring import Rate, TrackScore
 from risk_agents.benchmark.tracks import Track, find, names
+from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import NOBODY
 from risk_agents.whole_file import whole_file
 from risk_env.saved_game import SavedGame, SavedGameError
 from risk_env.text.escape import for_html
 
 STATIC = Path(__file__).parent / "static"
+FEW_DEALS = f"* fewer than {FEW_CLUSTERS} deals: the interval is too narrow"
 MOST_FILES = 500
 MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 
@@ -131,6 +133,7 @@ def _content(entries: Sequence[Entry], verified: Mapping[Path, bool]) -> Iterato
     tracks = sorted(found.values(), key=lambda track: (names().index(track.name), -track.version))
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
     yield _scores(ranked, tracks, verified)
+    yield f"<p>{FEW_DEALS}</p>"
     yield "<h2>Agents</h2><div class='cards'>"
     yield from (_card(entry, verified.get(entry.path)) for entry in ranked)
     yield "</div><h2>Agent against opponent</h2>"
@@ -159,8 +162,9 @@ def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Mapping
     for entry in entries:
         agent = entry.header.facts["agent"]
         cells = [_text(agent["name"]), _text(agent["version"]), _mean(entry.mean)]
+        scores = [entry.scores[track.name] if track.title in entry.titles else None for track in tracks]
         cells += [
-            _rate(entry.scores[track.name].score if track.title in entry.titles else None) for track in tracks
+            _rate(score.score, "score" in score.rough) if score else _rate(None, False) for score in scores
         ]
         part = "quick" if entry.header.is_quick else "all"
         state = "verified" if entry.path in verified else "not verified"
@@ -172,8 +176,8 @@ def _pairwise(entries: Sequence[Entry], track: Track) -> str:
     heading = [("agent", "text"), *((each.label, "number") for each in track.opponents)]
     rows = []
     for entry in entries:
-        ahead = entry.scores[track.name].ahead
-        cells = (_rate(ahead[each.label]) for each in track.opponents)
+        score = entry.scores[track.name]
+        cells = (_rate(score.ahead[each.label], each.label in score.rough) for each in track.opponents)
         rows.append([_text(entry.header.name), *cells])
     table = _table(f"Agents against opponents, {track.title}", heading, rows)
     return f"<details><summary>{track.title}: {for_html(track.about)}</summary>{table}</details>"
@@ -187,11 +191,11 @@ def _mean(mean: float | None) -> str:
     return '<td data-value=""></td>' if mean is None else f'<td data-value="{mean:.4f}">{mean:.1f}</td>'
 
 
-def _rate(rate: Rate | None) -> str:
+def _rate(rate: Rate | None, is_rough: bool) -> str:
     if rate is None:
         return '<td data-value=""></td>'
     value, low, high = rate
-    interval = f'<span class="interval">[{low:.1f}, {high:.1f}]</span>'
+    interval = f'<span class="interval">[{low:.1f}, {high:.1f}]{"*" * is_rough}</span>'
     return f'<td data-value="{value:.2f}">{value:.1f} {interval}</td>'
 
 

@@ -144,7 +144,8 @@ def same_agent(plan: Plan) -> Iterator[None]:
     path, start = plan.folder / AGENT_FILE, time.monotonic()
     plan.folder.mkdir(exist_ok=True)
     digest = _digest_of(plan.agent.spec)
-    kept = _kept(plan.folder) if path.exists() else {"sha256": digest, "seconds": 0.0}
+    fresh: dict[str, Any] = {"sha256": digest, "seconds": 0.0}
+    kept = _kept(plan.folder) if path.exists() else fresh
     if kept["sha256"] != digest:
         raise _changed(plan)
     path.write_text(json.dumps(kept), encoding="utf-8")

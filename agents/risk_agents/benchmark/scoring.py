@@ -5,8 +5,9 @@ even share of P players. An agent as strong as its opponents scores 0; an agent 
 100. Nobody wins a truncated game.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -34,11 +35,8 @@ class TrackScore:
     kept_out: Rate | None  # score against kept-out opponents
     # by label of the opponent: percent of meetings in which the agent finished before the opponent
     ahead: dict[str, Rate | None]
-
-    @property
-    def is_rough(self) -> bool:
-        """True if there are too few deals for a reliable interval."""
-        return self.deals < FEW_CLUSTERS
+    # "score", "train", "kept_out" and labels of opponents: rates with too few deals for a reliable interval
+    rough: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the results as a dict for `json.dumps`."""
@@ -76,7 +74,21 @@ def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
         train=_score(track, [result for result, is_out in zip(results, against, strict=True) if not is_out]),
         kept_out=_score(track, [result for result, is_out in zip(results, against, strict=True) if is_out]),
         ahead=_ahead(track, games),
+        rough=_rough(track, results, against),
     )
+
+
+def _rough(track: Track, results: Sequence[GameResult], against: Sequence[bool]) -> tuple[str, ...]:
+    """Return the names of rates from few deals. `against` is true for games with a kept-out opponent."""
+    parts: dict[str, Iterable[GameResult]] = {
+        "score": results,
+        "train": compress(results, (not is_out for is_out in against)),
+        "kept_out": compress(results, against),
+    }
+    for number, each in enumerate(track.opponents, 1):
+        parts[each.label] = [result for result in results if number in result.seats]
+    deals = {name: len({result.deal for result in part}) for name, part in parts.items()}
+    return tuple(name for name, count in deals.items() if 0 < count < FEW_CLUSTERS)
 
 
 def _score(track: Track, results: Sequence[GameResult]) -> Any:
