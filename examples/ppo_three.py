@@ -1,9 +1,9 @@
-"""PPO for three players in plain torch over `Arena`, with scripted bots and a league of earlier versions.
+"""PPO for three players in plain PyTorch over `Arena`, with scripted bots and a league of earlier versions.
 
     python examples/ppo_three.py [--updates 30] [--seed 0]
 
-The learner has one seat in each lane. The opponents are drawn anew for each game: bots, and earlier versions
-of the learner. The network reads `risk_env.features`, and scores the actions of territories and borders with
+The learner has one seat in each lane. Each game draws new opponents: bots, and earlier versions of the
+learner. The network reads `risk_env.features`, and scores the actions of territories and borders with
 shared weights. The program prints the win rate of the learner in 600 games against two growers. With seed 0
 it is 21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880.
 """
@@ -83,7 +83,7 @@ class Snapshots(Policy):
 
 
 class Games:
-    """One seat in each lane for the learner, drawn opponents at the other seats (docs/arena.md)."""
+    """The learner at one seat of each lane, and drawn opponents at the other seats (docs/arena.md)."""
 
     def __init__(self, opponents, lanes, seed):
         self.batch = GameBatch(RULES, BOARD, lanes, seed=seed, autoreset=False)
@@ -103,7 +103,7 @@ class Games:
         self.arena.seat_players(lanes)
 
     def step(self, actions=None):
-        """Play actions, then all other seats; return reward and end since the learner's last decision."""
+        """Play until the learner must decide in every lane; return reward and ended."""
         batch, N = self.batch, len(self.lanes)
         reward, ended = np.zeros(N, np.float32), np.zeros(N, bool)
         if actions is not None:
@@ -142,7 +142,7 @@ def collect(network, games):
 
 
 def learn(network, optimizer, data, rng):
-    """Update the network with PPO on random minibatches, as many as EPOCHS passes over the decisions have."""
+    """Update the network with PPO on as many random minibatches as EPOCHS passes over the data have."""
     codes, masks, *rest = data
     actions, old, advantages, returns = map(torch.from_numpy, rest)
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)

@@ -2,9 +2,9 @@
 
     python examples/search.py [--games 30] [--playouts 48]
 
-The search plays each legal action in copies of the game. Every copy draws anew all facts that the seat does
-not know, and all dice and cards to come. A compiled bot plays the copies on for all seats, in the lanes of
-one `Arena`. The search chooses the action with the highest mean result.
+The search plays each legal action in copies of the game. In every copy, all facts that the seat does not
+know, and all dice and cards to come, are drawn again. A compiled bot plays the copies on for all seats, in
+the lanes of one `Arena`. The search chooses the action with the highest mean result.
 
 The program plays games against two `hunter`s on the map `tiny`: first the bot alone, then the search. With
 the defaults, the bot wins 11 of 30 games and the search 17. See docs/search.md.
@@ -76,7 +76,7 @@ def main():
     """Compare the search with the bot that plays its copies."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--games", type=int, default=30, help="number of games (default: 30)")
-    parser.add_argument("--playouts", type=int, default=48, help="sampled games a decision (default: 48)")
+    parser.add_argument("--playouts", type=int, default=48, help="sampled games per decision (default: 48)")
     arguments = parser.parse_args()
     for name, player in (("grower", "grower"), ("search with grower", FlatSearch(arguments.playouts))):
         print(f"{name}: {wins(player, arguments.games)} of {arguments.games} games won")

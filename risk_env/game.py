@@ -291,7 +291,7 @@ class Game:
 
         `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
         outcomes decides several events. The game's own dice decide all further events. After a step with
-        outcomes, the history begins anew.
+        outcomes, the history begins again with the new state.
 
         An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
         cannot occur.
@@ -501,7 +501,7 @@ class Game:
     def reseed(self, seed: int) -> Game:
         """Return a copy of the game in which the coming dice and cards follow from `seed`.
 
-        Hidden facts stay as they are. `determinize` draws both anew. The history of the copy begins with
+        Hidden facts stay as they are; `determinize` draws them again too. The history of the copy begins with
         this state.
         """
         other = self._fork()

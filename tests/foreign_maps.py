@@ -1,4 +1,4 @@
-"""Files of four formats of maps, with the troubles that such files have."""
+"""Map files in four formats, with the faults that such files have."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from risk_env.board.maps import Board
 class Foreign(NamedTuple):
     """A file of another program.
 
-    Without options it has these `problems`, in this order, or none if it loads. With `options` of
-    `import_map` it loads, with `territories` and `borders`, and the importer takes these `decisions`.
+    Without options, the importer reports these `problems` in this order, or none if the file loads. With the
+    `options` of `import_map` the file loads and has `territories` and `borders`. The importer then takes
+    these `decisions`.
     """
 
     file: str

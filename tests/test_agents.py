@@ -91,7 +91,7 @@ def test_the_ladder_is_that_of_the_registry() -> None:
 
 @pytest.mark.parametrize("name", LADDER)
 def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> None:
-    """This includes attacks after the last battle of the turn, where only DONE is legal."""
+    """All answers are legal, also after the last battle of the turn, where only DONE is legal."""
     rules = Rules.preset("classic", 3, **{**FAST, "max_battles_per_turn": 6, "max_rounds": 10})
     forced = 0
     for seed in (0, 2):
@@ -108,7 +108,7 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam"])
 def test_no_memory_leads_a_bot_outside(name: str) -> None:
-    """Memory may come from a stranger's checkpoint."""
+    """The memory of a bot may come from a stranger's checkpoint."""
     extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
     rules, chance = Rules.preset("classic", 3, **{**FAST, "setup": "random"}), np.random.default_rng(0)
     batch = GameBatch(rules, "tiny", 4, seed=0, observation=None, mask=None)

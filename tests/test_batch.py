@@ -335,7 +335,7 @@ def shake(records: np.ndarray, earlier: np.ndarray, players: int, step: int) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize(("preset", "board"), [*((preset, "classic") for preset in presets()), *ON_TINY])
 def test_a_lent_view_is_as_if_written_again(preset: str, board: str) -> None:
-    """Earlier observers and the way the game changed have no effect: played, begun, loaded, other lane."""
+    """Earlier observers and other games in the lane leave no trace in the view."""
     batch = GameBatch(Rules.preset(preset, max_rounds=6 if board == "classic" else 30), board, 6, seed=4)
     _, mask, _ = batch.reset()
     earlier = batch.records.copy()

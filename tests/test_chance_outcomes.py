@@ -1,4 +1,4 @@
-"""Chance without hidden facts: dice drawn anew, and the outcomes of the next chance event one by one."""
+"""Chance apart from hidden facts: new dice, and the outcomes of the next chance event one by one."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_roll_has_the_counts_of_the_rules(ash: int, cedar: int, dice: tuple[in
 
 
 def test_every_combination_of_faces_is_rolled_by_the_core_as_often_as_counted() -> None:
-    """All 1,296 numbers of four dice, each played by the core's own generator."""
+    """The core's own generator plays each of the 1,296 combinations of four dice."""
     game = at("max")
     games = np.repeat(game.records, 6**4)
     entry.apply_action(games, 0, game.tables.board, game.tables.rules, game.parse_action(ATTACK))

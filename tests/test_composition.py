@@ -1,4 +1,4 @@
-"""Composed choices: taken back, confirmed, bounded, and without a trace of what lies behind their end."""
+"""Composed choices: taken back, confirmed and bounded; they show nothing beyond the end of a composition."""
 
 import asyncio
 import json
@@ -300,7 +300,7 @@ async def _compose_often() -> None:
             await table.answer(seat, decision, Answer(action=chosen, compose=True))
     work = [table.answer(0, 0, Answer(action=chosen, troops=1, compose=True)) for _ in range(3)]
     found = await asyncio.gather(*work, return_exceptions=True)
-    assert [type(one) for one in found].count(Refused) == 2  # one at a time: the others come too late
+    assert [type(one) for one in found].count(Refused) == 2  # the second and the third come too late
     assert mine.is_set() and not any(event.is_set() for event in others)
     with pytest.raises(Refused, match="per second"):
         for _ in range(10 * MOST_COMPOSED):

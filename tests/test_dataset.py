@@ -181,7 +181,7 @@ def test_impossible_facts_are_refused(recorded: Path, tmp_path: Path, change: di
 def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
     recorded: Path, tmp_path: Path, options: dict
 ):
-    """A bomb can have an honest footer: equal rows compress to a thousandth, or are stored once."""
+    """A bomb can have a correct footer: equal rows compress to a thousandth, or are stored once."""
     table, path = pq.read_table(recorded).slice(0, 1), tmp_path / "bomb.parquet"
     rows = table.take(pa.array(np.zeros(100_000, np.int64)))
     pq.write_table(rows, path, **{"use_dictionary": False, **options})
@@ -191,7 +191,7 @@ def test_a_small_file_of_very_many_rows_is_refused_before_it_is_expanded(
 
 
 def test_a_page_that_claims_to_be_large_is_refused_before_it_is_expanded(recorded: Path, tmp_path: Path):
-    """The page header determines the allocated memory, whatever the footer states: here 2 GiB."""
+    """The page header, not the footer, determines the allocated memory: here 2 GiB."""
     data, path = bytearray(recorded.read_bytes()), tmp_path / "bomb.parquet"
     with pq.ParquetFile(recorded) as file:
         column = file.metadata.row_group(0).column(8)

@@ -244,7 +244,7 @@ def test_replaying_the_asked_actions_gives_the_same_log(preset, ask_forced):
 
 @pytest.mark.parametrize("preset", presets())
 def test_ask_forced_asks_what_is_forced(preset):
-    """With `ask_forced`, the same game asks for actions that the other game plays as forced."""
+    """The game with `ask_forced` asks for the actions that the other game plays as forced."""
     short, full, rng = new_game(preset, 4), new_game(preset, 4, ask_forced=True), random.Random(preset)
     forced = 0
     for _ in range(150):
@@ -291,10 +291,7 @@ def test_last_battle_is_the_last_roll_of_the_log():
 
 
 def test_returns():
-    """1 for the winner; -1 / (P - 1) for the eliminated, and for all losers after a win.
-
-    0 for all others.
-    """
+    """The winner gets 1. Eliminated seats, and all losers after a win, get -1 / (P - 1). Others get 0."""
     seen = set()
     for game in corpus():
         values, players = game.returns(), game.num_players
@@ -441,7 +438,7 @@ def test_any_bytes_are_refused(data):
 
 @given(st.data())
 def test_a_flipped_state_under_a_right_checksum_is_refused_or_a_game(data):
-    """With a matching checksum, a save gives a playable game or a SavedGameError."""
+    """A save with a matching checksum gives a playable game or a SavedGameError."""
     body = bytearray(saved()[:-CHECKSUM])
     for _ in range(data.draw(st.integers(1, 3))):
         place = data.draw(st.integers(0, len(body) - 1))
@@ -508,7 +505,7 @@ def guesses():
 
 def test_determinizing_never_changes_the_seat_s_own_view():
     for game, seat, other in guesses():
-        if game.seat != seat and game.phase in SECRET_PHASES:  # dice that the seat has not seen fall again
+        if game.seat != seat and game.phase in SECRET_PHASES:  # other dice, which it has not seen
             continue
         assert other.observe(seat).tolist() == game.observe(seat).tolist()
         assert other.hand(seat) == game.hand(seat)

@@ -862,7 +862,7 @@ def test_actions_and_lanes_are_read_as_they_are_whatever_their_layout() -> None:
 
 @pytest.mark.parametrize("bot", ["beam", "planner"])
 def test_bots_go_on_from_another_players_choice(bot: str) -> None:
-    """A position during a fortify move: the target that a bot remembers belongs to no move."""
+    """Bots play on from a position during a fortify move, although they remember no target for this move."""
     game = Game(Rules.preset("classic", 3, setup="random", profile="fast"), seed=4)
     while game.phase != Phase.FORTIFY_TO:
         legal = game.legal_actions()

@@ -23,7 +23,7 @@ def test_others_receive_the_same_whatever_is_hidden(name: str) -> None:
 
 
 def trading(hand: str, **lines: str) -> Game:
-    """Return a game with seat 0 at the start of a draft, with this hand."""
+    """Return a game in which seat 0 holds these cards and decides about a trade."""
     return position(
         "classic", "Alaska 9, Alberta 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand, **lines
     )

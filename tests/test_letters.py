@@ -38,7 +38,7 @@ def decomposed(text: str) -> str:
 
 
 def marked_map(folder: Path) -> Path:
-    """Write the map tiny with such names, decomposed, after a byte-order mark."""
+    """Write the map tiny with the names of NAMES, decomposed, after a byte-order mark."""
     text = TINY
     for plain, name in NAMES.items():
         text = text.replace(f'"{plain}"', f'"{name}"')
@@ -69,11 +69,12 @@ def test_such_a_map_is_played_in_texts_of_either_form(tmp_path: Path) -> None:
         game.step(action)
 
 
-ODD = ("1 > 2", "4th; Army, x", "\u2605", "#7: [x] -> y", "'half'", "12")  # in place of the names of NAMES
+# Names that replace the territory names of the map tiny, in the same order
+ODD = ("1 > 2", "4th; Army, x", "\u2605", "#7: [x] -> y", "'half'", "12")
 
 
 def test_any_names_are_quoted_in_texts(tmp_path: Path) -> None:
-    """Actions, positions, plans and typed answers keep names that look like other texts."""
+    """Actions, positions, plans and typed answers keep names that look like parts of the texts."""
     text = TINY
     for plain, name in zip(("Ash", "Birch", "Cedar", "Dune", "Ember", "Flint"), ODD, strict=True):
         text = text.replace(f'"{plain}"', f'"{name}"')

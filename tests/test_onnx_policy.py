@@ -135,7 +135,7 @@ def sparse() -> Any:
 
 
 def declared() -> Any:
-    """Return a model that computes the size of a value, and declares a small one as an output."""
+    """Return a model that computes the size of a value, and declares a small size in its output."""
     more = {"size": np.array([0, 0, 0, 3e7], np.float32)}
     nodes = [
         helper.make_node("Cast", ["size"], ["pads"], to=TensorProto.INT64),

@@ -1,4 +1,4 @@
-"""What the page says about goals, cards, and the end of a game."""
+"""Sentences of the page about goals, cards, and the end of a game."""
 
 import pytest
 
@@ -21,7 +21,7 @@ NAMES = ("Ann", "Bob", "Cid", "Dan", "Eve", "Fay")
 
 
 def trading(hand: str, rules: str = "classic", **lines: str) -> Game:
-    """Return a game with seat 0 at the start of a trade with this hand."""
+    """Return a game in which seat 0 holds these cards and decides about a trade."""
     return position(rules, "Alaska 9", "Kamchatka 9", "rest 9", phase="trade", hand_0=hand, **lines)
 
 

@@ -178,7 +178,7 @@ def test_a_draft_names_its_territory_and_its_troops() -> None:
             then,
         )
     game = Game(view.rules, "classic", SEED)
-    game.record.draft_left = 1  # no number is asked for, so that the next answer would get it
+    game.record.draft_left = 1  # the game asks for no number, so the next question would get the 1
     assert understand(f"{place} 1", View(game), []).then == ()
     with pytest.raises(ValueError, match="atlantis"):
         understand("atlantis 2", view, [])
@@ -308,7 +308,7 @@ def test_only_the_own_mission_is_shown_until_the_end() -> None:
 
 
 def test_the_screen_shows_the_same_whatever_is_hidden() -> None:
-    """At every question, copies with other hidden facts look alike."""
+    """Copies of the game with other hidden facts look alike at every question."""
     rules, attacker = Rules.preset("capital", 3, max_rounds=3), as_attacker()
 
     def answer(view: View) -> str:
@@ -383,7 +383,7 @@ def test_each_headquarters_is_picked_with_nobody_looking() -> None:
 
 @pytest.mark.parametrize("hand", ["Alaska, Alberta, Argentina", "Alaska, Alberta, Ontario"])
 def test_the_screen_is_cleared_after_a_turn_whatever_cards_were_held(hand: str) -> None:
-    """Otherwise the next person could learn whether the game asked about a trade."""
+    """The next person must not learn whether the game asked about a trade."""
     board = load_map("classic")
     symbols = {board.symbols[board.territory(card)] for card in hand.split(", ")}
     can_trade = len(symbols) in (1, 3)

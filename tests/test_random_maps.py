@@ -75,7 +75,7 @@ def test_presets_on_a_random_map() -> None:
 
 
 def test_triangles_are_those_of_empty_circles() -> None:
-    """All triangles are counterclockwise, and there are 2 n - 2 - h of n points, h of them on the hull."""
+    """All triangles are counterclockwise. There are 2 n - 2 - h triangles of n points with h on the hull."""
     numbers = RandomNumbers(3)
     inner = [(numbers.below(1000), numbers.below(1000)) for _ in range(60)]
     points = [*dict.fromkeys(inner), (-10, -10), (1010, -10), (1010, 1010), (-10, 1010)]
@@ -94,7 +94,7 @@ def test_cells_of_neighbours_share_their_sides() -> None:
 
 
 def test_random_numbers_are_those_of_splitmix64() -> None:
-    """The first numbers of the published generator for the seed 1234567."""
+    """The first numbers equal those of the published generator for the seed 1234567."""
     numbers = RandomNumbers(1234567)
     assert [numbers.below(2**64) for _ in range(3)] == [
         6457827717110365317,

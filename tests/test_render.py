@@ -194,7 +194,7 @@ def test_automatic_layout(size):
 
 
 def test_lines_of_automatic_drawings_pass_no_other_disc():
-    """This holds for the classic board; on larger maps some crossings are unavoidable."""
+    """No line of the classic board crosses another disc; on larger maps some crossings are unavoidable."""
     board = load_map("classic")
     drawing = automatic_drawing(board.num_territories, board.borders)
     centres = np.array(drawing.centres)
@@ -347,7 +347,7 @@ def test_window(monkeypatch):
 
 
 def test_everybody_sees_objectives_and_rewards():
-    """They see face-up and taken Objectives with their Rewards, and the owners (RULES 9.5, 9.8)."""
+    """Pictures show face-up and taken Objectives with their Rewards and owners (RULES 9.5, 9.8)."""
     scene = full_scene(load_map("classic"))
     assert scene.goals(load_map("classic")) == [
         ("Objectives face up", "Europe [Airfield]"),

@@ -260,7 +260,7 @@ def test_3_2_4_attacks_may_be_repeated_switched_and_stopped():
 
 
 def test_3_2_4_a_blitz_goes_on_until_it_is_decided():
-    """It never asks the defender. It rolls three dice against two while there are enough troops."""
+    """A blitz never asks the defender, and rolls three dice against two while there are enough troops."""
     ends = Counter()
     for game in futures(position("classic", *OPENING), 30):
         play(game, "attack Alaska > Kamchatka", "blitz")
@@ -553,7 +553,7 @@ def test_4_3_dealt_out_one_by_one_the_starter_first(players):
 
 
 def test_4_4_everybody_places_the_same_total():
-    """Of four players, two have eleven territories; the others have ten and place one troop more."""
+    """Two of four players have eleven territories; the others have ten and place one troop more."""
     game = Game(Rules.preset("secret_mission", num_players=4), seed=8)
     starter = game.turn
     set_up_at_random(game)
@@ -819,7 +819,7 @@ def test_5_4_once_a_turn_or_once_a_set(option, troops):
 
 @pytest.mark.parametrize(("rules", "paid"), [("world_domination", False), ("classic", True)])
 def test_5_4_the_trades_after_an_elimination_are_of_the_same_turn(rules, paid):
-    """Two extra troops were already paid in this turn. If they are due once a turn, no more follow."""
+    """The extra troops of this turn are already paid. If they are due once a turn, no more follow."""
     before = {"sets_traded": 1, "set_traded": "yes", "bonus_paid": "yes", "discard": cards(*GUNS[:3])}
     hands = {"hand_0": cards("Alaska", INFANTRY[5], INFANTRY[6]), "hand_1": cards(*HORSE[:3])}
     game = position(rules, f"Alaska {LOTS}, Peru 2", "Kamchatka", "rest", **before, **hands)
@@ -1493,7 +1493,7 @@ def outcomes(game):
 @whole_games
 @pytest.mark.parametrize("preset", presets())
 def test_two_actions_never_lead_to_the_same_state(preset):
-    """Answers about dice are exceptions. All decisions are asked, including forced ones."""
+    """All decisions are asked, including forced ones. Answers about dice are exceptions."""
     board = "classic" if preset == "basic_training" else "tiny"
     options = {} if board == "classic" else {"initial_troops": 8}
     rules, rng = Rules.preset(preset, max_rounds=8, **options), random.Random(preset)

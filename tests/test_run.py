@@ -245,7 +245,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
 
 @pytest.mark.parametrize("change", ["owner", "numbers", "shape", "type", "opponent", "twice", "large"])
 def test_a_made_up_checkpoint_is_refused(change: str, tmp_path: Path) -> None:
-    """Its games and players reach compiled code, so they are checked like those of other files."""
+    """Games and players of a checkpoint reach compiled code, so they are checked as in other files."""
     ppo.Trainer(PPO, tmp_path).train()
     state = load_checkpoint(tmp_path)
     arrays = state["trainer"]["games"]["arrays"]
@@ -336,7 +336,7 @@ def test_a_crafted_checkpoint_of_values_is_refused(place: tuple[str], tmp_path: 
 def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
     wrong: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No value that is not finite is written to the checkpoint, the policy or the log."""
+    """The checkpoint, the policy and the log contain finite values only."""
     learn, run = ppo.Trainer.learn, ppo.Trainer(PPO, tmp_path)
 
     def diverge(self: ppo.Trainer) -> dict[str, Any]:

@@ -140,7 +140,7 @@ def draft_and_attack(hand: Hand) -> None:
 
 
 def look_back(hand: Hand) -> None:
-    """An earlier moment is read-only; one button leads back."""
+    """An earlier moment is read-only, and a button leads back to the decision."""
     page = hand.page
     before = page.evaluate("JSON.stringify(live.question)")
     page.get_by_role("button", name="Step back").click()
@@ -152,7 +152,7 @@ def look_back(hand: Hand) -> None:
 
 
 def zoom_by_fingers(hand: Hand) -> None:
-    """A double tap and a pinch zoom, a finger pans, and nothing of it answers."""
+    """A double tap and a pinch zoom, and a finger moves the board; none of these gestures answers."""
     page = hand.page
     before = page.evaluate("JSON.stringify(live.question)")
     page.evaluate("scrollTo(0, 0)")

@@ -131,7 +131,7 @@ def test_what_is_no_regular_file_is_refused() -> None:
 
 
 def test_an_archive_that_expands_to_much_more_is_refused_before(tmp_path: Path) -> None:
-    """A quarter of a MB contains 256 MB. (`test_bounded_io` covers false sizes.)"""
+    """The archive of a quarter of a MB expands to 256 MB. (`test_bounded_io` covers false sizes.)"""
     path = tmp_path / "bomb.npz"
     with (
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
@@ -187,7 +187,7 @@ def test_the_map_of_a_file_is_the_one_with_its_digest(
 def test_crafted_files_do_not_reach_a_tournament_or_a_trainer(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The named map is `tiny`, as for the weights; the digest is that of the map of the games."""
+    """The files name the map `tiny`, which the weights fit, but have the digest of the games' map."""
     monkeypatch.chdir(tmp_path)
     for kind in KINDS:
         path = crafted(tmp_path / "crafted.npz", kind, "tiny", "classic", "tiny")
@@ -221,9 +221,9 @@ def test_an_sb3_policy_is_read_by_the_same_rule(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [1e300, -1e300, 65536.0, 1e39, np.inf, np.nan])
 @pytest.mark.parametrize("kind", SHIPPED)
 def test_weights_are_finite_as_kernels_read_them(kind: str, number: float, tmp_path: Path) -> None:
-    """A float64 of 1e300 is finite, but infinite as float32.
+    """A float64 of 1e300 is finite, but it is infinite as float32.
 
-    Numbers beyond float16 overflow in sums.
+    Numbers too large for float16 overflow in sums.
     """
     whole = content(SHIPPED[kind])
     name = max(whole, key=lambda n: whole[n].size)

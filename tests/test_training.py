@@ -326,7 +326,7 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
 
 @pytest.mark.parametrize("max_rounds", [3, 100])
 def test_shaping_adds_nothing_over_a_whole_game_but_its_start(max_rounds: int) -> None:
-    """With gamma 1 the sum is minus the first potential, plus the last one if rounds ran out."""
+    """The sum, with gamma 1, is minus the first potential, plus the last potential if rounds ran out."""
     plain = environments(max_rounds=max_rounds)
     shaped = environments(max_rounds=max_rounds, shaping=0.5)
     plain.reset()
@@ -383,7 +383,7 @@ def test_every_metric_is_explained(finished: Trainer) -> None:
 
 @pytest.mark.long
 def test_a_killed_run_goes_on_as_if_nothing_had_happened(finished: Trainer, tmp_path: Path) -> None:
-    """Killed at the line of step 512, before its checkpoint, a run resumes from step 384."""
+    """A run that is killed at the log line of step 512, before its checkpoint, resumes from step 384."""
     folder = tmp_path / "killed"
     root = Path(__file__).parents[1]
     path = os.pathsep.join(str(root / name) for name in (".", "agents", "training"))

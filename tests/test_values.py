@@ -337,7 +337,7 @@ def test_a_file_of_positions_is_checked(tmp_path: Path, change: dict[str, Any], 
 
 @pytest.mark.long
 def test_it_learns(tmp_path: Path) -> None:
-    """After a few hundred games of others, it predicts its own games better than the heuristic does."""
+    """The value, after a few hundred games, predicts new games better than the heuristic does."""
     nobody = EvaluationSettings(opponents=())
     config = Config(
         players=2, games=500, round_games=250, evaluation=nobody, beam_width=3, minibatches=300, seed=1

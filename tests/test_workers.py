@@ -126,7 +126,7 @@ def test_results_come_in_order_and_little_is_out_at_once():
 @pytest.mark.slow
 @pytest.mark.long
 def test_a_process_that_is_killed_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    """Rounds, actors and evaluations in two processes, one of them killed, equal those in one process."""
+    """Rounds, actors and evaluations in two processes, one of which is killed, equal those in one process."""
     beam_value.Trainer(BEAM_VALUES, tmp_path / "here").train()
     ppo.Trainer(ACTORS, tmp_path / "actors here").train()
     turn_policy.Trainer(PLANS, tmp_path / "plans here").train()
@@ -307,7 +307,7 @@ def is_running(pid: int) -> bool:
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says who has a file open")
 @pytest.mark.parametrize("how", ["kill", "close"])
 def test_nothing_of_an_own_ray_is_left_when_its_driver_ends(how: str):
-    """All processes with an open log in the folder of this Ray end, in any session.
+    """All processes with an open log in the folder of this Ray end, whatever their session.
 
     The folder is removed too.
     """

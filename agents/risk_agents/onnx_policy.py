@@ -330,8 +330,8 @@ def _columns(value: Any, rank: int) -> int | None:
 def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
     """Raise ValueError unless the shape of every value is known, and a run of MOST_ROWS rows is bounded.
 
-    What the file says about the shapes of computed values is not believed: it is removed before the shapes
-    are inferred, and compared afterwards.
+    Shapes that the file declares for computed values are not trusted: they are removed before the shapes are
+    inferred, and compared afterwards.
     """
     known = _inferred(model)
     values = products = 0

@@ -94,7 +94,7 @@ class Board:
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
     borders: tuple[tuple[int, int], ...]  # directed, both ways, sorted by (source, target)
-    symbols: tuple[str | None, ...] | None  # per territory; None: the symbol deck has no card of it
+    symbols: tuple[str | None, ...] | None  # per territory; None: no card in the symbol deck
     num_wilds: int
     stars: tuple[int, ...] | None  # per territory
     basic_training_cities: tuple[int, ...]  # ascending

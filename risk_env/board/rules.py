@@ -287,8 +287,8 @@ class Rules:
     def troops_to_start(self, num_territories: int) -> int:
         """Return the number of troops that each army starts with on a map (RULES 4.2).
 
-        This is `initial_troops`. If `initial_troops` is None, it is the number in the rule books, or on a map
-        for which that is too small, as many troops for each territory as on the map of the rule books.
+        This is `initial_troops`, or the number in the rule books if `initial_troops` is None. On a map too
+        large for the number in the rule books, that number grows in proportion to the territories.
         """
         if self.initial_troops is not None:
             return self.initial_troops

@@ -80,14 +80,14 @@ def _from_texts(path: Path, board: Board) -> Iterator[Found]:
 
 
 def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Iterator[Found]:
-    """Yield the states of saved games at the beginning of the phase in the settings."""
+    """Yield the states of saved games that the phase and the rounds of the settings select."""
     for number, (saved, _) in enumerate(read_games(path), 1):
         for record in _moments(saved, settings, board):
             yield f"{path}, game {number}", saved.rules.num_players, record
 
 
 def _moments(saved: SavedGame, settings: PositionSettings, board: Board) -> Iterator[Any]:
-    """Yield a copy of the game in each turn in the rounds of the settings, when the phase first occurs."""
+    """Yield the game when the phase first occurs in a turn, for each turn in the rounds of the settings."""
     phase, (first, last) = Phase[settings.phase.upper()], settings.rounds
     game, turn = saved.start(board), None
     for number, action in enumerate([*saved.actions, None]):

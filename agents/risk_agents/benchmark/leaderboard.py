@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 def read_folder(folder: str | Path) -> list[Path]:
-    """Return the result files in a folder; raise ValueError if there is none, or if there are too many."""
+    """Return the result files in a folder; raise ValueError if there are none or too many."""
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
     found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())

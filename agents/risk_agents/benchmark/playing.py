@@ -102,7 +102,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 def own_name(agent: Entrant) -> str:
     """Return an agent's label, cut so that TESTED can follow it.
 
-    Raises ValueError if it is the name of another agent, which is registered.
+    Raises ValueError if the label is the name of a different agent that is registered.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if agent.spec not in bots.names() and name.removesuffix(TESTED) in bots.names():
@@ -140,7 +140,7 @@ def _play(store: Store, games: int, plan: Plan, executor: WorkExecutor | None, c
 
 @contextmanager
 def same_agent(plan: Plan) -> Iterator[None]:
-    """Measure the seconds of a run, and raise ValueError if the agent's file changes in it or before it."""
+    """Measure the seconds of a run, and raise ValueError if the agent's file changes before or during it."""
     path, start = plan.folder / AGENT_FILE, time.monotonic()
     plan.folder.mkdir(exist_ok=True)
     digest = _digest_of(plan.agent.spec)

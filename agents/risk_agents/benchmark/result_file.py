@@ -65,7 +65,7 @@ _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
 
 class ResultFileError(ValueError):
-    """Error in a result file: not the format of benchmarks, or content that the games contradict.
+    """Error in a result file: another format, or content that contradicts the games.
 
     The message names the file, the place and the problem.
     """
@@ -147,7 +147,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object for the digest: fed with version, agent and `quick`, not yet with the games."""
+    """Return a hash object for the digest, which has read version, agent and `quick` but no games."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -266,7 +266,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` is true exactly if the name is of a registered agent."""
+    """Raise ValueError unless `registered` states correctly whether the name is of a registered agent."""
     name, is_name = agent["name"], agent["name"] in bots.names()
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
@@ -311,8 +311,8 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
 def read_lines(path: str | Path) -> Iterator[Line]:
     """Yield the games of a result file, in order.
 
-    Raises ResultFileError unless the file holds exactly the games of its tracks, and for games that differ
-    from the digest in the header. The actions are not played again.
+    Raises ResultFileError if the file does not hold exactly the games of its tracks, or if the games do not
+    match the digest in the header. The actions are not played again.
     """
     with open(path, "rb") as lines:
         header, number = _header(lines, path), 1

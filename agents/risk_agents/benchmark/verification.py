@@ -1,6 +1,6 @@
 """Verification of result files: all games are played again and compared with the file.
 
-The opponents choose their actions again. If the agent is a registered compiled bot, it does so too. The
+The opponents choose their actions again. An agent that is a registered compiled bot does the same. The
 actions of any other agent are taken from the file.
 """
 

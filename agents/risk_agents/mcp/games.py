@@ -107,7 +107,7 @@ class OpenGames:
         return tokens
 
     def _game_to_end(self, client: str) -> OpenGame | None:
-        """Return the game that ends to make room for another one of a client, or None if there is room.
+        """Return the game to end so that the client can begin another, or None if no game must end.
 
         Raise ValueError if all games are in use.
         """

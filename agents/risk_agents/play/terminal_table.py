@@ -105,7 +105,7 @@ class TerminalTable(Match):
                 raise SavedGameError(f"{self.path}: {error}") from error
         saved.check_end(self.game)
         for name in sorted(self.names[seat] for seat in changed):
-            self.terminal.say(f"{name} would now play differently than before the game was saved.")
+            self.terminal.say(f"{name} would now choose other actions than in the saved game.")
 
     def _is_anyone_in(self) -> bool:
         return any(self.game.alive[seat] for seat in self.people)

@@ -48,9 +48,9 @@ PREPARING = "The agents are preparing. The first time, this takes up to a few mi
 PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
 AGAIN = 2.0  # seconds between two attempts to save an action
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
-LATEST = 1 << 40  # seconds since 1970 before which a game begins
-MOST_CARDS = 20  # cards of a set
-MOST_COMPOSED = 20  # choices of a game that are composed or taken back per second
+LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
+MOST_CARDS = 20  # maximum number of cards in a set
+MOST_COMPOSED = 20  # maximum number of choices per second that are composed or taken back in a game
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
 
 
@@ -302,7 +302,7 @@ class BrowserTable(Match):
             raise Refused(f"at most {MOST_COMPOSED} choices per second are composed or taken back: try again")
         taking = asyncio.ensure_future(self._take_answer(seat, decision, answer))
         taking.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
-        await asyncio.shield(taking)  # a thread that works for a browser which leaves is still waited for
+        await asyncio.shield(taking)  # the work goes on if the browser leaves
 
     def _check_asked(self, seat: int, decision: int) -> None:
         """Raise Refused if this is not the current decision of this seat."""
@@ -352,7 +352,7 @@ class BrowserTable(Match):
         return partial(self._ask_again, seat, composed, composed_question(composed, self._answers[seat]))
 
     def _ask_again(self, seat: int, composed: Composition, question: dict[str, Any]) -> None:
-        """Ask for the next choice of a composition; only the viewers of this seat are told."""
+        """Ask for the next choice of a composition, and wake only the viewers of this seat."""
         self._composition, self._question = composed, (seat, question)
         self._announce([seat])
 
@@ -448,7 +448,7 @@ class BrowserTable(Match):
         return self._plans[seat].next_action(self.game)
 
     def _announce(self, viewers: Sequence[int] | None = None) -> None:
-        """Wake all who wait for `changed`, or only some viewers."""
+        """Wake all viewers that wait for `changed`, or only some of them."""
         for viewer in self._frames if viewers is None else viewers:
             self.changed[viewer].set()
             self.changed[viewer] = asyncio.Event()

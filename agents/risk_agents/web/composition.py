@@ -140,7 +140,7 @@ class Composition:
 
 
 def _words_of(game: Game, action: int) -> list[str]:
-    """Return an action in words, or none while its number of troops is still to come."""
+    """Return an action in words; [] if `_told` describes the action by the troops that it moves."""
     phase = game.phase
     if phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
         return []

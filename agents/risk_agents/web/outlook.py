@@ -63,7 +63,7 @@ def note_on(game: Game) -> str:
     if game.phase == Phase.TRADE:
         return sets_pay(game)
     if game.phase == Phase.CAPITAL:
-        keep = " You must control your own one to win by Objectives." if wins else ""
+        keep = " You must control your own capital to win by Objectives." if wins else ""
         return f"Every capital that you control gives one more troop every turn.{keep}"
     if game.phase == Phase.OBJECTIVE:
         goal = f"{OBJECTIVES_TO_WIN} Objectives and your own capital win the game. " if wins else ""
@@ -84,7 +84,7 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
         return f"{names[winner]} has won: all opponents are eliminated."
     reasons = {
         "headquarters": "all required headquarters are in one hand",
-        "objectives": f"{OBJECTIVES_TO_WIN} Objectives and the own capital were held at the end of the turn",
+        "objectives": f"{OBJECTIVES_TO_WIN} Objectives and the winner's capital were held at the turn's end",
         "domination": "all opponents are eliminated",
     }
     if game.rules.victory == "mission":

@@ -14,7 +14,7 @@ const byId = (id) => document.getElementById(id);
 const share = (chance) => `${Math.round(100 * chance)} %`;
 
 /**
- * A position and what led to it:
+ * A position, with the answer and the chance events that led to it:
  * {parent, children, answer, chance, position, words, state, events, question}.
  */
 class Analysis {

@@ -35,7 +35,7 @@ async function load() {
 
 const span = (players) => (players.length > 1 ? `${players[0]} to ${players.at(-1)}` : players[0]);
 
-/** Go on with a game that another page has begun, or a position of which only the seats are left to choose. */
+/** Continue with a game that another page has begun, or with a position whose seats are still to be chosen. */
 async function goOn() {
   const invitations = takeInvitations();
   if (invitations) return showInvitations(invitations);

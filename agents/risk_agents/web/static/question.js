@@ -64,7 +64,7 @@ export class Asker {
     this.hadFocus = here || (this.hadFocus && document.activeElement === document.body);
     const { question } = this;
     set(byId("question"), "data-asked", this.isOpen);
-    write(byId("asked"), this.isPast && question ? "You look at an earlier moment." : question ? this.title() : this.words);
+    write(byId("asked"), this.isPast && question ? "You are looking at an earlier moment." : question ? this.title() : this.words);
     const isRefused = Boolean(question && this.words && !this.isPast);
     set(byId("hint"), "role", isRefused ? "alert" : "note");
     write(byId("hint"), question ? this.hint() : "");
@@ -375,7 +375,7 @@ const TITLES = {
   REROLL: () => "Roll one die again?",
   COMMANDER: () => "Turn one die to 6?",
   OCCUPY: ({ source, target, name }) => `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
-  OBJECTIVE: () => "You have met an Objective. Choose the Objective that you take.",
+  OBJECTIVE: () => "You have met an Objective. Choose the Objective to take.",
   AIRFIELD: () => "Choose the territory of the airfield.",
   FORTIFY_FROM: () => "Move troops between your territories, or end the turn.",
   FORTIFY_TO: ({ source, name }) => `Where do the troops of ${name(source)} go?`,

@@ -1,5 +1,5 @@
-// What a page asks the server, and the secret that it shows. A secret comes in the link of a seat once, and is kept
-// when the server has accepted it. Anybody can write a link, so a link replaces no secret of this browser.
+// Requests of a page to the server, and the secrets in them. The link of a seat brings its secret once. The secret is
+// kept when the server has accepted it. Anybody can write a link, so a link replaces no secret of this browser.
 
 const INVITATIONS = "new invitations"; // no game has this name
 
@@ -8,7 +8,7 @@ export function tokenOf(game) {
   return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
 }
 
-/** The secret of the link by which the page was opened, which is taken out of the address, or else the one kept. */
+/** The secret in the link that opened the page, which is removed from the address, or else the secret that was kept. */
 export function takeToken(game) {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found) history.replaceState(null, "", location.pathname);
@@ -56,7 +56,7 @@ export function takeInvitations() {
   return JSON.parse(left);
 }
 
-/** The address of a new game for whoever began it: the own seat, or the invitations if several people play. */
+/** The address that opens a new game: the seat of the person, or the lobby with invitations if several people play. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
