@@ -33,7 +33,7 @@ def _read_array(data: bytes, kinds: str) -> Array:
     """Return an array of NumPy's format. Its size is checked before any memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array in another format than NumPy's 1.0")
+        raise ValueError("an array that is not in format 1.0 of NumPy")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise ValueError(f"an array of type {dtype} and shape {shape} does not fit its {len(data)} bytes")

@@ -97,7 +97,7 @@ def play(
             break
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
-        raise ValueError(f"outcome: {len(left)} more than the chance events after this action")
+        raise ValueError(f"outcome: {len(left)} too many for the chance events after this action")
     return None
 
 

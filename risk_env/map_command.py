@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         "action",
         nargs="?",
         default=LIST,
-        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); a map instead draws this map",
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); the name of a map instead draws it",
     )
     add("map", nargs="?", help="name or file of a map; for import, a file of another program")
     add(

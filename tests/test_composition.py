@@ -235,7 +235,7 @@ def test_cards_that_are_no_set_of_the_hand_are_refused(cards: list[Any]) -> None
     with pytest.raises(Refused, match="no set of this hand"):
         _choice_of(game, Answer(cards=given))
     for extra in ({"action": given[0]}, {"troops": 3}):
-        with pytest.raises(Refused, match="cards must be alone"):
+        with pytest.raises(Refused, match="cards cannot be combined"):
             _choice_of(game, Answer(cards=given, **extra))
 
 

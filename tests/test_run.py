@@ -1,4 +1,4 @@
-"""Runs of the own trainers: they resume exactly after a kill at any write; checkpoints contain only data."""
+"""Runs of this project's trainers: exact resuming after a kill at any write; checkpoints of data only."""
 
 from __future__ import annotations
 

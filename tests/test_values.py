@@ -132,7 +132,7 @@ def count_dues(games, boards, rules, lane, seat, found):
 
 
 def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, players: int, extra: int) -> Any:
-    """Return the sums over the front, and each continent's probability to lose no own territory."""
+    """Return the sums over the front, and the probability by continent that the seat loses no territory."""
     front, safe = np.zeros(8), np.ones(len(board.continents))
     for territory in range(board.num_territories):
         near, here = board.neighbours(territory), troops[territory]

@@ -244,7 +244,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)
         if seed is not None and chosen is not None and len(chosen) < self.num_envs:
             raise ValueError(
-                "reset: a seed applies to all lanes; give none if options['reset_mask'] leaves out some"
+                "reset: a seed applies to all lanes; pass no seed if options['reset_mask'] leaves out lanes"
             )
         if options and "positions" in options:
             self.lanes.start_at(options["positions"])

@@ -122,7 +122,7 @@ class Trainer(TorchRun):
         if not isinstance(self.executor, InProcess):
             raise ValueError(
                 "--workers must be 1 for one actor without staleness, because it plays in this process: "
-                "set more with --set actors=N"
+                "use more actors with --set actors=N"
             )
         return SelfPlay(config, self.board)
 

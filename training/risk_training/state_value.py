@@ -152,7 +152,7 @@ class Config(StateNetworkSettings):
                 f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0"
             )
         if self.judge is not None and not self.has_tactician:
-            raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: bots play every seat")
+            raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: with 1, bots play every seat")
 
     @property
     def has_tactician(self) -> bool:

@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit network, memory and files of programs and Python files",
+        help="limit the network, memory and files of agents that are programs or Python files",
     )
     add("--quiet", action="store_true", help="do not show a progress bar")
     return parser

@@ -1,4 +1,4 @@
-"""Threats to an own territory from neighbours, for `search.evaluation` and `learned.beam_value_features`."""
+"""Threats to a territory from neighbours, for `search.evaluation` and `learned.beam_value_features`."""
 
 import math
 

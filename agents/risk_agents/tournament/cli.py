@@ -200,7 +200,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit network, memory and files of programs and Python files; "
+        help="limit the network, memory and files of agents that are programs or Python files; "
         "strict: fail unless every limit works",
     )
 

@@ -337,7 +337,7 @@ class BrowserTable(Match):
         """Return what a command changes; raise Refused if it is unknown or does not fit. Runs in a thread."""
         command, composed = answer.command or "", copy(self._composition)
         if answer._replace(command=None) != Answer():
-            raise Refused(f"command={command[:20]!r} must be alone, without a choice")
+            raise Refused(f"command={command[:20]!r} cannot be combined with a choice")
         if command == UNDO and composed is not None:
             composed.take_back()
             return self._asking(seat, composed)
@@ -587,7 +587,7 @@ def _choice_of(game: Game, answer: Answer) -> list[int] | str:
     action, troops, cards = answer.action, answer.troops, answer.cards
     if cards is not None:
         if action is not None or troops is not None:
-            raise Refused("cards must be alone, without action and troops")
+            raise Refused("cards cannot be combined with an action or troops")
         return _set_of(game, cards)
     if action is not None and not game.is_legal(action):
         raise Refused(f"action {action} is not legal")

@@ -38,7 +38,7 @@ class Choice(NamedTuple):
     before: Game
     actions: tuple[int, ...]
     words: str  # "" for a choice that only places troops
-    changes: dict[int, int]  # troops that the choice adds to own territories, by territory
+    changes: dict[int, int]  # troops that the choice adds to the seat's territories, by territory
 
 
 class Composition:
@@ -114,7 +114,7 @@ class Composition:
         return not goes_on or bool(game.record.random != chance)
 
     def _changes(self, game: Game) -> dict[int, int]:
-        """Return the troops that a choice adds to own territories, also by decisions that were forced."""
+        """Return the troops that a choice adds to the seat's territories, forced decisions included."""
         is_own = (self.game.owner == self._seat) & (game.owner == self._seat)
         gained = game.troops.astype(int) - self.game.troops.astype(int)
         return {int(t): int(gained[t]) for t in (is_own & (gained != 0)).nonzero()[0]}
@@ -134,7 +134,7 @@ class Composition:
     def take_back(self) -> None:
         """Take back the last choice; raise Refused if there is none."""
         if not self._choices:
-            raise Refused("nothing is composed")
+            raise Refused("there is no choice to undo")
         *kept, last = self._choices
         self._choices, self.game, self._is_over = tuple(kept), last.before, False
 
@@ -158,8 +158,9 @@ def _copy(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return an action of the set-up for a person who leaves the rest of the set-up to the server.
 
-    A claim continues own borders, in small continents first. A troop goes to the border territory of its
-    army that is the weakest against opponents.
+    A claim takes the territory with the largest share of the person's territories among its neighbours; if
+    shares are equal, the one in the smallest continent. A troop goes to the territory of its army that is
+    the weakest against opponents at its borders.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]

@@ -25,7 +25,7 @@ MODES = {
     "world_domination": Mode(
         "World Domination", "Conquer the world. Older rules: fortifying troops cross one border."
     ),
-    "classic": Mode("Classic", "Conquer the world. Fortifying troops move along connected own territories."),
+    "classic": Mode("Classic", "Conquer the world. Fortifying troops cross any number of your territories."),
     "two_player": Mode("Duel with a neutral army", "Two players, and a neutral army that only defends."),
     "capital": Mode("Capital", "Everybody hides a headquarters. Take all of them."),
     "secret_mission": Mode("Secret Mission", "Everybody has a secret mission. Shorter than a conquest."),
