@@ -49,9 +49,9 @@ def opened_browser() -> Iterator[Any]:
 def opened_page(
     browser: Any, url: str, size: dict[str, int] = DESKTOP, scheme: str = "light", touch: bool = False
 ) -> Iterator[Any]:
-    """Open a page in a new window. `touch` makes a screen that fingers can touch.
+    """Open a page in a new window. With `touch`, the window has a touch screen.
 
-    At the end, its console must be free of errors.
+    At the end, the console of the page must be free of errors.
     """
     context = browser.new_context(
         viewport=size, color_scheme=scheme, reduced_motion="reduce", has_touch=touch

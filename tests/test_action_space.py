@@ -111,7 +111,7 @@ def test_a_number_beyond_the_last_has_no_meaning(action):
 
 
 def test_texts_and_meanings_agree():
-    """The text of an action has the words that `encode` takes, for every question of a game."""
+    """Texts of actions have the words that `encode` takes, for every question of a game."""
     game = Game("command_room", seed=3)
     space = ActionSpace(game.rules, game.board)
     rng, seen = np.random.default_rng(3), set()

@@ -1,4 +1,4 @@
-"""Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or leaves its limits."""
+"""Bad bots (`tests.bad_bots`): none stops a tournament, outlives it, or exceeds its limits."""
 
 import base64
 import json

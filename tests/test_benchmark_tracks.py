@@ -1,4 +1,4 @@
-"""Tracks are frozen, their opponents play as their digests say, and result files are true or refused."""
+"""Tracks: frozen files, opponents that play as their digests say, and refused result files."""
 
 import json
 from collections.abc import Callable, Iterator

@@ -370,7 +370,7 @@ def test_a_few_wrong_bytes_never_raise(data, changes):
 
 @given(st.data())
 def test_wrong_small_numbers_never_raise(data):
-    """Fields with numbers in their ranges reach the checks after the range checks."""
+    """Fields with numbers within their ranges pass the range checks, and reach the later checks."""
     name, games = data.draw(st.sampled_from(corpus()))
     faulty = games.copy()
     fields = [field for field in games.dtype.names if field not in ("spare", "random", "legal")]

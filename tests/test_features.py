@@ -1,4 +1,4 @@
-"""Features for networks: what the networks of the project read, the names, and the map as a graph."""
+"""Features for networks: equal to the input of the project's networks; the names, and the map as a graph."""
 
 import re
 from pathlib import Path

@@ -171,7 +171,7 @@ def test_labels_and_discs_lie_in_the_picture(board):
 
 
 def test_classic_sea_lines():
-    """The lines are the borders without common areas, of 83; Alaska - Kamchatka crosses the map's edges."""
+    """Lines show those of the 83 borders whose areas do not touch; one line crosses the edges of the map."""
     board = load_map("classic")
     geometry = geometry_of(board)
     assert len(geometry.touching) // 2 + len(geometry.sea) - 1 == 83

@@ -1048,7 +1048,7 @@ def test_8_2_another_player_destroying_your_target_fulfils_yours():
 
 
 def test_8_2_the_dead_fulfil_nothing():
-    """Seat 1, whose mission is to destroy seat 2, is eliminated before seat 2 is."""
+    """Seat 1, whose mission is to destroy seat 2, is already eliminated when seat 2 is destroyed."""
     game = position(FOUR, f"Alaska {LOTS}", "", "Kamchatka", "rest", **missions(0, DESTROY + 2, 1, 2))
     assert not play(game, "attack Alaska > Kamchatka", "blitz").is_over
 
@@ -1061,7 +1061,7 @@ def test_8_2_if_one_action_fulfils_several_the_player_in_turn_wins():
 
 
 def test_8_2_then_clockwise():
-    """Seat 1 eliminates seat 3, the mission of seat 0; seat 2 already had its 24 territories."""
+    """Seat 1 eliminates seat 3, which is the mission of seat 0. Seat 2 already has its 24 territories."""
     lines = missions(DESTROY + 3, 0, 4, 1)
     army = places("Asia, Africa, Europe", "Kamchatka")
     game = position(FOUR, "Brazil 9", f"rest, Alaska {LOTS}", army, "Kamchatka", turn=1, **lines)

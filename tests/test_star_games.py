@@ -149,7 +149,7 @@ def test_9_6_the_capital_of_an_eliminated_player_counts():
 
 
 def test_9_6_a_continent_taken_in_play_counts_as_entire():
-    """A seat without territories there captures Australia, attack by attack."""
+    """A seat without territories in Australia captures Australia, attack by attack."""
     goals = {"an entire continent in one turn": "face up"}
     game = command_room(f"Alaska 2, Siam {LOTS}", "Kamchatka, Australia", "rest", goals=goals)
     for way in ("Siam > Indonesia", "Indonesia > New Guinea", "New Guinea > Western Australia"):

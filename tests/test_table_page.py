@@ -1,4 +1,4 @@
-"""The table in a browser: taps that name before they act, composed choices, a fixed board, the lobby."""
+"""The table in a browser: first and second taps, composed choices, a fixed board, and the lobby."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,7 +45,7 @@ def browser() -> Iterator[Any]:
 
 
 class Hand:
-    """A mouse or a finger on the page of the seat in turn."""
+    """A mouse or a finger on the page of the seat whose turn it is."""
 
     def __init__(self, page: Any, touch: bool) -> None:
         self.page, self.touch = page, touch

@@ -167,7 +167,7 @@ def test_a_flipped_byte_is_a_value_error_or_plays(tmp_path: Path) -> None:
 def test_the_map_of_a_file_is_the_one_with_its_digest(
     kind: str, named: str, digest_of: str, tmp_path: Path
 ) -> None:
-    """Weights shaped for one map with the digest of another would let kernels leave their arrays."""
+    """Weights with the shapes of one map and the digest of another would make kernels leave their arrays."""
     for shaped_for in ("tiny", "classic"):
         path = crafted(tmp_path / "crafted.npz", kind, named, digest_of, shaped_for)
         if named == digest_of == shaped_for:

@@ -120,7 +120,7 @@ class Board:
 
     @cached_property
     def names_in_text(self) -> tuple[str, ...]:
-        """Name of each territory in the form of texts: in double quotes if it could be misread."""
+        """Name of each territory as texts write it: in double quotes if it could be misread."""
         return tuple(map(in_text, self.territories))
 
     @cached_property

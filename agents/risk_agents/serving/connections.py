@@ -213,7 +213,7 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
 
 
 def check_address(host: str, port: int) -> None:
-    """Raise ValueError with what to do if the address of a server is not valid or not free."""
+    """Raise ValueError if the address of a server is invalid or in use; the error says what to do."""
     if not 0 <= port <= MOST_PORT:
         raise ValueError(f"--port {port}: a port is a number from 0 to {MOST_PORT}")
     try:

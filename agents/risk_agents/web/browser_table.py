@@ -199,7 +199,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn; "" during the set-up, after the end and while the game is halted."""
+        """Name of the player whose turn it is; "" in the set-up, after the end and in a halted game."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 

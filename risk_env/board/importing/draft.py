@@ -72,7 +72,7 @@ class Report:
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem, with those of `names` that are similar to `name`, and advice for the user."""
+        """Add a problem, with all `names` that are similar to `name`, and advice for the user."""
         self.hints |= {hint: None} if hint else {}
         few = len(names) <= MAX_TERRITORIES and all(len(each) <= MAX_NAME for each in (name, *names))
         if names and few and self.num_problems < MOST_HINTS:  # the time for a hint grows with all lengths
