@@ -1,9 +1,9 @@
 """Common parts of all tests: no screen, the modes, and the settings of hypothesis.
 
-The suite runs compiled. The tests marked `modes` also run with NUMBA_DISABLE_JIT=1 (`make test`) and with
-NUMBA_BOUNDSCHECK=1 (those of single games in `make test`, all in `make long`), and a part of them with
-RISK_ENV_PLAIN_NUMBA=1 (`make long`). With the JIT off the kernels are Python code, so hypothesis tries fewer
-examples there.
+The suite runs compiled. The tests marked `modes` also run in three modes. All of them run with
+NUMBA_DISABLE_JIT=1 in `make test`. Tests of single games run with NUMBA_BOUNDSCHECK=1 in `make test`, and all
+of them in `make long`. Some run with RISK_ENV_PLAIN_NUMBA=1 in `make long`. With the JIT off the kernels are
+Python code, so hypothesis tries fewer examples there.
 """
 
 import gc
