@@ -156,7 +156,7 @@ def _copy(game: Game) -> Game:
 
 
 def settling_action(game: Game) -> int:
-    """Return an action of the set-up for a person who leaves the rest of the set-up to the server.
+    """Return the action that the server chooses for a person in the set-up.
 
     A claim takes the territory with the largest share of the person's territories among its neighbours; if
     shares are equal, the one in the smallest continent. A troop goes to the territory of its army that is
