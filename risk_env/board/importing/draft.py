@@ -141,8 +141,8 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
     return None
 
 
-class Numbers:
-    """Numbers of names, for lookup in any spelling. A name that is given twice is a problem."""
+class NameIndex:
+    """Index from names, in any spelling, to their numbers. A name that is given twice is a problem."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report

@@ -19,7 +19,7 @@ from risk_env.board.importing.draft import (
     DraftContinent,
     DraftTerritory,
     MapDraft,
-    Numbers,
+    NameIndex,
     Report,
     clean_name,
     point,
@@ -110,7 +110,7 @@ def _as_text(value: Any) -> str:
 
 def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> MapDraft:
     draft = MapDraft(name)
-    continents, territories = Numbers("continent", report), Numbers("territory", report)
+    continents, territories = NameIndex("continent", report), NameIndex("territory", report)
     for place, kind, values in rows:
         if kind == "continent":
             title = clean_name(values.get("name", ""), kind, report)
@@ -132,7 +132,7 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
     return draft
 
 
-def _territory(place: str, values: dict[str, str], continents: Numbers, report: Report) -> DraftTerritory:
+def _territory(place: str, values: dict[str, str], continents: NameIndex, report: Report) -> DraftTerritory:
     name = clean_name(values.get("name", ""), "territory", report)
     continent = continents.find(values["continent"], place) if values.get("continent") else -1
     x, y = values.get("x", ""), values.get("y", "")
