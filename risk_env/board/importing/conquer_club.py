@@ -45,11 +45,9 @@ def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
         territories.add(draft.territories[-1].name)
     check_before_borders(draft, report)
     for source, element in enumerate(elements):
-        targets = [
-            territories.find(border.text or "", f"territory {shortened(territories.names[source])}")
-            for border in element.iterfind("borders/border")
-        ]
-        draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))
+        what = f"territory {shortened(territories.names[source])}"
+        named = [border.text or "" for border in element.iterfind("borders/border")]
+        draft.add_borders(source, (territories.find(name, what) for name in named))
     _read_continents(root, territories, draft, report)
     for tag in IGNORED_OF_MAP:
         if root.find(tag) is not None:

@@ -48,8 +48,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
         draft.territories.append(territory)
     check_before_borders(draft, report)
     for source, line, cells in neighbours:
-        targets = [territories.find(cell, line.place) for cell in cells if cell]
-        draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))
+        draft.add_borders(source, (territories.find(cell, line.place) for cell in cells if cell))
     return draft
 
 

@@ -103,10 +103,8 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
 
 
 def _read_borders(line: SectionLine, numbers: dict[str, int], draft: MapDraft, report: Report) -> None:
-    found = [_country(word, line, numbers, report) for word in line.text.split()]
-    draft.borders.update(
-        dict.fromkeys((found[0], target) for target in found[1:] if min(found[0], target) >= 0)
-    )
+    source, *targets = (_country(word, line, numbers, report) for word in line.text.split())
+    draft.add_borders(source, targets)
 
 
 def _country(word: str, line: SectionLine, numbers: dict[str, int], report: Report) -> int:

@@ -1,7 +1,7 @@
 """Draft of a map during the import, and the report of problems and decisions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from risk_env.board.maps import MAX_TERRITORIES
@@ -53,6 +53,10 @@ class MapDraft:
     borders: dict[tuple[int, int], None] = field(default_factory=dict)  # directed, an ordered set
     missions: list[DraftMission] = field(default_factory=list)
     wilds: int = 2
+
+    def add_borders(self, source: int, targets: Iterable[int]) -> None:
+        """Add borders from a territory to others. A number below 0, of an unknown name, is left out."""
+        self.borders |= {(source, target): None for target in targets if min(source, target) >= 0}
 
 
 @dataclass

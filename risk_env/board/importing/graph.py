@@ -125,10 +125,9 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
     for place, kind, values in rows:
         if kind == "border":
             source, target = (territories.find(values.get(end, ""), place) for end in KINDS["border"])
-            if min(source, target) >= 0:
-                draft.borders[source, target] = None
-                if not directed:
-                    draft.borders[target, source] = None
+            draft.add_borders(source, [target])
+            if not directed:
+                draft.add_borders(target, [source])
     return draft
 
 
