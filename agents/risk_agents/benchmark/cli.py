@@ -232,9 +232,9 @@ def leaderboard(argv: Sequence[str]) -> None:
     if not 0 <= arguments.replays <= MOST_REPLAYS:
         parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
-    verified, untrue = _verified(files, arguments) if arguments.verify else ({}, [])
+    verified, refused = _verified(files, arguments) if arguments.verify else ({}, [])
     shown_on_page = list(verified) if arguments.verify else files
-    refused = untrue + write_page(page, shown_on_page, arguments.replays, verified)
+    refused += write_page(page, shown_on_page, arguments.replays, verified)
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
     shown_files = len(files) - len(refused)
@@ -250,14 +250,14 @@ def _verified(
 
     Raises ValueError if no file is verified.
     """
-    true: dict[Path, bool] = {}
-    untrue: list[tuple[Path, str]] = []
+    verified: dict[Path, bool] = {}
+    refused: list[tuple[Path, str]] = []
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         for path in files:
             try:
-                true[path] = verify(path, executor).agent_played
+                verified[path] = verify(path, executor).agent_played
             except ResultFileError as error:
-                untrue.append((path, str(error)))
-    if not true:
-        raise ValueError("; ".join(problem for _, problem in untrue))
-    return true, untrue
+                refused.append((path, str(error)))
+    if not verified:
+        raise ValueError("; ".join(problem for _, problem in refused))
+    return verified, refused

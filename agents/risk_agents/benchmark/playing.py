@@ -21,7 +21,7 @@ from risk_agents.benchmark.result_file import SUFFIX, TESTED, label_on
 from risk_agents.benchmark.tracks import Track
 from risk_agents.external import is_program
 from risk_agents.llm.agent import is_model
-from risk_agents.progress import progress_bar
+from risk_agents.progress import games_bar
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, entrants
@@ -132,11 +132,7 @@ def _play(
     store: Store, games: int, run: BenchmarkRun, executor: WorkExecutor | None, console: Console
 ) -> None:
     jobs = local_processes(run.workers) or 1
-    with progress_bar("games", games, console) as show:
-
-        def tell(games: int, forfeits: int) -> None:
-            show(games, f"{forfeits} forfeited" if forfeits else "")
-
+    with games_bar(games, console) as tell:
         conduct(store, games, jobs, executor, progress=tell, limit=run.limit)
 
 

@@ -122,8 +122,8 @@ def label_on(track: Track, name: str) -> str:
 
 def write_results(
     path: Path, facts: Mapping[str, Any], played: Sequence[tuple[Track, Sequence[Store]]]
-) -> Header:
-    """Write a result file, and return its header.
+) -> None:
+    """Write a result file.
 
     `facts` are the parts of the header that describe the agent, the machine and the times. `played` are the
     games of each track, in a store for each map.
@@ -139,12 +139,10 @@ def write_results(
             {"name": track.name, "version": track.version, "digest": track.digest, "score": score.to_dict()}
         )
     whole = {"format": FORMAT, "schema": SCHEMA, **facts, "tracks": tracks, "digest": digest.hexdigest()}
-    header = Header({name: whole[name] for name in _HEADER}, header.tracks)
     with whole_file(path) as fresh, open(fresh, "wb") as lines:
-        lines.write(json.dumps(header.facts).encode() + b"\n")
+        lines.write(json.dumps({name: whole[name] for name in _HEADER}).encode() + b"\n")
         for track, parts in played:
             lines.writelines(_lines(header, track, parts))
-    return header
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
