@@ -21,11 +21,10 @@ from risk_env.core import entry
 from risk_env.core.combat import ATTACKER, DEFENDER
 from risk_env.core.types import NUM_FACES, UNLIMITED, Phase
 from risk_env.public import members
+from risk_env.splitmix64 import INCREMENT, WORD, unscrambled
 from risk_env.text.notation import card_text
 
 MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
-_WORD = (1 << 64) - 1
-_GOLDEN, _MIX_1, _MIX_2 = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 _HALF = 32
 Draw = tuple[int, int]  # a number that the generator draws, and the number of numbers that it draws from
 Games = Any  # an array of one record
@@ -277,19 +276,4 @@ def _force(games: Games, draws: Sequence[Draw]) -> None:
     """Set the state of the generator so that it draws the given number next. No draws change nothing."""
     for number, limit in draws:
         high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
-        games["random"][0] = np.uint64((_unscrambled(high << _HALF) - _GOLDEN) & _WORD)
-
-
-def _unscrambled(word: int) -> int:
-    """Return the word whose splitmix64 output is `word` (`core.chance.scramble`)."""
-    word = _unshifted(word, 31)
-    word = _unshifted(word * pow(_MIX_2, -1, 1 << 64) & _WORD, 27)
-    return _unshifted(word * pow(_MIX_1, -1, 1 << 64) & _WORD, 30)
-
-
-def _unshifted(word: int, shift: int) -> int:
-    """Return the word w with w ^ (w >> shift) == word."""
-    found = word
-    for _ in range(64 // shift):
-        found = word ^ (found >> shift)
-    return found
+        games["random"][0] = np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

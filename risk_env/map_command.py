@@ -96,7 +96,7 @@ def draw_map(arguments: argparse.Namespace) -> None:
 
 def check_map(arguments: argparse.Namespace) -> None:
     """Print the size of a map, and the presets that can be played on it."""
-    for line in facts_of(load_map(arguments.map)):
+    for line in description(load_map(arguments.map)):
         print(for_terminal(line))
 
 
@@ -107,7 +107,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     found = _imported(arguments)
     for decision in found.decisions:
         print(for_terminal(f"note: {decision}"))
-    for line in facts_of(found.board):
+    for line in description(found.board):
         print(for_terminal(line))
     if arguments.out is None:
         print("Nothing is written. Use --out MAP.toml to write the map.")
@@ -127,7 +127,7 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
         raise MapError(head.removesuffix(":")) from None
 
 
-def facts_of(board: Board) -> Iterator[str]:
+def description(board: Board) -> Iterator[str]:
     """Yield lines with the size of a map, and with the presets that can be played on it."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     yield (

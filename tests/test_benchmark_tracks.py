@@ -12,7 +12,7 @@ from risk_agents import kept_out
 from risk_agents.agent_list import NamedAgent
 from risk_agents.benchmark import leaderboard, playing, tracks
 from risk_agents.benchmark.cli import main
-from risk_agents.benchmark.result_file import TESTED, ResultFileError, read_lines, read_results
+from risk_agents.benchmark.result_file import TESTED, ResultFileError, read_recorded, read_results
 from risk_agents.benchmark.scoring import score_of
 from risk_agents.benchmark.tracks import Track, find, names, play_digest
 from risk_agents.benchmark.verification import check_game, verify
@@ -92,10 +92,10 @@ def test_scores_are_shares_of_the_way_from_an_even_share_to_every_win() -> None:
     played = [result(track, deal, seat, won=deal % 2 == 0) for deal in range(20) for seat in range(2)]
     score = score_of(track, [played])
     assert (score.games, score.deals, score.wins, score.forfeits) == (40, 20, 20, 0)
-    assert score.score[0] == 0.0 and score.score[1] < -20.0 and score.score[2] > 20.0
-    assert score.train is not None and score.train[0] == 100.0
-    assert score.kept_out is not None and score.kept_out[0] == -100.0
-    assert score.ahead["grower"] is not None and score.ahead["grower"][0] == 100.0
+    assert score.score.value == 0.0 and score.score.low < -20.0 and score.score.high > 20.0
+    assert score.train is not None and score.train.value == 100.0
+    assert score.kept_out is not None and score.kept_out.value == -100.0
+    assert score.ahead["grower"] is not None and score.ahead["grower"].value == 100.0
     assert score.ahead["beam"] is None
     assert score.rough == ()
     few = score_of(track, [played[:38]])  # 10 deals against grower, 9 against the last opponent
@@ -257,7 +257,7 @@ def test_every_error_in_a_verification_names_the_file(
 
 @pytest.mark.usefixtures("only")
 def test_an_agent_that_is_played_again_never_forfeits(lines: list[dict[str, Any]], tmp_path: Path) -> None:
-    line = next(read_lines(written(tmp_path / "a.jsonl", lines)))
+    line = next(read_recorded(written(tmp_path / "a.jsonl", lines)))
     game = line.saved.replay(line.config.board)
     own = line.result.seats.index(0)
     last = max(number for number, seat in enumerate(seats_of(line)) if seat == own)
@@ -317,22 +317,22 @@ def test_an_interrupted_benchmark_continues(tmp_path: Path, monkeypatch: pytest.
 def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
     agent, folder = tmp_path / "mine.py", tmp_path / "games"
     agent.write_text("first")
-    plan = playing.Plan(NamedAgent(None, f"{agent}:Bot"), [], True, folder, None, "1", None)
-    with playing.same_agent(plan):
+    run = playing.BenchmarkRun(NamedAgent(None, f"{agent}:Bot"), [], True, folder, None, "1", None)
+    with playing.same_agent(run):
         pass
     assert not folder.exists()  # no game was begun
     for _ in range(2):
-        with playing.same_agent(plan):
+        with playing.same_agent(run):
             (folder / "duel-1-classic.sqlite").touch()
             before = json.loads((folder / playing.AGENT_FILE).read_text())["seconds"]
     assert json.loads((folder / playing.AGENT_FILE).read_text())["seconds"] > before > 0
     agent.write_text("second")
-    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(run):
         pass
     agent.write_text("first")
-    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(run):
         agent.write_text("second")
-    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(plan):
+    with pytest.raises(ValueError, match="has changed since the first game"), playing.same_agent(run):
         pass
 
 

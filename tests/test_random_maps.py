@@ -7,12 +7,14 @@ import hashlib
 import pytest
 
 from risk_env import Game, Rules, load_map, presets
+from risk_env.board.borders import is_connected
 from risk_env.board.generating.cells import random_cells, triangulated
-from risk_env.board.generating.random_map import is_connected
 from risk_env.board.generating.spec import RandomNumbers, read_spec
 from risk_env.board.maps import MapError
 from risk_env.core.types import SIZE_CLASSES
 from risk_env.render.geometry import geometry_of
+from risk_env.seeds import game_seed
+from risk_env.splitmix64 import INCREMENT, WORD, scrambled, unscrambled
 from tests.games import can_be_played
 
 SIZES = [
@@ -101,6 +103,15 @@ def test_random_numbers_are_those_of_splitmix64() -> None:
         3203168211198807973,
         9817491932198370423,
     ]
+
+
+def test_splitmix64_is_the_generator_of_the_core() -> None:
+    for seed, lane, episode in ((0, 0, 0), (1234567, 89, 2**64 - 1)):
+        word = scrambled((seed + INCREMENT) % WORD)
+        for part in (lane, episode):
+            word = scrambled(((word ^ part) + INCREMENT) % WORD)
+        assert game_seed(seed, lane, episode) == word
+        assert scrambled(unscrambled(word)) == word
 
 
 @pytest.mark.parametrize(

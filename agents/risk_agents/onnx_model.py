@@ -18,6 +18,7 @@ from risk_agents.learned.compiled_network import BORDER, HEADS, Network
 from risk_agents.learned.features import FeatureSpec
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.trained import TrainedFile
+from risk_agents.onnx_policy import ACTION, LOGITS, MASK, OBSERVATION
 from risk_agents.search.beam_value import BeamValueFile
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
@@ -78,7 +79,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
     D = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
-    codes = graph.add("Round", graph.add("Mul", "observation", _float(MOST_CODE)))
+    codes = graph.add("Round", graph.add("Mul", OBSERVATION, _float(MOST_CODE)))
     codes = graph.add("Cast", codes, to=TensorProto.INT64)
     features = _territory_features(graph, spec, codes)
     trunk = graph.layer(_board_features(graph, spec, codes, features), network.trunk_1, network.trunk_1_bias)
@@ -86,10 +87,10 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     logits = graph.add("Add", graph.add("MatMul", trunk, network.actions), network.actions_bias)
     for head in range(len(HEADS)):
         logits = graph.add("Add", logits, _head(graph, network, head, features, trunk))
-    legal = graph.add("Cast", "action_mask", to=TensorProto.BOOL)
-    _name_answers(graph, policy, codes, logits, legal)
-    inputs = [_value("observation", TensorProto.FLOAT, D), _value("action_mask", TensorProto.INT8, n)]
-    outputs = [_value("logits", TensorProto.FLOAT, n), _value("action", TensorProto.INT64)]
+    legal = graph.add("Cast", MASK, to=TensorProto.BOOL)
+    _name_outputs(graph, policy, codes, logits, legal)
+    inputs = [_value(OBSERVATION, TensorProto.FLOAT, D), _value(MASK, TensorProto.INT8, n)]
+    outputs = [_value(LOGITS, TensorProto.FLOAT, n), _value(ACTION, TensorProto.INT64)]
     return _model(graph, inputs, outputs, policy)
 
 
@@ -165,12 +166,12 @@ def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) 
     return graph.add("Pad", outputs, np.array([0, first, 0, len(network.actions_bias) - first - count]))
 
 
-def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, legal: str) -> None:
+def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, legal: str) -> None:
     """Add the outputs of the model: masked logits, and the most likely action.
 
     In phases that never occurred in training, the action is the last legal action.
     """
-    graph.name(graph.add("Where", legal, logits, _float(-np.inf)), "logits")
+    graph.name(graph.add("Where", legal, logits, _float(-np.inf)), LOGITS)
     first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
     unfamiliar = graph.add(
@@ -178,7 +179,7 @@ def _name_answers(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     )
     order = np.arange(policy.layout.num_actions, dtype=np.float32)[None]
     scores = graph.add("Where", legal, graph.add("Where", unfamiliar, order, logits), _float(-np.inf))
-    graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), "action")
+    graph.name(graph.add("ArgMax", scores, axis=1, keepdims=0), ACTION)
 
 
 # ----------------------------------------------------------------------------------------- the file

@@ -37,38 +37,65 @@ MOST_PRODUCTS = 1 << 34  # maximum number of multiply-adds in one run
 MOST_FACTS = 1 << 20  # maximum number of characters in a value of the metadata
 OBSERVATION, MASK, LOGITS, ACTION = "observation", "action_mask", "logits", "action"
 OPERATORS = frozenset(
-    (
-        *("Abs", "Add", "And", "ArgMax", "BatchNormalization", "Cast", "Clip", "Concat", "Constant", "Div"),
-        *(
-            "Dropout",
-            "Elu",
-            "Equal",
-            "Erf",
-            "Exp",
-            "Flatten",
-            "Gather",
-            "Gelu",
-            "Gemm",
-            "Greater",
-            "Identity",
-        ),
-        *(
-            "LayerNormalization",
-            "LeakyRelu",
-            "Less",
-            "Log",
-            "LogSoftmax",
-            "MatMul",
-            "Max",
-            "Min",
-            "Mul",
-            "Neg",
-        ),
-        *("Not", "Or", "Pad", "Pow", "ReduceMax", "ReduceMean", "ReduceSum", "Relu", "Reshape", "Round"),
-        *("Selu", "Sigmoid", "Slice", "Softmax", "Softplus", "Split", "Sqrt", "Squeeze", "Sub", "Tanh"),
-        *("Transpose", "Unsqueeze", "Where"),
-    )
+    [
+        "Abs",
+        "Add",
+        "And",
+        "ArgMax",
+        "BatchNormalization",
+        "Cast",
+        "Clip",
+        "Concat",
+        "Constant",
+        "Div",
+        "Dropout",
+        "Elu",
+        "Equal",
+        "Erf",
+        "Exp",
+        "Flatten",
+        "Gather",
+        "Gelu",
+        "Gemm",
+        "Greater",
+        "Identity",
+        "LayerNormalization",
+        "LeakyRelu",
+        "Less",
+        "Log",
+        "LogSoftmax",
+        "MatMul",
+        "Max",
+        "Min",
+        "Mul",
+        "Neg",
+        "Not",
+        "Or",
+        "Pad",
+        "Pow",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceSum",
+        "Relu",
+        "Reshape",
+        "Round",
+        "Selu",
+        "Sigmoid",
+        "Slice",
+        "Softmax",
+        "Softplus",
+        "Split",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Tanh",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    ]
 )
+_TEXT = 2  # wire type of messages and texts in protobuf: their size comes before them
+_FIXED_SIZES = {1: 8, 5: 4}  # wire types of a fixed size, and this size in bytes
 
 
 class OnnxPolicy(Policy):
@@ -205,16 +232,12 @@ def check_parts(content: bytes, kind: Any) -> None:
                 todo.append((start, min(at, end), fields[key >> 3], level + 1))
 
 
-_TEXT = 2  # wire type of messages and texts: their size comes before them
-_WIDTHS = {1: 8, 5: 4}  # wire types of a fixed size
-
-
 def _field(content: bytes, at: int, wire: int) -> tuple[int, int]:
     """Return the start and the end of the value of a field."""
     if wire == 0:
         return at, _number(content, at)[1]
-    if wire in _WIDTHS:
-        return at, at + _WIDTHS[wire]
+    if wire in _FIXED_SIZES:
+        return at, at + _FIXED_SIZES[wire]
     if wire != _TEXT:
         raise ValueError("not an ONNX model: a field of an unknown kind")
     size, at = _number(content, at)
@@ -296,19 +319,20 @@ def _sizes(graph: Any) -> dict[str, int | None]:
     """Return the number of columns of each input and output; raise ValueError if one is not allowed."""
     from onnx import TensorProto
 
-    kinds = {OBSERVATION: (TensorProto.FLOAT,), MASK: (TensorProto.INT8,)}
+    inputs = {OBSERVATION: TensorProto.FLOAT, MASK: TensorProto.INT8}
+    outputs = {LOGITS: TensorProto.FLOAT, ACTION: TensorProto.INT64}
     constants = {tensor.name for tensor in graph.initializer}
-    inputs = [value for value in graph.input if value.name not in constants]
     found: dict[str, int | None] = {}
-    for value in inputs:
-        if value.name not in kinds or value.type.tensor_type.elem_type not in kinds[value.name]:
+    for value in graph.input:
+        if value.name in constants:
+            continue
+        if value.type.tensor_type.elem_type != inputs.get(value.name):
             raise ValueError(
                 f"input {shortened(value.name)}: allowed are {OBSERVATION} (float32), {MASK} (int8)"
             )
         found[value.name] = _columns(value, 2)
-    kinds = {LOGITS: (TensorProto.FLOAT,), ACTION: (TensorProto.INT64,)}
     for value in graph.output:
-        if value.type.tensor_type.elem_type in kinds.get(value.name, ()):
+        if value.type.tensor_type.elem_type == outputs.get(value.name):
             found[value.name] = _columns(value, 2 if value.name == LOGITS else 1)
     if OBSERVATION not in found or not found.keys() & {LOGITS, ACTION}:
         raise ValueError(f"the model needs an input {OBSERVATION}, and an output {LOGITS} or {ACTION}")

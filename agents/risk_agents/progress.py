@@ -49,3 +49,10 @@ def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
                 console.print(f"{done:,} of {total:,} {what} {last}", markup=False, highlight=False)
 
         yield show
+
+
+@contextmanager
+def games_bar(total: int, console: Console) -> Iterator[Callable[[int, int], None]]:
+    """Show the progress of games; yield the function that takes the number of games and of forfeits."""
+    with progress_bar("games", total, console) as show:
+        yield lambda games, forfeits: show(games, f"{forfeits} forfeited" if forfeits else "")

@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from risk_env.board.borders import reached_from
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
-from risk_env.board.generating.random_map import random_map, reached_from
+from risk_env.board.generating.random_map import random_map
 from risk_env.board.generating.spec import RandomMap, is_random, read_spec
 from risk_env.board.names import in_text, key_of
 from risk_env.board.toml_table import MapError, TomlTable, similar_names

@@ -1166,7 +1166,7 @@ def read_specs(data: bytes) -> None:
 @functools.cache
 def result_lines() -> list[Any]:
     """Return the header and the first games of a benchmark's result file, with random actions."""
-    from risk_agents.benchmark.result_file import FORMAT, SCHEMA, Header, result_facts
+    from risk_agents.benchmark.result_file import FORMAT, SCHEMA, Header, result_on_track
     from risk_agents.benchmark.tracks import find
     from risk_agents.tournament.records import saved_game
     from risk_agents.tournament.results import TRUNCATED, GameResult
@@ -1193,7 +1193,7 @@ def result_lines() -> list[Any]:
         play_on(game, random.Random(pairing.game), 20)
         counts = (0, 0, 0), (0, 0, 0), (0.0, 0.0, 0.0)
         result = GameResult(*pairing, 0, TRUNCATED, -1, (1, 2, 3), 2, *counts, actions=game.actions)
-        lines.append(saved_game(config, result).to_dict() | {"result": result_facts(track, result)})
+        lines.append(saved_game(config, result).to_dict() | {"result": result_on_track(track, result)})
     return lines
 
 

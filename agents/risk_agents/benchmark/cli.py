@@ -13,9 +13,9 @@ from risk_agents.agent_list import labelled
 from risk_agents.benchmark.leaderboard import FEW_DEALS, read_folder, write_page
 from risk_agents.benchmark.playing import (
     FOLDER_SUFFIX,
-    Plan,
+    BenchmarkRun,
     default_path,
-    facts_of,
+    header_facts,
     play_tracks,
     remove_games,
 )
@@ -28,18 +28,18 @@ from risk_agents.benchmark.result_file import (
     read_results,
     write_results,
 )
-from risk_agents.benchmark.scoring import Rate, TrackScore
+from risk_agents.benchmark.scoring import RATES, TrackScore
 from risk_agents.benchmark.tracks import ALL, Track, find, names
 from risk_agents.benchmark.verification import verify
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
 from risk_agents.sandbox import LEVELS, sandbox
+from risk_agents.tournament.summary import Estimate
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env.cli import check_new_output, check_output, command_parser
 from risk_env.text.escape import for_terminal
 
 SCALE = "score: 0 for an even share of the wins, 100 for every game won; 95 % intervals, clustered by deals"
-RATES = ("score", "train", "kept_out")
 MOST_REPLAYS = 20
 
 # ------------------------------------------------------------------------------------------ benchmark
@@ -125,14 +125,14 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     sandbox(arguments.sandbox)  # raises an error if this machine cannot provide the sandbox
     folder = path.with_name(path.name + FOLDER_SUFFIX)
     limits = arguments.sandbox, arguments.workers, arguments.chunk_limit
-    plan = Plan(agent, _tracks(arguments.track), arguments.quick, folder, *limits)
+    run = BenchmarkRun(agent, _tracks(arguments.track), arguments.quick, folder, *limits)
     try:
-        played = play_tracks(plan, console)
+        played = play_tracks(run, console)
     except KeyboardInterrupt:
         console.print(f"stopped; run the same command again to continue from {folder}", highlight=False)
         raise
     card = {name: getattr(arguments, name) for name in CARD}
-    facts = facts_of(plan, played, card)
+    facts = header_facts(run, played, card)
     write_results(path, facts, [(each.track, each.stores) for each in played])
     try:
         header, scores = read_results(path)
@@ -191,9 +191,9 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
         console.print(FEW_DEALS, highlight=False)
 
 
-def shown(rate: Rate | None, is_rough: bool) -> str:
-    """Format a score or a percentage with its interval, and a star if it has few deals."""
-    return "" if rate is None else f"{rate[0]:.1f} [{rate[1]:.1f}, {rate[2]:.1f}]" + "*" * is_rough
+def shown(rate: Estimate | None, is_rough: bool) -> str:
+    """Format a score with its interval, and a star if it has few deals."""
+    return "" if rate is None else f"{rate.value:.1f} [{rate.low:.1f}, {rate.high:.1f}]" + "*" * is_rough
 
 
 def _verify(arguments: argparse.Namespace, console: Console) -> None:
@@ -232,9 +232,9 @@ def leaderboard(argv: Sequence[str]) -> None:
     if not 0 <= arguments.replays <= MOST_REPLAYS:
         parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
-    verified, untrue = _verified(files, arguments) if arguments.verify else ({}, [])
+    verified, refused = _verified(files, arguments) if arguments.verify else ({}, [])
     shown_on_page = list(verified) if arguments.verify else files
-    refused = untrue + write_page(page, shown_on_page, arguments.replays, verified)
+    refused += write_page(page, shown_on_page, arguments.replays, verified)
     for path, problem in refused:
         print(for_terminal(f"left out: {path}: {problem}"), file=sys.stderr)
     shown_files = len(files) - len(refused)
@@ -250,14 +250,14 @@ def _verified(
 
     Raises ValueError if no file is verified.
     """
-    true: dict[Path, bool] = {}
-    untrue: list[tuple[Path, str]] = []
+    verified: dict[Path, bool] = {}
+    refused: list[tuple[Path, str]] = []
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
         for path in files:
             try:
-                true[path] = verify(path, executor).agent_played
+                verified[path] = verify(path, executor).agent_played
             except ResultFileError as error:
-                untrue.append((path, str(error)))
-    if not true:
-        raise ValueError("; ".join(problem for _, problem in untrue))
-    return true, untrue
+                refused.append((path, str(error)))
+    if not verified:
+        raise ValueError("; ".join(problem for _, problem in refused))
+    return verified, refused

@@ -13,13 +13,14 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, read_lines, read_results
-from risk_agents.benchmark.scoring import Rate, TrackScore
+from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, read_recorded, read_results
+from risk_agents.benchmark.scoring import TrackScore
 from risk_agents.benchmark.tracks import Track, find, names
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import NOBODY
+from risk_agents.tournament.summary import Estimate
 from risk_agents.whole_file import whole_file
-from risk_env.saved_game import SavedGame, SavedGameError
+from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
 
 STATIC = Path(__file__).parent / "static"
@@ -28,7 +29,7 @@ MOST_FILES = 500
 MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 
 
-class Entry(NamedTuple):
+class LeaderboardEntry(NamedTuple):
     """A result file on the page."""
 
     path: Path
@@ -46,7 +47,7 @@ class Entry(NamedTuple):
         """Mean score over all tracks; None if a track is missing, or not in its newest version."""
         if set(self.titles) != {find(name).title for name in names()}:
             return None
-        return sum(score.score[0] for score in self.scores.values()) / len(self.scores)
+        return sum(score.score.value for score in self.scores.values()) / len(self.scores)
 
 
 def read_folder(folder: str | Path) -> list[Path]:
@@ -73,7 +74,7 @@ def write_page(
         try:
             header, scores = read_results(path)
             links = _write_replays(page, number, path, replays) if replays else []
-            entries.append(Entry(path, header, scores, links))
+            entries.append(LeaderboardEntry(path, header, scores, links))
         except ValueError as error:
             refused.append((path, str(error)))
     if not entries:
@@ -100,34 +101,31 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
     """Write replays of the longest games that the agent won, and return their addresses and titles."""
     folder = page.with_name(f"{page.stem}-replays")
     wanted: dict[str, list[tuple[int, int]]] = {}  # by track: rounds and place in the file
-    for place, line in enumerate(read_lines(path)):
-        result = line.result
-        if result.winner != NOBODY and result.seats[result.winner] == 0 and _is_short(line.saved):
-            wanted.setdefault(line.track.name, []).append((-result.rounds, place))
+    for place, game in enumerate(read_recorded(path)):
+        result = game.result
+        is_won = result.winner != NOBODY and result.seats[result.winner] == 0
+        if is_won and len(game.saved.actions) <= MOST_ACTIONS:
+            wanted.setdefault(game.track.name, []).append((-result.rounds, place))
     chosen = {place for games in wanted.values() for _, place in sorted(games)[:count]}
     links = []
-    for place, line in enumerate(read_lines(path)):
+    for place, game in enumerate(read_recorded(path)):
         if place in chosen:
             folder.mkdir(exist_ok=True)
-            name = f"{number}-{line.track.title}-{place}.html"
-            game = line.saved.replay(line.config.board)
-            if not game.is_over:
-                raise SavedGameError(f"{line.saved.place}: the game is not over")
-            replay = game.replay(line.saved.players)
+            name = f"{number}-{game.track.title}-{place}.html"
+            played = game.saved.replay(game.config.board)
+            if not played.is_over:
+                raise SavedGameError(f"{game.saved.place}: the game is not over")
+            replay = played.replay(game.saved.players)
             with whole_file(folder / name) as fresh:
                 replay.save(fresh)
-            links.append((quote(f"{folder.name}/{name}"), f"{line.track.title}, {line.result.rounds} rounds"))
+            links.append((quote(f"{folder.name}/{name}"), f"{game.track.title}, {game.result.rounds} rounds"))
     return links
-
-
-def _is_short(saved: SavedGame) -> bool:
-    return len(saved.actions) <= MOST_ACTIONS
 
 
 # ------------------------------------------------------------------------------------------ the page
 
 
-def _content(entries: Sequence[Entry], verified: Mapping[Path, bool]) -> Iterator[str]:
+def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool]) -> Iterator[str]:
     """Yield the parts of the page, as HTML."""
     found = {title: track for entry in entries for title, track in entry.titles.items()}
     tracks = sorted(found.values(), key=lambda track: (names().index(track.name), -track.version))
@@ -155,7 +153,9 @@ def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequ
     )
 
 
-def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Mapping[Path, bool]) -> str:
+def _scores(
+    entries: Sequence[LeaderboardEntry], tracks: Sequence[Track], verified: Mapping[Path, bool]
+) -> str:
     titles = [("agent", "text"), ("version", "text"), ("mean", "number")]
     heading = [*titles, *((track.title, "number") for track in tracks), ("games", "text"), ("date", "text")]
     rows = []
@@ -172,7 +172,7 @@ def _scores(entries: Sequence[Entry], tracks: Sequence[Track], verified: Mapping
     return _table("Scores", heading, rows)
 
 
-def _pairwise(entries: Sequence[Entry], track: Track) -> str:
+def _pairwise(entries: Sequence[LeaderboardEntry], track: Track) -> str:
     heading = [("agent", "text"), *((each.label, "number") for each in track.opponents)]
     rows = []
     for entry in entries:
@@ -191,12 +191,11 @@ def _mean(mean: float | None) -> str:
     return '<td data-value=""></td>' if mean is None else f'<td data-value="{mean:.4f}">{mean:.1f}</td>'
 
 
-def _rate(rate: Rate | None, is_rough: bool) -> str:
+def _rate(rate: Estimate | None, is_rough: bool) -> str:
     if rate is None:
         return '<td data-value=""></td>'
-    value, low, high = rate
-    interval = f'<span class="interval">[{low:.1f}, {high:.1f}]{"*" * is_rough}</span>'
-    return f'<td data-value="{value:.2f}">{value:.1f} {interval}</td>'
+    interval = f'<span class="interval">[{rate.low:.1f}, {rate.high:.1f}]{"*" * is_rough}</span>'
+    return f'<td data-value="{rate.value:.2f}">{rate.value:.1f} {interval}</td>'
 
 
 def _checked(agent_played: bool | None) -> str:
@@ -208,7 +207,7 @@ def _checked(agent_played: bool | None) -> str:
     return "all games played again; the agent's actions are taken from the file"
 
 
-def _card(entry: Entry, agent_played: bool | None) -> str:
+def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
     """Return the card of an agent."""
     facts = entry.header.facts
     agent, machine, times = facts["agent"], facts["machine"], facts["times"]

@@ -21,13 +21,13 @@ from risk_agents.benchmark.result_file import SUFFIX, TESTED, label_on
 from risk_agents.benchmark.tracks import Track
 from risk_agents.external import is_program
 from risk_agents.llm.agent import is_model
-from risk_agents.progress import progress_bar
+from risk_agents.progress import games_bar
 from risk_agents.tournament.config import Entrant, TournamentConfig
-from risk_agents.tournament.jobs import begin_job, close_pools
+from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, entrants
 from risk_agents.tournament.results_store import Store
-from risk_agents.tournament.running import conduct
-from risk_agents.workers import ProcessExecutor, WorkExecutor, local_processes, open_executor
+from risk_agents.tournament.running import conduct, tournament_processes
+from risk_agents.workers import WorkExecutor, local_processes, open_executor
 from risk_env import bots, cli
 from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
@@ -38,7 +38,7 @@ CHANGED = "changed"  # digest in AGENT_FILE after the agent's file changed durin
 FOLDER_SUFFIX = ".games"  # folder of unfinished tracks: name of the result file and this suffix
 
 
-class Played(NamedTuple):
+class TrackGames(NamedTuple):
     """Games of an agent on a track, with a store for each map."""
 
     track: Track
@@ -46,8 +46,8 @@ class Played(NamedTuple):
     stores: list[Store]
 
 
-class Plan(NamedTuple):
-    """Agent, tracks and settings of a benchmark."""
+class BenchmarkRun(NamedTuple):
+    """Agent, tracks and settings of a run of the command `benchmark`."""
 
     agent: NamedAgent
     tracks: Sequence[Track]
@@ -64,21 +64,21 @@ def default_path(agent: NamedAgent) -> Path:
     return Path(f"benchmark-{words.strip('-.') or 'agent'}{SUFFIX}")
 
 
-def play_tracks(plan: Plan, console: Console) -> list[Played]:
+def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
     """Play all games of the tracks that are not yet in the folder.
 
     The caller closes the stores. Raises ValueError if the agent cannot play a track, if the version of an
     opponent differs from the track, or if the folder holds games of another benchmark.
     """
     played = []
-    with same_agent(plan), _executor(plan) as executor:
-        for track in plan.tracks:
+    with same_agent(run), _executor(run) as executor:
+        for track in run.tracks:
             console.print(f"{track.title}: {track.about}", highlight=False)
-            configs = configs_of(track, plan.agent, plan.sandbox)
-            stores = [_store(plan.folder, track, config) for config in configs]
+            configs = configs_of(track, run.agent, run.sandbox)
+            stores = [_store(run.folder, track, config) for config in configs]
             for store in stores:
-                _play(store, track.games(plan.quick), plan, executor, console)
-            played.append(Played(track, configs[0].entrants[0], stores))
+                _play(store, track.games(run.quick), run, executor, console)
+            played.append(TrackGames(track, configs[0].entrants[0], stores))
     return played
 
 
@@ -128,46 +128,44 @@ def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     return store
 
 
-def _play(store: Store, games: int, plan: Plan, executor: WorkExecutor | None, console: Console) -> None:
-    jobs = local_processes(plan.workers) or 1
-    with progress_bar("games", games, console) as show:
-
-        def tell(games: int, forfeits: int) -> None:
-            show(games, f"{forfeits} forfeited" if forfeits else "")
-
-        conduct(store, games, jobs, executor, progress=tell, limit=plan.limit)
+def _play(
+    store: Store, games: int, run: BenchmarkRun, executor: WorkExecutor | None, console: Console
+) -> None:
+    jobs = local_processes(run.workers) or 1
+    with games_bar(games, console) as tell:
+        conduct(store, games, jobs, executor, progress=tell, limit=run.limit)
 
 
 @contextmanager
-def same_agent(plan: Plan) -> Iterator[None]:
+def same_agent(run: BenchmarkRun) -> Iterator[None]:
     """Measure the seconds of a run, and raise ValueError if the agent's file changes before or during it."""
-    path, start = plan.folder / AGENT_FILE, time.monotonic()
-    plan.folder.mkdir(exist_ok=True)
-    digest = _digest_of(plan.agent.spec)
+    path, start = run.folder / AGENT_FILE, time.monotonic()
+    run.folder.mkdir(exist_ok=True)
+    digest = _file_digest(run.agent.spec)
     fresh: dict[str, Any] = {"sha256": digest, "seconds": 0.0}
-    kept = _kept(plan.folder) if path.exists() else fresh
+    kept = _kept(run.folder) if path.exists() else fresh
     if kept["sha256"] != digest:
-        raise _changed(plan)
+        raise _changed(run)
     path.write_text(json.dumps(kept), encoding="utf-8")
     try:
         yield
     finally:
-        is_same = _digest_of(plan.agent.spec) == digest
+        is_same = _file_digest(run.agent.spec) == digest
         kept = {
             "sha256": digest if is_same else CHANGED,
             "seconds": kept["seconds"] + time.monotonic() - start,
         }
         path.write_text(json.dumps(kept), encoding="utf-8")
-        if not any(plan.folder.glob("*.sqlite")):  # no game was begun
+        if not any(run.folder.glob("*.sqlite")):  # no game was begun
             path.unlink()
-            plan.folder.rmdir()
+            run.folder.rmdir()
     if not is_same:
-        raise _changed(plan)
+        raise _changed(run)
 
 
-def _changed(plan: Plan) -> ValueError:
+def _changed(run: BenchmarkRun) -> ValueError:
     return ValueError(
-        f"{plan.agent.spec} has changed since the first game in {plan.folder}: delete the folder, or choose "
+        f"{run.agent.spec} has changed since the first game in {run.folder}: delete the folder, or choose "
         "another --out"
     )
 
@@ -182,11 +180,11 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 
 @contextmanager
-def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
+def _executor(run: BenchmarkRun) -> Iterator[WorkExecutor | None]:
     """Provide one executor for the games of all tracks, or None to play in this process."""
-    jobs = local_processes(plan.workers)
+    jobs = local_processes(run.workers)
     if jobs is None:
-        with open_executor(plan.workers, plan.limit) as cluster:
+        with open_executor(run.workers, run.limit) as cluster:
             yield cluster
     elif jobs == 1:
         try:
@@ -194,15 +192,11 @@ def _executor(plan: Plan) -> Iterator[WorkExecutor | None]:
         finally:
             close_pools()
     else:
-        executor = ProcessExecutor(jobs, plan.limit, begin_job)
-        try:
-            yield executor
-            executor.shutdown()
-        finally:
-            executor.shutdown(cancel_futures=True)
+        with tournament_processes(jobs, run.limit) as processes:
+            yield processes
 
 
-def remove_games(played: Sequence[Played], folder: Path) -> None:
+def remove_games(played: Sequence[TrackGames], folder: Path) -> None:
     """Close and delete the stores of the games and AGENT_FILE, and delete the folder if it is empty."""
     for store in (store for each in played for store in each.stores):
         store.close()
@@ -216,15 +210,15 @@ def remove_games(played: Sequence[Played], folder: Path) -> None:
 # ------------------------------------------------------------------------------------------ the header
 
 
-def facts_of(plan: Plan, played: Sequence[Played], card: dict[str, str]) -> dict[str, Any]:
+def header_facts(run: BenchmarkRun, played: Sequence[TrackGames], card: dict[str, str]) -> dict[str, Any]:
     """Return the parts of a result file's header that describe the agent, the machine and the times."""
-    agent, kept = played[0].agent, _kept(plan.folder)
-    paces = {each.track.name: _pace(each.stores, each.track.games(plan.quick)) for each in played}
+    agent, kept = played[0].agent, _kept(run.folder)
+    paces = {each.track.name: _pace(each.stores, each.track.games(run.quick)) for each in played}
     return {
         "risk_env": cli.installed_version(),
         "agent": _agent_facts(agent, kept["sha256"]),
         "card": card,
-        "quick": plan.quick,
+        "quick": run.quick,
         "machine": machine(),
         "times": {
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
@@ -245,7 +239,7 @@ def _agent_facts(agent: Entrant, digest: str) -> dict[str, Any]:
     }
 
 
-def _digest_of(spec: str) -> str:
+def _file_digest(spec: str) -> str:
     """Return the SHA-256 of the agent's file, or "" if the agent is not a file."""
     if is_program(spec) or is_model(spec):
         return ""

@@ -7,6 +7,7 @@ Each game is a `SavedGame` with a `result`. Scores are always computed again fro
 import hashlib
 import json
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -102,7 +103,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Line:
+class RecordedGame:
     """Game of a result file: track and configuration from the schedule, saved game and result."""
 
     track: Track
@@ -121,8 +122,8 @@ def label_on(track: Track, name: str) -> str:
 
 def write_results(
     path: Path, facts: Mapping[str, Any], played: Sequence[tuple[Track, Sequence[Store]]]
-) -> Header:
-    """Write a result file, and return its header.
+) -> None:
+    """Write a result file.
 
     `facts` are the parts of the header that describe the agent, the machine and the times. `played` are the
     games of each track, in a store for each map.
@@ -138,12 +139,10 @@ def write_results(
             {"name": track.name, "version": track.version, "digest": track.digest, "score": score.to_dict()}
         )
     whole = {"format": FORMAT, "schema": SCHEMA, **facts, "tracks": tracks, "digest": digest.hexdigest()}
-    header = Header({name: whole[name] for name in _HEADER}, header.tracks)
     with whole_file(path) as fresh, open(fresh, "wb") as lines:
-        lines.write(json.dumps(header.facts).encode() + b"\n")
+        lines.write(json.dumps({name: whole[name] for name in _HEADER}).encode() + b"\n")
         for track, parts in played:
             lines.writelines(_lines(header, track, parts))
-    return header
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
@@ -157,11 +156,11 @@ def _lines(header: Header, track: Track, parts: Sequence[Store]) -> Iterator[byt
     games = track.games(header.is_quick)
     for config, part in zip(header.configs(track), parts, strict=True):
         for result in islice(part.results(actions=True), games):
-            facts = saved_game(config, result).to_dict() | {"result": result_facts(track, result)}
+            facts = saved_game(config, result).to_dict() | {"result": result_on_track(track, result)}
             yield json.dumps(facts).encode() + b"\n"
 
 
-def result_facts(track: Track, result: GameResult) -> dict[str, Any]:
+def result_on_track(track: Track, result: GameResult) -> dict[str, Any]:
     """Return the result of a game as a dict for a file."""
     names = _RESULT[1:] + (_FORFEIT if result.forfeit_kind else ())
     return {"track": track.name, **{name: getattr(result, name) for name in names}}
@@ -176,24 +175,32 @@ def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
     Raises FileNotFoundError if there is no regular file, and ResultFileError unless the file is complete and
     its scores follow from its games. The actions are not played again (`verification`).
     """
-    header = read_header(path)
-    found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
-    for line in read_lines(path):
-        found[line.track.name].append((line.config.map_source, replace(line.result, actions=None)))
-    return header, scores_of(path, header, found)
+    header, results = read_header(path), Results()
+    for game in read_recorded(path):
+        results.add(game)
+    return header, scores_of(path, header, results)
 
 
-def scores_of(
-    path: str | Path, header: Header, found: Mapping[str, Sequence[tuple[str, GameResult]]]
-) -> dict[str, TrackScore]:
-    """Return the score on each track; raise ResultFileError unless the header states the same scores.
+class Results:
+    """Results of the games of a file, without their actions."""
 
-    `found` are the map and the result of each game, by the name of the track.
-    """
+    def __init__(self) -> None:
+        self._results: defaultdict[tuple[str, str], list[GameResult]] = defaultdict(list)
+
+    def add(self, game: RecordedGame) -> None:
+        """Add the result of a game."""
+        self._results[game.track.name, game.config.map_source].append(replace(game.result, actions=None))
+
+    def on_track(self, track: Track) -> list[list[GameResult]]:
+        """Return the results of the games on each map of a track."""
+        return [self._results[track.name, name] for name, _ in track.maps]
+
+
+def scores_of(path: str | Path, header: Header, results: Results) -> dict[str, TrackScore]:
+    """Return the score on each track; raise ResultFileError unless the header states the same scores."""
     scores = {}
     for track, facts in zip(header.tracks, header.facts["tracks"], strict=True):
-        parts = [[result for where, result in found[track.name] if where == name] for name, _ in track.maps]
-        score = scores[track.name] = score_of(track, parts)
+        score = scores[track.name] = score_of(track, results.on_track(track))
         true = json.loads(json.dumps(score.to_dict()))
         for name in {**true, **facts["score"]}:
             if facts["score"].get(name) != true.get(name) or name not in facts["score"]:
@@ -308,7 +315,7 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
             raise ValueError(f"{what}: {name} is {shortened(facts[name])}, must be of type {kind.__name__}")
 
 
-def read_lines(path: str | Path) -> Iterator[Line]:
+def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
     """Yield the games of a result file, in order.
 
     Raises ResultFileError if the file does not hold exactly the games of its tracks, or if the games do not
@@ -336,7 +343,7 @@ def read_lines(path: str | Path) -> Iterator[Line]:
             )
 
 
-def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> Line:
+def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> RecordedGame:
     """Read the next game of the schedule; raise ValueError if the line holds another game."""
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
@@ -349,7 +356,7 @@ def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairi
         if name != "place" and getattr(saved, name) != getattr(expected, name):
             given, true = shortened(getattr(saved, name)), shortened(getattr(expected, name))
             raise ValueError(f"{name} is {given}, but {true} in the schedule of track {track.title}")
-    return Line(track, config, saved, result)
+    return RecordedGame(track, config, saved, result)
 
 
 def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairing: Pairing) -> GameResult:

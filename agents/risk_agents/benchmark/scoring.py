@@ -5,9 +5,8 @@ even share of P players. An agent as strong as its opponents scores 0; an agent 
 100. Nobody wins a truncated game.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from itertools import compress
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from risk_agents.tournament.results import FORFEIT, TRUNCATED, GameResult
 from risk_agents.tournament.summary import Estimate, Games
 
 DIGITS = 2  # decimal places of scores and percentages
-Rate = tuple[float, float, float]  # a value in percent or points, and its 95 % confidence interval
+RATES = ("score", "train", "kept_out")  # scores of a track: in all games, and in the games of each group
 
 
 @dataclass(frozen=True)
@@ -30,22 +29,22 @@ class TrackScore:
     wins: int
     truncated: int
     forfeits: int  # games that the agent forfeited
-    score: Rate
-    train: Rate | None  # score against opponents that agents may be trained against
-    kept_out: Rate | None  # score against kept-out opponents
+    score: Estimate
+    train: Estimate | None  # score against opponents that agents may be trained against
+    kept_out: Estimate | None  # score against kept-out opponents
     # by label of the opponent: percent of meetings in which the agent finished before the opponent
-    ahead: dict[str, Rate | None]
-    # "score", "train", "kept_out" and labels of opponents: rates with too few deals for a reliable interval
+    ahead: dict[str, Estimate | None]
+    # RATES and labels of opponents: rates with too few deals for a reliable interval
     rough: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as a dict for `json.dumps`."""
-        rates = {name: _listed(getattr(self, name)) for name in ("score", "train", "kept_out")}
+        """Return the results as a dict for `json.dumps`. A rate is a list of its value and its interval."""
+        rates = {name: _listed(getattr(self, name)) for name in RATES}
         return {**vars(self), **rates, "ahead": {name: _listed(rate) for name, rate in self.ahead.items()}}
 
 
-def _listed(rate: Rate | None) -> list[float] | None:
-    return None if rate is None else list(rate)
+def _listed(rate: Estimate | None) -> list[float] | None:
+    return None if rate is None else list(astuple(rate))
 
 
 def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
@@ -61,7 +60,9 @@ def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
     if not results:
         raise ValueError(f"track {track.title}: no game has been played")
     kept_out = {number for number, each in enumerate(track.opponents, 1) if each.kept_out}
-    against = [bool(kept_out & set(result.seats)) for result in results]
+    groups: dict[str, list[GameResult]] = {"train": [], "kept_out": []}
+    for result in results:
+        groups["kept_out" if kept_out & set(result.seats) else "train"].append(result)
     games = Games(results, len(track.opponents) + 1)
     own = games.seats == 0
     return TrackScore(
@@ -71,47 +72,42 @@ def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
         truncated=sum(result.ending == TRUNCATED for result in results),
         forfeits=sum(result.ending == FORFEIT for result in results),
         score=_score(track, results),
-        train=_score(track, [result for result, is_out in zip(results, against, strict=True) if not is_out]),
-        kept_out=_score(track, [result for result, is_out in zip(results, against, strict=True) if is_out]),
+        **{name: _score(track, group) if group else None for name, group in groups.items()},
         ahead=_ahead(track, games),
-        rough=_rough(track, results, against),
+        rough=_rough(track, {"score": results, **groups}),
     )
 
 
-def _rough(track: Track, results: Sequence[GameResult], against: Sequence[bool]) -> tuple[str, ...]:
-    """Return the names of rates from few deals. `against` is true for games with a kept-out opponent."""
-    parts: dict[str, Iterable[GameResult]] = {
-        "score": results,
-        "train": compress(results, (not is_out for is_out in against)),
-        "kept_out": compress(results, against),
+def _rough(track: Track, groups: Mapping[str, Sequence[GameResult]]) -> tuple[str, ...]:
+    """Return the names of rates from few deals. `groups` are the games of each of the RATES."""
+    meetings = {
+        each.label: [result for result in groups["score"] if number in result.seats]
+        for number, each in enumerate(track.opponents, 1)
     }
-    for number, each in enumerate(track.opponents, 1):
-        parts[each.label] = [result for result in results if number in result.seats]
-    deals = {name: len({result.deal for result in part}) for name, part in parts.items()}
+    deals = {name: len({result.deal for result in part}) for name, part in {**groups, **meetings}.items()}
     return tuple(name for name, count in deals.items() if 0 < count < FEW_CLUSTERS)
 
 
-def _score(track: Track, results: Sequence[GameResult]) -> Any:
-    """Return the score in these games with its interval, or None without games."""
-    if not results:
-        return None
+def _score(track: Track, results: Sequence[GameResult]) -> Estimate:
+    """Return the score in these games, with its interval."""
     games = Games(results, len(track.opponents) + 1)
     estimate = games.rate(games.won, np.where(games.seats == 0, 0, 1), 2, track.seed)[0]
     share = track.even_share
-    return _rate(estimate, lambda rate: 100.0 * (rate - share) / (1.0 - share))
+    return _scaled(estimate, lambda rate: 100.0 * (rate - share) / (1.0 - share))
 
 
-def _ahead(track: Track, games: Games) -> dict[str, Rate | None]:
+def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
     """Return how often agent 0 finished before each opponent."""
     own = np.where(games.seats == 0, games.places, 0).sum(axis=1)
     found = games.rate(own[:, None] < games.places, games.seats, games.num_agents, track.seed)
     return {
-        each.label: None if np.isnan(found[number].value) else _rate(found[number], lambda rate: 100.0 * rate)
+        each.label: None
+        if np.isnan(found[number].value)
+        else _scaled(found[number], lambda rate: 100.0 * rate)
         for number, each in enumerate(track.opponents, 1)
     }
 
 
-def _rate(estimate: Estimate, scale: Any) -> Rate:
+def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
     """Return an estimate on another scale, rounded."""
-    low, value, high = (round(scale(rate), DIGITS) for rate in (estimate.low, estimate.value, estimate.high))
-    return value, low, high
+    return Estimate(*(round(scale(rate), DIGITS) for rate in astuple(estimate)))

@@ -4,7 +4,7 @@ The opponents choose their actions again. An agent that is a registered compiled
 actions of any other agent are taken from the file.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 
 from risk_agents.benchmark.result_file import (
     Header,
-    Line,
+    RecordedGame,
     ResultFileError,
+    Results,
     check_registered,
     read_header,
-    read_lines,
+    read_recorded,
     scores_of,
 )
 from risk_agents.benchmark.scoring import TrackScore
 from risk_agents.tournament.loading import compiled_bot
-from risk_agents.tournament.results import FORFEIT, GameResult
+from risk_agents.tournament.results import FORFEIT
 from risk_agents.tournament.runner import TournamentMatch
 from risk_agents.tournament.schedule import Pairing
 from risk_agents.workers import in_order
@@ -32,6 +33,7 @@ from risk_env.saved_game import SavedGame, SavedGameError
 
 AT_ONCE = 8  # number of games in a work item
 _COMPARED = ("starter", "ending", "winner", "places", "rounds", "opening", "forfeit_seat", "forfeit_kind")
+Progress = Callable[[int], None]  # called with the number of games played so far
 
 
 class Verified(NamedTuple):
@@ -43,11 +45,10 @@ class Verified(NamedTuple):
     agent_played: bool  # True if the actions of the agent were compared too
 
 
-def verify(path: str | Path, executor: WorkExecutor, progress: Any = lambda games: None) -> Verified:
+def verify(path: str | Path, executor: WorkExecutor, progress: Progress = lambda games: None) -> Verified:
     """Play all games of a result file again.
 
-    Raises ResultFileError at the first game, version or score that differs. `progress` is called with the
-    number of games played so far.
+    Raises ResultFileError at the first game, version or score that differs.
     """
     try:
         return _verified(path, executor, progress)
@@ -57,29 +58,22 @@ def verify(path: str | Path, executor: WorkExecutor, progress: Any = lambda game
         raise ResultFileError(f"{path}: {error}") from error
 
 
-def _verified(path: str | Path, executor: WorkExecutor, progress: Any) -> Verified:
+def _verified(path: str | Path, executor: WorkExecutor, progress: Progress) -> Verified:
     header = read_header(path)
     plays_agent = _check_versions(path, header)
-    found: dict[str, list[tuple[str, GameResult]]] = {track.name: [] for track in header.tracks}
-    games = 0
+    results, played = Results(), 0
 
-    def pieces() -> Iterator[tuple[Any, ...]]:
-        for lines in _batched(read_lines(path)):
-            for line in lines:
-                result = replace(line.result, actions=None)
-                found[line.track.name].append((line.config.map_source, result))
-            yield lines, plays_agent
+    def pieces() -> Iterator[tuple[list[RecordedGame], bool]]:
+        left = read_recorded(path)
+        while games := list(islice(left, AT_ONCE)):
+            for game in games:
+                results.add(game)
+            yield games, plays_agent
 
     for count in in_order(executor, check_games, pieces()):
-        games += count
-        progress(games)
-    return Verified(header, scores_of(path, header, found), games, plays_agent)
-
-
-def _batched(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    left = iter(lines)
-    while piece := list(islice(left, AT_ONCE)):
-        yield piece
+        played += count
+        progress(played)
+    return Verified(header, scores_of(path, header, results), played, plays_agent)
 
 
 def _check_versions(path: str | Path, header: Header) -> bool:
@@ -101,18 +95,18 @@ def _check_versions(path: str | Path, header: Header) -> bool:
     return plays_agent
 
 
-def check_games(lines: Sequence[Line], plays_agent: bool) -> int:
+def check_games(games: Sequence[RecordedGame], plays_agent: bool) -> int:
     """Play games again, and return the number of games; raise ResultFileError if a game differs."""
-    for line in lines:
-        check_game(line, plays_agent)
-    return len(lines)
+    for game in games:
+        check_game(game, plays_agent)
+    return len(games)
 
 
-def check_game(line: Line, plays_agent: bool) -> None:
+def check_game(game: RecordedGame, plays_agent: bool) -> None:
     """Play a game again; raise ResultFileError if an action or the result differs."""
-    saved, config, place = line.saved, line.config, line.saved.place
-    pairing = Pairing(line.result.game, line.result.deal, line.result.seats)
-    match = TournamentMatch(config, pairing, _players(line, plays_agent))
+    saved, config, place = game.saved, game.config, game.saved.place
+    pairing = Pairing(game.result.game, game.result.deal, game.result.seats)
+    match = TournamentMatch(config, pairing, _players(game, plays_agent))
     try:
         changed = match.replay(saved.actions)
     except (ValueError, PlayerFault) as error:
@@ -120,16 +114,16 @@ def check_game(line: Line, plays_agent: bool) -> None:
     for seat in sorted(changed):
         label = saved.players[seat]
         raise ResultFileError(f"{place}: {label} at seat {seat} chooses other actions than the file states")
-    if plays_agent and line.result.ending == FORFEIT:
-        label = saved.players[line.result.forfeit_seat]
+    if plays_agent and game.result.ending == FORFEIT:
+        label = saved.players[game.result.forfeit_seat]
         raise ResultFileError(f"{place}: {label} forfeits in the file, but not when it is played again")
-    fault = _fault(line, match, place)
+    fault = _fault(game, match, place)
     if fault is None and not match.game.is_over:
         raise ResultFileError(f"{place}: the game is not over after {len(saved.actions)} actions")
     _check_state(saved, match)
     true = match.game_result(fault)
     for name in _COMPARED:
-        given, played = getattr(line.result, name), getattr(true, name)
+        given, played = getattr(game.result, name), getattr(true, name)
         if given != played:
             raise ResultFileError(f"{place}: {name} is {given!r} in the file, but {played!r} in the game")
 
@@ -141,25 +135,25 @@ def _check_state(saved: SavedGame, match: TournamentMatch) -> None:
         raise ResultFileError(str(error)) from error
 
 
-def _players(line: Line, plays_agent: bool) -> list[Any]:
+def _players(game: RecordedGame, plays_agent: bool) -> list[Any]:
     """Return the bot at each seat; None at the seat of an agent that cannot play again."""
     players: list[CompiledBot | None] = []
-    for agent in line.result.seats:
-        spec = line.config.entrants[agent].spec
+    for agent in game.result.seats:
+        spec = game.config.entrants[agent].spec
         players.append(compiled_bot(spec) if agent or plays_agent else None)
     return players
 
 
-def _fault(line: Line, match: TournamentMatch, place: str) -> PlayerFault | None:
+def _fault(game: RecordedGame, match: TournamentMatch, place: str) -> PlayerFault | None:
     """Return the fault by which the agent forfeited, or None; raise ResultFileError if it is impossible.
 
     Opponents never forfeit.
     """
-    if line.result.ending != FORFEIT:
+    if game.result.ending != FORFEIT:
         return None
-    seat = line.result.forfeit_seat
-    if seat < 0 or line.result.seats[seat] != 0:
+    seat = game.result.forfeit_seat
+    if seat < 0 or game.result.seats[seat] != 0:
         raise ResultFileError(f"{place}: seat {seat} forfeits, where an opponent plays")
-    if match.game.is_over or match.game.seat != seat or not line.result.forfeit_kind:
+    if match.game.is_over or match.game.seat != seat or not game.result.forfeit_kind:
         raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act in this position")
-    return PlayerFault(seat, "", line.result.forfeit_kind, "")
+    return PlayerFault(seat, "", game.result.forfeit_kind, "")

@@ -18,7 +18,7 @@ from rich.text import Text
 from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agents
 from risk_agents.llm.agent import is_model
 from risk_agents.program import brief
-from risk_agents.progress import progress_bar
+from risk_agents.progress import games_bar
 from risk_agents.registry import SPECS, check_programs
 from risk_agents.rules_arguments import MAP, NAMES, OPTIONS, PRESET, add_rules_arguments, rules_of
 from risk_agents.sandbox import LEVELS, sandbox
@@ -306,11 +306,7 @@ def _games(arguments: argparse.Namespace, store: Store) -> int:
 def _play(store: Store, games: int, arguments: argparse.Namespace, console: Console) -> None:
     workers, limit = arguments.workers, arguments.chunk_limit
     verdict = (lambda: _verdict(store).verdict != sprt.OPEN) if store.config.duel else (lambda: False)
-    with progress_bar("games", len(store.config.schedule(games)), console) as show:
-
-        def tell(games: int, forfeits: int) -> None:
-            show(games, f"{forfeits} forfeited" if forfeits else "")
-
+    with games_bar(len(store.config.schedule(games)), console) as tell:
         try:
             with _executor(store.config, workers, limit) as executor:
                 jobs = local_processes(workers) or 1

@@ -6,15 +6,13 @@ from multiprocessing.util import Finalize
 from threading import get_ident
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.loading import lane_player
+from risk_agents.tournament.loading import LanePlayer, lane_player
 from risk_agents.tournament.players import PlayerPool
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.schedule import Chunk
 from risk_agents.workers.processes import begin_process
-from risk_env.bots import CompiledBot
-from risk_env.players import Policy
 
 # by thread of this process and configuration; at most one pool for each thread
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}
@@ -35,7 +33,7 @@ def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
         yield play_single(config, pairing, pool_of(config))
 
 
-def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, CompiledBot | Policy]:
+def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, LanePlayer]:
     """Return the players of a chunk, by the numbers of their agents."""
     numbers = sorted({agent for pairing in chunk for agent in pairing.seats})
     bots = {agent: lane_player(config.entrants[agent].spec) for agent in numbers}

@@ -23,6 +23,7 @@ from risk_env.compiling import compile_games
 from risk_env.players import Policy
 from risk_env.text.escape import label as as_label
 
+LanePlayer = CompiledBot | Policy  # plays in the lanes of a process
 _COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` in which a host has found a compiled bot
 
 
@@ -33,7 +34,7 @@ def compiled_bot(spec: str) -> CompiledBot | None:
 
 
 @cache
-def lane_player(spec: str) -> CompiledBot | Policy | None:
+def lane_player(spec: str) -> LanePlayer | None:
     """Return the player of a spec if it plays in the lanes of this process, or None if it is of another kind.
 
     Compiled bots and ONNX models play in lanes. Names, `file.py:NAME`, `kept_out:NAME` and policy files can
@@ -113,14 +114,15 @@ def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
     return Entrant(label or as_label(bot.name), spec, as_label(bot.version), compiled=True)
 
 
-def _compile(bot: CompiledBot | Policy, spec: str, rules: Rules, map_source: str) -> None:
+def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
     """Compile or load a player; raise ValueError if it fails to load or cannot play with these rules."""
     board = load_map(map_source)
     try:
         if isinstance(bot, Policy):
-            return bot.prepare(rules, board)
-        bot.check(rules, board)
-        SeatedBot(bot, seed=0).load(tables(rules, board))
+            bot.prepare(rules, board)
+        else:
+            bot.check(rules, board)
+            SeatedBot(bot, seed=0).load(tables(rules, board))
     except Exception as error:
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
 

@@ -13,13 +13,11 @@ from risk_agents.program import ProgramFault
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
-from risk_agents.tournament.loading import lane_player
+from risk_agents.tournament.loading import LanePlayer, lane_player
 from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bots import CompiledBot
 from risk_env.events import Event
-from risk_env.players import Policy
 
 
 def is_queried(spec: str) -> bool:
@@ -107,11 +105,10 @@ class PlayerPool:
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
         self._hosts: dict[int, Host] = {}  # by agent; two agents of the same file have two processes
-        self._players: dict[
-            tuple[int, int], CompiledBot | Policy | Agent
-        ] = {}  # by number of the agent, and by copy or seat
+        # by number of the agent, and by copy or seat
+        self._players: dict[tuple[int, int], LanePlayer | Agent] = {}
 
-    def players(self, agents: Sequence[int]) -> list[CompiledBot | Policy | Agent]:
+    def players(self, agents: Sequence[int]) -> list[LanePlayer | Agent]:
         """Return the player of each seat, given the number of each seat's agent.
 
         A program plays any seat with the same process. If a program sits at several seats of one game, each
@@ -119,14 +116,14 @@ class PlayerPool:
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 
-    def _player(self, agent: int, seat: int, copy: int) -> CompiledBot | Policy | Agent:
+    def _player(self, agent: int, seat: int, copy: int) -> LanePlayer | Agent:
         """Return the player for a seat; `copy` is the number of earlier seats with the same agent."""
         key = (agent, copy if is_queried(self.config.entrants[agent].spec) else seat)
         if key not in self._players:
             self._players[key] = self._make(agent, seat)
         return self._players[key]
 
-    def _make(self, agent: int, seat: int) -> CompiledBot | Policy | Agent:
+    def _make(self, agent: int, seat: int) -> LanePlayer | Agent:
         entrant = self.config.entrants[agent]
         bot = lane_player(entrant.spec) if entrant.compiled else None  # other agents are not loaded here
         if bot is not None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.loading import LanePlayer
 from risk_agents.tournament.players import PlayerPool, QueriedAgent
 from risk_agents.tournament.results import (
     FORFEIT,
@@ -27,7 +28,6 @@ from risk_agents.tournament.schedule import Pairing
 from risk_env.agent import Agent
 from risk_env.arena import REFUSED, Arena
 from risk_env.arrays import Ints, Numbers
-from risk_env.bots import CompiledBot
 from risk_env.game import Game
 from risk_env.game_vector import GameVector
 from risk_env.match import Match
@@ -40,7 +40,7 @@ LANES = 256
 
 
 def play_compiled(
-    config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, CompiledBot | Policy]
+    config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, LanePlayer]
 ) -> Iterator[GameResult]:
     """Play games between compiled bots, and yield each game when it has ended.
 
@@ -92,7 +92,7 @@ class BatchRunner:
         self,
         config: TournamentConfig,
         pairings: Sequence[Pairing],
-        bots: Sequence[CompiledBot | Policy],
+        bots: Sequence[LanePlayer],
         line_ups: Ints,
     ) -> None:
         self.config, self.pairings, self._line_ups = config, pairings, line_ups
@@ -148,7 +148,7 @@ class TournamentMatch(Match):
     """One game, played decision by decision, so that each error and each second is counted for its agent."""
 
     def __init__(
-        self, config: TournamentConfig, pairing: Pairing, players: Sequence[CompiledBot | Policy | Agent]
+        self, config: TournamentConfig, pairing: Pairing, players: Sequence[LanePlayer | Agent]
     ) -> None:
         super().__init__(config.rules, config.board, players, config.seed, lane=pairing.deal)
         self._config, self._pairing, self._opening = config, pairing, ""

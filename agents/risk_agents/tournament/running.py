@@ -51,7 +51,7 @@ def conduct(
         elif jobs == 1:
             _play_here(store, left, progress, enough)
         else:
-            with _processes(jobs, limit) as processes:
+            with tournament_processes(jobs, limit) as processes:
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
         raise RuntimeError(
@@ -121,8 +121,8 @@ class _Conductor:
 
 
 @contextmanager
-def _processes(jobs: int, limit: float | None) -> Iterator[ProcessExecutor]:
-    """Context manager that starts processes, and ends all of them on exit, even after an error."""
+def tournament_processes(jobs: int, limit: float | None) -> Iterator[ProcessExecutor]:
+    """Context manager that starts processes for games, and ends all of them on exit, even after an error."""
     executor = ProcessExecutor(jobs, limit, begin_job)
     try:
         yield executor

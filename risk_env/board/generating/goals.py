@@ -2,7 +2,8 @@
 
 from typing import Any
 
-CLASSIC = 42  # territories
+from risk_env.board.generating.spec import CLASSIC_TERRITORIES
+
 MOST_PAIRS = 4
 
 
@@ -43,7 +44,7 @@ def objectives(territories: int, continents: list[str], bonuses: list[int]) -> l
 
 def share(of_classic: int, territories: int) -> int:
     """Scale a number of the classic map to a map of another size. The result is at least 1."""
-    return max(1, of_classic * territories // CLASSIC)
+    return max(1, of_classic * territories // CLASSIC_TERRITORIES)
 
 
 def _counted(count: int, words: str, kind: str) -> dict[str, Any]:

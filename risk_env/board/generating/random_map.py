@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator
 from math import isqrt
 from typing import Any
 
+from risk_env.board.borders import is_connected, neighbours_of
 from risk_env.board.generating.cells import Cells, Point, Side, random_cells, squared_distance
-from risk_env.board.generating.goals import missions, objectives
+from risk_env.board.generating.goals import missions, objectives, share
 from risk_env.board.generating.spec import RandomMap, RandomNumbers
 from risk_env.core.types import SIZE_CLASSES, Symbol
 
@@ -41,7 +42,7 @@ def random_map(spec: RandomMap) -> dict[str, Any]:
     bonuses = _bonuses(spec, borders, continent_of)
     return {
         "name": f"Random {spec.seed}",
-        "random_cities": 15 * spec.territories // 42,
+        "random_cities": share(15, spec.territories),
         "continent": [{"name": n, "bonus": b} for n, b in zip(regions, bonuses, strict=True)],
         "territory": list(_territories(names, regions, continent_of, borders, numbers)),
         "mission": missions(spec.territories, regions, [continent_of.count(c) for c in range(len(regions))]),
@@ -66,27 +67,6 @@ def _land(count: int, numbers: RandomNumbers) -> Cells:
     return Cells(cells.size, [cells.centres[cell] for cell in sorted(land)], sides)
 
 
-def is_connected(places: set[int], borders: Iterable[Border]) -> bool:
-    """Return True if the borders between these places connect all places."""
-    targets: dict[int, list[int]] = {place: [] for place in places}
-    for one, other in borders:
-        if one in targets and other in targets:
-            targets[one].append(other)
-            targets[other].append(one)
-    return len(reached_from(min(places), targets)) == len(places)
-
-
-def reached_from(start: int, targets_of: dict[int, list[int]] | list[list[int]]) -> set[int]:
-    """Return the territories that can be reached from a territory through borders."""
-    reached, todo = {start}, [start]
-    while todo:
-        for target in targets_of[todo.pop()]:
-            if target not in reached:
-                reached.add(target)
-                todo.append(target)
-    return reached
-
-
 def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]) -> list[int]:
     """Return the continent of each territory. Continents are connected and of similar sizes.
 
@@ -97,17 +77,14 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
     while len(first) < spec.continents:
         distances = [min(squared_distance(centre, centres[f]) for f in first) for centre in centres]
         first.append(distances.index(max(distances)))
-    targets: list[list[int]] = [[] for _ in centres]
-    for one, other in borders:
-        targets[one].append(other)
-        targets[other].append(one)
+    neighbours = neighbours_of(range(len(centres)), borders)
     continent_of = [-1] * len(centres)
     members = [[territory] for territory in first]
     for continent, territory in enumerate(first):
         continent_of[territory] = continent
     while -1 in continent_of:
         for continent in sorted(range(len(first)), key=lambda c: len(members[c])):
-            free = {t for m in members[continent] for t in targets[m] if continent_of[t] < 0}
+            free = {t for m in members[continent] for t in neighbours[m] if continent_of[t] < 0}
             if free:
                 start = centres[first[continent]]
                 taken = min(free, key=lambda t: (squared_distance(centres[t], start), t))
@@ -177,7 +154,7 @@ def _territories(
     """Yield the values of each territory, with the symbol and the stars of its card."""
     count = len(names)
     symbols = numbers.shuffled([tuple(Symbol)[i % 3].name.lower() for i in range(count)])
-    stars = numbers.shuffled([2 if i < 12 * count // 42 else 1 for i in range(count)])
+    stars = numbers.shuffled([2 if i < share(12, count) else 1 for i in range(count)])
     for t, name in enumerate(names):
         targets = [names[a + b - t] for a, b in borders if t in (a, b)]
         values = {"name": name, "continent": regions[continent_of[t]], "borders": targets}

@@ -6,14 +6,15 @@ from typing import Any, NamedTuple
 
 from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import shortened
+from risk_env.splitmix64 import INCREMENT, WORD, scrambled
 
 PREFIX = "random:"
 LEAST_TERRITORIES, MOST_TERRITORIES = 6, 256
 MOST_CONTINENTS = 64
-USUAL_TERRITORIES, TERRITORIES_OF_A_CONTINENT = 42, 7
+CLASSIC_TERRITORIES = 42  # of the classic map
+TERRITORIES_OF_A_CONTINENT = 7
 FORM = "random:SEED:territories=N,continents=N"
 _NUMBER = re.compile("[0-9]{1,20}")
-_WORD = 2**64
 
 
 class RandomMap(NamedTuple):
@@ -50,12 +51,12 @@ def read_spec(name: str) -> RandomMap:
         if key in values:
             raise MapError(f"{shortened(name)}: {key} is given twice")
         values[key] = _whole(name, key, number)
-    territories = values.get("territories", USUAL_TERRITORIES)
+    territories = values.get("territories", CLASSIC_TERRITORIES)
     _check(name, "territories", territories, LEAST_TERRITORIES, MOST_TERRITORIES)
     continents = values.get("continents", max(2, territories // TERRITORIES_OF_A_CONTINENT))
     _check(name, "continents", continents, 1, min(MOST_CONTINENTS, territories // 2))
     seed = _whole(name, "seed", written)
-    _check(name, "seed", seed, 0, _WORD - 1)
+    _check(name, "seed", seed, 0, WORD - 1)
     return RandomMap(seed, territories, continents)
 
 
@@ -78,12 +79,9 @@ class RandomNumbers:
         self._state = seed
 
     def below(self, bound: int) -> int:
-        """Return a number from 0 to `bound` - 1. The bias is below `bound` / 2**64."""
-        self._state = (self._state + 0x9E3779B97F4A7C15) % _WORD
-        mixed = self._state
-        mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % _WORD
-        mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % _WORD
-        return (mixed ^ mixed >> 31) * bound >> 64
+        """Return a number from 0 to `bound` - 1. The bias is below `bound` / WORD."""
+        self._state = (self._state + INCREMENT) % WORD
+        return scrambled(self._state) * bound // WORD
 
     def shuffled(self, values: Sequence[Any]) -> list[Any]:
         """Return the values in random order."""

@@ -14,7 +14,7 @@ from risk_env.board.importing.draft import (
     DraftContinent,
     DraftTerritory,
     MapDraft,
-    Numbers,
+    NameIndex,
     Report,
     clean_name,
     point,
@@ -39,17 +39,15 @@ def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
     root = parse_xml(text)
     draft = MapDraft(_text(root, "name") or name)
     elements = list(root.iterfind("territories/territory"))
-    territories = Numbers("territory", report)
+    territories = NameIndex("territory", report)
     for element in elements:
         draft.territories.append(_territory(element, report))
         territories.add(draft.territories[-1].name)
     check_before_borders(draft, report)
     for source, element in enumerate(elements):
-        targets = [
-            territories.find(border.text or "", f"territory {shortened(territories.names[source])}")
-            for border in element.iterfind("borders/border")
-        ]
-        draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))
+        what = f"territory {shortened(territories.names[source])}"
+        named = [border.text or "" for border in element.iterfind("borders/border")]
+        draft.add_borders(source, (territories.find(name, what) for name in named))
     _read_continents(root, territories, draft, report)
     for tag in IGNORED_OF_MAP:
         if root.find(tag) is not None:
@@ -110,8 +108,8 @@ def _territory(element: Element, report: Report) -> DraftTerritory:
     return DraftTerritory(name)
 
 
-def _read_continents(root: Element, territories: Numbers, draft: MapDraft, report: Report) -> None:
-    names = Numbers("continent", report)
+def _read_continents(root: Element, territories: NameIndex, draft: MapDraft, report: Report) -> None:
+    names = NameIndex("continent", report)
     for element in root.iterfind("continents/continent"):
         name = clean_name(_text(element, "name"), "continent", report)
         what = f"continent {shortened(name)}"
@@ -129,7 +127,7 @@ def _read_continents(root: Element, territories: Numbers, draft: MapDraft, repor
                 draft.territories[territory].continent = number
 
 
-def _members(element: Element, what: str, territories: Numbers) -> Iterator[int]:
+def _members(element: Element, what: str, territories: NameIndex) -> Iterator[int]:
     named = [inner.text or "" for inner in element.iter("territory")]
     found = dict.fromkeys(territories.find(name, what) for name in named)
     return (territory for territory in found if territory >= 0)

@@ -11,14 +11,14 @@ from risk_env.board.importing.draft import (
     DraftContinent,
     DraftTerritory,
     MapDraft,
-    Numbers,
+    NameIndex,
     Report,
     clean_name,
     point,
     whole_number,
 )
 from risk_env.board.importing.finishing import check_before_borders
-from risk_env.board.importing.sections import Line, needed, read_sections
+from risk_env.board.importing.sections import SectionLine, needed, read_sections
 from risk_env.bounded_io import shortened
 
 
@@ -26,7 +26,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
     """Return the map of a `.map` text. Raises ValueError if a section is missing."""
     sections = read_sections(text)
     draft = MapDraft(name)
-    continents = Numbers("continent", report)
+    continents = NameIndex("continent", report)
     for line in needed(sections, "continents"):
         title, equals, bonus = line.text.rpartition("=")
         if not equals:
@@ -36,8 +36,8 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
         continents.add(title)
         number = whole_number(bonus, f"{line.place}: bonus of {shortened(title)}", report)
         draft.continents.append(DraftContinent(title, number))
-    territories = Numbers("territory", report)
-    neighbours: list[tuple[int, Line, list[str]]] = []
+    territories = NameIndex("territory", report)
+    neighbours: list[tuple[int, SectionLine, list[str]]] = []
     for line in needed(sections, "territories"):
         cells = [cell.strip() for cell in line.text.split(",")]
         if len(cells) < 4:
@@ -48,12 +48,11 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
         draft.territories.append(territory)
     check_before_borders(draft, report)
     for source, line, cells in neighbours:
-        targets = [territories.find(cell, line.place) for cell in cells if cell]
-        draft.borders.update(dict.fromkeys((source, target) for target in targets if target >= 0))
+        draft.add_borders(source, (territories.find(cell, line.place) for cell in cells if cell))
     return draft
 
 
-def _territory(cells: list[str], line: Line, continents: Numbers, report: Report) -> DraftTerritory:
+def _territory(cells: list[str], line: SectionLine, continents: NameIndex, report: Report) -> DraftTerritory:
     name = clean_name(cells[0], "territory", report)
     place = f"{line.place}: territory {shortened(name)}"
     continent = continents.find(cells[3], place) if cells[3] else -1

@@ -15,18 +15,18 @@ from risk_env.board.importing.draft import (
     DraftMission,
     DraftTerritory,
     MapDraft,
-    Numbers,
+    NameIndex,
     Report,
     clean_name,
     point,
     whole_number,
 )
 from risk_env.board.importing.finishing import check_before_borders
-from risk_env.board.importing.sections import Line, Sections, needed, read_sections
+from risk_env.board.importing.sections import SectionLine, Sections, needed, read_sections
 from risk_env.board.maps import MAX_COLOURS, MAX_WILDS
 from risk_env.bounded_io import shortened
 
-SYMBOLS = {"infantry": "infantry", "cavalry": "cavalry", "cannon": "artillery", "artillery": "artillery"}
+SYMBOL_OF = {"infantry": "infantry", "cavalry": "cavalry", "cannon": "artillery", "artillery": "artillery"}
 WILDCARD = "wildcard"
 ANY = "*"  # in a mission: a third continent of the player's choice
 
@@ -35,7 +35,7 @@ def read_domination(text: str, cards: str | None, name: str, report: Report) -> 
     """Return the map of a `.map` text and, if given, a `.cards` text."""
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))
-    names = Numbers("continent", report)
+    names = NameIndex("continent", report)
     for line in needed(sections, "continents"):
         _read_continent(line, names, draft, report)
     numbers = _read_countries(needed(sections, "countries"), draft, report)
@@ -67,7 +67,7 @@ def _name_of(sections: Sections, otherwise: str) -> str:
     return otherwise
 
 
-def _read_continent(line: Line, names: Numbers, draft: MapDraft, report: Report) -> None:
+def _read_continent(line: SectionLine, names: NameIndex, draft: MapDraft, report: Report) -> None:
     words = line.text.split()
     if len(words) < 2:
         report.problem(f"{line.place}: {shortened(line.text)} must be NAME BONUS")
@@ -78,10 +78,10 @@ def _read_continent(line: Line, names: Numbers, draft: MapDraft, report: Report)
     draft.continents.append(DraftContinent(name, bonus))
 
 
-def _read_countries(lines: list[Line], draft: MapDraft, report: Report) -> dict[str, int]:
+def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -> dict[str, int]:
     """Read the countries, and return their numbers by their IDs."""
     numbers: dict[str, int] = {}
-    names = Numbers("territory", report)
+    names = NameIndex("territory", report)
     for line in lines:
         words = line.text.split()
         if len(words) < 3:
@@ -102,14 +102,12 @@ def _read_countries(lines: list[Line], draft: MapDraft, report: Report) -> dict[
     return numbers
 
 
-def _read_borders(line: Line, numbers: dict[str, int], draft: MapDraft, report: Report) -> None:
-    found = [_country(word, line, numbers, report) for word in line.text.split()]
-    draft.borders.update(
-        dict.fromkeys((found[0], target) for target in found[1:] if min(found[0], target) >= 0)
-    )
+def _read_borders(line: SectionLine, numbers: dict[str, int], draft: MapDraft, report: Report) -> None:
+    source, *targets = (_country(word, line, numbers, report) for word in line.text.split())
+    draft.add_borders(source, targets)
 
 
-def _country(word: str, line: Line, numbers: dict[str, int], report: Report) -> int:
+def _country(word: str, line: SectionLine, numbers: dict[str, int], report: Report) -> int:
     if word not in numbers:
         report.problem(f"{line.place}: no country with the ID {shortened(word)}")
     return numbers.get(word, -1)
@@ -121,20 +119,20 @@ def _read_cards(sections: Sections, numbers: dict[str, int], draft: MapDraft, re
         kind, *ids = line.text.split()
         if kind.casefold() == WILDCARD:
             wilds += 1
-        elif kind.casefold() not in SYMBOLS or len(ids) != 1:
+        elif kind.casefold() not in SYMBOL_OF or len(ids) != 1:
             report.problem(f"cards, {line.place}: {shortened(line.text)} is not a card")
         elif (country := _country(ids[0], line, numbers, report)) >= 0:
             territory = draft.territories[country]
             if territory.symbol is not None:
                 report.decision(f"territory {territory.name!r} has several cards: the first one counts")
-            territory.symbol = territory.symbol or SYMBOLS[kind.casefold()]
+            territory.symbol = territory.symbol or SYMBOL_OF[kind.casefold()]
     draft.wilds = min(wilds, MAX_WILDS)
     if wilds > MAX_WILDS:
         report.decision(f"{wilds} wild cards: {MAX_WILDS} are kept")
     _read_missions(sections.get("missions", []), draft, report)
 
 
-def _read_missions(lines: list[Line], draft: MapDraft, report: Report) -> None:
+def _read_missions(lines: list[SectionLine], draft: MapDraft, report: Report) -> None:
     colours = fallback = 0
     for line in lines:
         words = line.text.split(maxsplit=6)

@@ -1,7 +1,7 @@
 """Draft of a map during the import, and the report of problems and decisions."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from risk_env.board.maps import MAX_TERRITORIES
@@ -53,6 +53,10 @@ class MapDraft:
     borders: dict[tuple[int, int], None] = field(default_factory=dict)  # directed, an ordered set
     missions: list[DraftMission] = field(default_factory=list)
     wilds: int = 2
+
+    def add_borders(self, source: int, targets: Iterable[int]) -> None:
+        """Add borders from a territory to others. A number below 0, of an unknown name, is left out."""
+        self.borders |= {(source, target): None for target in targets if min(source, target) >= 0}
 
 
 @dataclass
@@ -141,8 +145,8 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
     return None
 
 
-class Numbers:
-    """Numbers of names, for lookup in any spelling. A name that is given twice is a problem."""
+class NameIndex:
+    """Index from names, in any spelling, to their numbers. A name that is given twice is a problem."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report

@@ -5,8 +5,10 @@ All problems are collected before an error is raised.
 
 from collections import Counter
 
-from risk_env.board.generating.random_map import reached_from
+from risk_env.board.borders import neighbours_of, reached_from
+from risk_env.board.generating.spec import CLASSIC_TERRITORIES
 from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
+from risk_env.board.importing.toml_text import MARGIN
 from risk_env.board.maps import (
     COLOUR,
     MAX_BONUS,
@@ -20,7 +22,7 @@ from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
-WIDTH, MARGIN, TERRITORIES = 1200, 60, 42  # width of a drawing with that number of territories
+WIDTH = 1200  # width of a drawing of a map of the size of the classic map
 NARROWEST, WIDEST = 600, 3000
 MOST_PIXELS_APART = 10**7
 MOST_MISSION_TROOPS = 1000
@@ -125,13 +127,9 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
         draft.borders[target, source] = None
     if len(draft.borders) > MAX_BORDERS:
         report.problem(f"{len(draft.borders) // 2} borders: a map has at most {MAX_BORDERS // 2}")
-    targets_of: list[list[int]] = [[] for _ in names]
-    for source, target in draft.borders:
-        targets_of[source].append(target)
     if names:
-        reached = reached_from(0, targets_of)
-        apart = [name for t, name in enumerate(names) if t not in reached]
-        if apart:
+        reached = reached_from(0, neighbours_of(range(len(names)), draft.borders))
+        if apart := [name for t, name in enumerate(names) if t not in reached]:
             report.problem(f"no chain of borders joins {shortened(names[0])} to {_listed(apart)}")
 
 
@@ -194,7 +192,7 @@ def _scale(territories: list[DraftTerritory]) -> str:
     points = [territory.centre for territory in territories if territory.centre is not None]
     low = [min(point[axis] for point in points) for axis in (0, 1)]
     extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))
-    width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / TERRITORIES) ** 0.5)))
+    width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / CLASSIC_TERRITORIES) ** 0.5)))
     if extent > MOST_PIXELS_APART:
         return f"coordinates are more than {MOST_PIXELS_APART} apart"
     scale = (width - 2 * MARGIN) / extent if extent else 0.0

@@ -19,7 +19,7 @@ from risk_env.board.importing.draft import (
     DraftContinent,
     DraftTerritory,
     MapDraft,
-    Numbers,
+    NameIndex,
     Report,
     clean_name,
     point,
@@ -110,7 +110,7 @@ def _as_text(value: Any) -> str:
 
 def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> MapDraft:
     draft = MapDraft(name)
-    continents, territories = Numbers("continent", report), Numbers("territory", report)
+    continents, territories = NameIndex("continent", report), NameIndex("territory", report)
     for place, kind, values in rows:
         if kind == "continent":
             title = clean_name(values.get("name", ""), kind, report)
@@ -125,14 +125,13 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
     for place, kind, values in rows:
         if kind == "border":
             source, target = (territories.find(values.get(end, ""), place) for end in KINDS["border"])
-            if min(source, target) >= 0:
-                draft.borders[source, target] = None
-                if not directed:
-                    draft.borders[target, source] = None
+            draft.add_borders(source, [target])
+            if not directed:
+                draft.add_borders(target, [source])
     return draft
 
 
-def _territory(place: str, values: dict[str, str], continents: Numbers, report: Report) -> DraftTerritory:
+def _territory(place: str, values: dict[str, str], continents: NameIndex, report: Report) -> DraftTerritory:
     name = clean_name(values.get("name", ""), "territory", report)
     continent = continents.find(values["continent"], place) if values.get("continent") else -1
     x, y = values.get("x", ""), values.get("y", "")

@@ -5,14 +5,14 @@ from typing import NamedTuple
 from risk_env.bounded_io import shortened
 
 
-class Line(NamedTuple):
+class SectionLine(NamedTuple):
     """A line of a section, and its place in the file."""
 
     place: str
     text: str
 
 
-Sections = dict[str, list[Line]]
+Sections = dict[str, list[SectionLine]]
 
 
 def read_sections(text: str, comment: str = ";") -> Sections:
@@ -29,11 +29,11 @@ def read_sections(text: str, comment: str = ";") -> Sections:
         if line.startswith("[") and line.endswith("]"):
             section = sections.setdefault(line[1:-1].strip().casefold(), [])
         else:
-            section.append(Line(f"line {number}", line))
+            section.append(SectionLine(f"line {number}", line))
     return sections
 
 
-def needed(sections: Sections, name: str) -> list[Line]:
+def needed(sections: Sections, name: str) -> list[SectionLine]:
     """Return the lines of a section. Raises ValueError if the file does not have the section."""
     if name not in sections:
         found = ", ".join(shortened(f"[{name}]") for name in list(sections)[:10] if name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from risk_env.board.importing.draft import DraftMission, MapDraft
 from risk_env.board.maps import NO_CARD
 
-MARGIN = 60
+MARGIN = 60  # between the centres and the edge of a drawing, in pixels
 
 
 def toml_of(draft: MapDraft, origin: str) -> str:
