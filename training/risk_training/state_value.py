@@ -58,9 +58,9 @@ from risk_training.config import (
     setting,
 )
 from risk_training.devices import NamedWeights, moved
+from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.run_files import STATE_VALUE_FILE
-from risk_training.start_positions import start_positions
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
