@@ -21,8 +21,7 @@ from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
-from risk_env.chance_outcomes import Outcome, outcomes_after
-from risk_env.chance_outcomes import play as play_outcomes
+from risk_env.chance_outcomes import Outcome, play_outcomes
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, game_dtype
@@ -321,7 +320,7 @@ class Game:
         events after the same action, if several events follow one another. The list is empty if no chance
         event follows. `step(action, outcome)` plays one of them.
         """
-        return outcomes_after(
+        return play_outcomes(
             self._scratch(), self._tables, self._legal(action), _listed(taken), self._ask_forced
         )
 
