@@ -236,7 +236,9 @@ def test_a_wrong_file_of_positions_is_named(content: str, fault: str, tmp_path: 
         start_positions(settings_of(tmp_path / "none.txt"), BOARD)
 
 
-@pytest.mark.parametrize("content", [LATE[0], json.dumps(SavedGame.of(played(9), ["a", "b", "c"]).to_dict())])
+@pytest.mark.parametrize(
+    "content", [LATE[0], json.dumps(SavedGame.of(played(150), ["a", "b", "c"]).to_dict())]
+)
 def test_a_large_file_of_positions_is_refused(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
