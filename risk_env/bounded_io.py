@@ -34,15 +34,19 @@ def shortened(value: Any) -> str:
     return words if len(words) <= 80 else words[:77] + "..."
 
 
+def regular_file(path: str | Path) -> Path:
+    """Return the path of a regular file. Raises FileNotFoundError for any other path."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
+    return Path(path)
+
+
 def read_file(path: str | Path, most: int) -> bytes:
     """Return the content of a regular file of at most `most` bytes.
 
     For any other file, raises a ValueError or OSError that names it.
     """
-    path = Path(path)
-    if not path.is_file():
-        raise FileNotFoundError(f"there is no regular file {str(path)!r}")
-    with path.open("rb") as file:
+    with regular_file(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
         raise ValueError(f"{str(path)!r} has more than {most} bytes")

@@ -7,7 +7,7 @@ of the game's generator is set so that it draws the wanted numbers next.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import combinations_with_replacement
 from math import factorial, prod
@@ -25,7 +25,7 @@ from risk_env.splitmix64 import INCREMENT, WORD, unscrambled
 from risk_env.text.notation import card_text
 
 MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
-_HALF = 32
+_HALF = 32  # number of bits of half a word
 Draw = tuple[int, int]  # a number that the generator draws, and the number of numbers that it draws from
 Games = Any  # an array of one record
 
@@ -56,38 +56,28 @@ class Outcome(NamedTuple):
 Outcomes = list[tuple[Outcome, float]]
 
 
-def outcomes_after(
+def play_outcomes(
     games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
 ) -> Outcomes:
-    """Return the outcomes of the chance event that follows an action and the earlier outcomes `taken`.
-
-    The list is empty if a decision or the end of the game follows. `games` is changed.
-    """
-    event = play(games, table, action, taken, ask_forced)
-    return [] if event is None else list(event)
-
-
-def play(
-    games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
-) -> Iterator[Any] | None:
     """Play a legal action, the outcomes `taken` of the chance events after it, and all forced actions.
 
     With `ask_forced`, forced actions count as decisions and are not played. Returns the outcomes of the next
-    chance event, or None if a decision or the end of the game follows. Raises ValueError if an outcome cannot
-    occur.
+    chance event: an empty list if a decision or the end of the game follows. Raises ValueError if an outcome
+    cannot occur.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
+        faces = _die_outcomes()
         if not left:
-            return iter(_die_outcomes())
-        _force(games, _checked(left.pop(0), dict(_die_outcomes())).draws[0])
+            return faces
+        _force(games, _checked(left.pop(0), dict(faces)).draws[0])
     entry.apply_action(games, 0, table.board, table.rules, action)
     while True:
         if games["phase"][0] > Phase.OVER:
-            found = _outcomes_now(games, table)
+            outcomes = _outcomes_now(games, table)
             if not left:
-                return iter(found)
-            for draws in _checked(left.pop(0), dict(found)).draws:
+                return outcomes
+            for draws in _checked(left.pop(0), dict(outcomes)).draws:
                 _force(games, draws)
                 entry.play_chance_once(games, 0, table.board, table.rules)
             continue
@@ -97,7 +87,7 @@ def play(
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
         raise ValueError(f"outcome: {len(left)} too many for the chance events after this action")
-    return None
+    return []
 
 
 def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:

@@ -21,8 +21,7 @@ from risk_env.board.maps import Board, Mission, found_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from
 from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
-from risk_env.chance_outcomes import Outcome, outcomes_after
-from risk_env.chance_outcomes import play as play_outcomes
+from risk_env.chance_outcomes import Outcome, play_outcomes
 from risk_env.core import entry
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, game_dtype
@@ -321,7 +320,7 @@ class Game:
         events after the same action, if several events follow one another. The list is empty if no chance
         event follows. `step(action, outcome)` plays one of them.
         """
-        return outcomes_after(
+        return play_outcomes(
             self._scratch(), self._tables, self._legal(action), _listed(taken), self._ask_forced
         )
 
@@ -332,12 +331,11 @@ class Game:
         games["random"] = self._games["random"]
         games["decisions"] += 1
         self._games[0] = games[0]
-        self.origin = Origin(self.seed, position=None)
-        self._chance = uint64(0)
         self._play_on()
-        self._begin_history()
+        self._begin_anew(self.seed)
 
     def _scratch(self) -> npt.NDArray[Any]:
+        """Return a copy of the record, an array of shape (1,)."""
         return _records_of(self._games.tobytes(), self._games.dtype)
 
     def _legal(self, action: Any) -> int:
@@ -488,14 +486,12 @@ class Game:
         """
         self._check_seat(seat)
         other = self._fork()
-        other.origin = Origin(int(seed), position=None)
         entry.determinize_game(
             other._games, 0, self._tables.board, self._tables.rules, seat, game_seed(seed, seat)
         )
-        other._chance = uint64(0)
         if seat != other.seat:  # the roll may be hidden from this seat, or the decision forced
             other._play_on()
-        other._begin_history()
+        other._begin_anew(seed)
         return other
 
     def reseed(self, seed: int) -> Game:
@@ -505,10 +501,8 @@ class Game:
         this state.
         """
         other = self._fork()
-        other.origin = Origin(int(seed), position=None)
         other._games["random"] = game_seed(seed)
-        other._chance = uint64(0)
-        other._begin_history()
+        other._begin_anew(seed)
         return other
 
     # --------------------------------------------------------------------------------------- copy, save, load
@@ -550,9 +544,14 @@ class Game:
         other = Game.__new__(Game)
         other.rules, other.board, other.origin = self.rules, self.board, self.origin
         other._tables, other._ask_forced = self._tables, self._ask_forced
-        other._games = _records_of(self._games.tobytes(), self._games.dtype)
+        other._games = self._scratch()
         other._game_log = None
         return other
+
+    def _begin_anew(self, seed: int) -> None:
+        """Begin the history with this state, which no origin restores."""
+        self.origin, self._chance = Origin(int(seed), position=None), uint64(0)
+        self._begin_history()
 
     def _begin_history(self) -> None:
         self._start = self._games.tobytes()
@@ -574,7 +573,7 @@ class Game:
         length is checked. The history of the game begins with this state.
         """
         game = cls.__new__(cls)
-        game.rules, game.board, game.origin = rules, board, Origin(int(seed), position=None)
+        game.rules, game.board = rules, board
         game._tables, game._ask_forced = tables(rules, board), ask_forced
         data, dtype = games if isinstance(games, bytes) else games.tobytes(), game_dtype(game._tables.sizes)
         if len(data) != dtype.itemsize:
@@ -582,8 +581,7 @@ class Game:
                 f"not a saved game of this map: {len(data)} bytes instead of {dtype.itemsize}"
             )
         game._games = _records_of(data, dtype)
-        game._chance = uint64(0)
-        game._begin_history()
+        game._begin_anew(seed)
         return game
 
     def to_bytes(self) -> bytes:

@@ -27,7 +27,7 @@ from risk_env.game import Game, observation_size, split_view
 
 COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
 NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
-COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order of `scaled_counts`
+COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order of `count_features`
 
 
 class Features(NamedTuple):
@@ -60,15 +60,13 @@ def features(
         return features(source.observe_codes(seat), source.rules, source.board)
     if rules is None or board is None:
         raise ValueError("features of observations need the rules and the board of the games")
-    codes = _checked_codes(source, board)
-    parts = split_view(codes, board)
+    parts = split_view(checked_codes(source, observation_size(board)), board)
     counts, marks = used_columns(rules)
-    own_counts = np.concatenate([table[parts["territories"][..., counts]] for table in _count_tables()], -1)
-    own = np.concatenate([own_counts, parts["territories"][..., marks].astype(np.float32)], -1)
+    own_counts = [table[parts["territories"][..., counts]] for table in _count_features().T]
+    own = np.concatenate([*own_counts, parts["territories"][..., marks].astype(np.float32)], -1)
     near = np.float32(NEIGHBOUR_SCALE) * (_adjacency(board) @ own)
-    logarithmic = _count_tables()[1]
-    is_count = counted_globals(board)
-    whole = np.where(is_count, logarithmic[parts["globals"]], parts["globals"].astype(np.float32))
+    table = _global_features(board)
+    whole = table[np.arange(len(table)), parts["globals"]]
     return Features(np.concatenate([own, near], -1), whole)
 
 
@@ -103,19 +101,19 @@ def static_features(board: Board) -> StaticFeatures:
     )
 
 
-def _checked_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
-    codes, columns = np.asarray(observations), observation_size(board)
-    if codes.dtype != np.int8 or codes.shape[-1:] != (columns,) or codes.min(initial=0) < 0:
+def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> npt.NDArray[np.int8]:
+    """Return observations of this number of columns as an array of codes, int8 (..., D).
+
+    With `is_batch`, the shape must be (k, D). Raises ValueError for another shape or dtype, or for a negative
+    code.
+    """
+    codes = np.asarray(observations)
+    has_shape = codes.shape[-1:] == (columns,) and (codes.ndim == 2 or not is_batch)
+    if codes.dtype != np.int8 or not has_shape or codes.min(initial=0) < 0:
         told = f"{codes.dtype} {codes.shape}, smallest value {codes.min(initial=0)}"
         allowed = f"int8 codes from 0 to {MOST_CODE}, shape (k, {columns}), as GameBatch returns them"
         raise ValueError(f"observations are {told}: must be {allowed}")
     return codes
-
-
-@lru_cache(maxsize=1)
-def _count_tables() -> npt.NDArray[np.float32]:
-    """Return the features of a count by its code, float32 (3, 128)."""
-    return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32))).astype(np.float32)
 
 
 @lru_cache(maxsize=16)
@@ -146,6 +144,21 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
     return counted
 
 
-def scaled_counts(codes: Array) -> tuple[Array, Array, Array]:
-    """Return the three features of counts by code: 0 or 1, logarithmic, and linear, each as float32."""
-    return codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE
+def count_features() -> npt.NDArray[np.float32]:
+    """Return the features of a count by its code, float32 (128, 3): 0 or 1, logarithmic, and linear."""
+    codes = np.arange(MOST_CODE + 1, dtype=np.float32)
+    return np.stack([codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE], 1)
+
+
+def global_features(board: Board) -> npt.NDArray[np.float32]:
+    """Return the feature of each global column by its code, float32 (G, 128).
+
+    The feature of a count is logarithmic. All other columns are used as they are.
+    """
+    codes = np.arange(MOST_CODE + 1, dtype=np.float32)
+    logarithmic = count_features()[:, COUNT_KINDS.index("log")]
+    return np.where(counted_globals(board)[:, None], logarithmic, codes)
+
+
+_count_features = lru_cache(maxsize=1)(count_features)
+_global_features = lru_cache(maxsize=16)(global_features)

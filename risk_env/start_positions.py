@@ -78,11 +78,17 @@ def records_of(
                 records[number] = known[position]
             else:
                 records[number] = _record_of(position, rules, board)
-            if is_open and records[number]["phase"] == Phase.OVER:
-                raise ValueError("the game is over")
+            if is_open:
+                check_open(records[number])
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
     return records
+
+
+def check_open(record: Any) -> None:
+    """Raise ValueError if the game of a record is over."""
+    if record["phase"] == Phase.OVER:
+        raise ValueError("the game is over")
 
 
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:

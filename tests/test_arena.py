@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import re
 import sys
 import textwrap
 from pathlib import Path
@@ -22,6 +21,7 @@ from risk_env.bots import CompiledBot, compiled
 from risk_env.compiler import JIT_DISABLED, entry_point
 from risk_env.compiler.calls import HAS_ADDRESSES, NO_ADDRESS, address_of
 from risk_env.core.types import NOBODY
+from tests.pages import code_of, page, run_code
 
 RULES = Rules.preset(
     "classic", 3, setup="random", attack="blitz", defender_dice="max", max_rounds=20, initial_troops=6
@@ -119,6 +119,14 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
         assert tables[0].tally.actions(lane) == tables[1].tally.actions(lane)
         game = play_game(RULES, BOARD, players, seed=3, lane=lane)
         assert tuple(tables[0].tally.actions(lane)) == game.actions
+
+
+def test_a_log_larger_than_the_memory_of_the_machine_is_refused() -> None:
+    tally = begun(["random"] * 3, 2, keeps_actions=True).tally
+    before = tally.log
+    with pytest.raises(ValueError, match=r"decisions=\d+ needs about .* GiB of memory"):
+        tally.make_room(10**18)
+    assert tally.log is before
 
 
 def test_the_last_actions_of_a_log() -> None:
@@ -257,22 +265,14 @@ def test_who_is_no_player_is_named() -> None:
         begun([3, "random", "random"])
 
 
-def code_of(text: str) -> list[str]:
-    """Return the Python code of a page, block by block."""
-    return re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-
-
 def test_the_example_of_the_module_runs(capsys: pytest.CaptureFixture[str]) -> None:
     example = arena.__doc__.partition("search:\n\n")[2].partition("\n\ndocs/")[0]
-    names = {"np": np, "GameBatch": GameBatch, "Arena": Arena, "CALLER": CALLER}
-    exec(textwrap.dedent(example), names)
+    names = run_code([textwrap.dedent(example)], np=np, GameBatch=GameBatch, Arena=Arena, CALLER=CALLER)
     assert names["batch"].game_over.all()
 
 
 def test_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    names: dict[str, Any] = {}
-    for code in code_of((Path(__file__).parents[1] / "docs" / "arena.md").read_text(encoding="utf-8")):
-        exec(code, names)
+    names = run_code(code_of(page("arena")))
     assert sum(map(np.sum, names["ends"])) > 10
     assert (names["learner"].batch.records["round_number"] >= names["game"].round).all()
 

@@ -17,8 +17,7 @@ import risk_env
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
 from risk_env.envs.gymnasium_env import make_lanes
-
-ROOT = Path(__file__).parents[1]
+from tests.pages import ROOT, code_of, page, run_code
 
 
 def program(name: str) -> ModuleType:
@@ -33,10 +32,6 @@ def program(name: str) -> ModuleType:
 PAGES = program("generate").PAGES
 SITE = program("site").files()
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-
-
-def page(name: str) -> str:
-    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
 
 
 def rows(name: str, section: str = "") -> dict[str, list[str]]:
@@ -94,21 +89,18 @@ def test_every_section_that_is_cited_is_there() -> None:
 
 
 def test_the_code_about_replays_runs() -> None:
-    codes = re.findall(r"```python\n(.*?)```", page("browser"), re.DOTALL)
+    codes = code_of(page("browser"))
     assert len(codes) == 2
     for code in codes:
-        found: dict[str, object] = {}
-        exec(code, found)
-        assert str(found["page"]).startswith("<!doctype html>")
+        assert run_code([code])["page"].startswith("<!doctype html>")
 
 
 @pytest.mark.parametrize("name", ["docs/public.md", "README.md"])
 def test_the_code_about_public_facts_runs(name: str) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / name).read_text(encoding="utf-8"), re.DOTALL)
-    codes = [code for code in blocks if "game.public()" in code]
+    codes = code_of((ROOT / name).read_text(encoding="utf-8"), "game.public()")
     assert codes
     for code in codes:
-        exec(code, {})
+        run_code([code])
 
 
 def cited_files(text: str) -> set[str]:
@@ -206,8 +198,8 @@ def pages_of(site: Path) -> dict[Path, Site]:
 def dead_links(pages: dict[Path, Site]) -> list[str]:
     """Return the links to files or anchors that the site does not have."""
     dead = []
-    for path, page in pages.items():
-        for link in page.links:
+    for path, found in pages.items():
+        for link in found.links:
             if re.match(r"[a-z]+:", link):
                 continue
             file, _, anchor = unquote(link).partition("#")
@@ -229,7 +221,7 @@ def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_fr
     site = ROOT / "build" / "site"
     pages = pages_of(site)
     styles = [path.read_text(encoding="utf-8") for path in site.rglob("*.css")]
-    addresses = [address for page in pages.values() for address in page.addresses]
+    addresses = [address for found in pages.values() for address in found.addresses]
     addresses += [
         found for style in styles for found in re.findall(r"""(?:url\(|@import)\s*["']?([^"')]+)""", style)
     ]
@@ -244,8 +236,5 @@ def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_fr
 
 
 def test_the_code_about_search_runs() -> None:
-    names: dict[str, object] = {}
-    for code in re.findall(r"```python\n(.*?)```", page("search"), re.DOTALL):
-        exec(code, names)
-    game = names["game"]
+    game = run_code(code_of(page("search")))["game"]
     assert isinstance(game, risk_env.Game) and len(game.actions) == 40

@@ -1,7 +1,6 @@
 """`risk-env export`: a model in onnxruntime gives the answers of the compiled network."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from risk_agents.search.evaluation import WEIGHTS
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map
 from risk_env.cli import WRONG_INPUT, main
 from risk_env.core.types import Phase
+from tests.pages import code_of, page, run_code
 from tests.test_policy import GAMES, network
 
 LANES, LOOKS = 500, 4  # 2,000 positions of each game, 10,000 in all
@@ -131,10 +131,7 @@ def test_a_model_says_what_its_numbers_depend_on(tmp_path: Path) -> None:
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["export", "duelist", "--onnx", "duelist.onnx"]) == 0
-    page = (Path(__file__).parents[1] / "docs" / "onnx.md").read_text(encoding="utf-8")
-    codes, names = re.findall(r"```python\n(.*?)```", page, re.DOTALL), {}
-    for code in codes:
-        exec(code, names)
+    names = run_code(code_of(page("onnx")))
     assert names["game"].is_over and names["space"].n == names["game"].num_actions
 
 

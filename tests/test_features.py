@@ -1,7 +1,5 @@
 """Features for networks: equal to the input of the project's networks; the names, and the map as a graph."""
 
-import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map, map_names
 from risk_env.network_features import COUNT_SCALE, feature_names, static_features
+from tests.pages import code_of, page, run_code
 
 
 @pytest.mark.parametrize(("preset", "players"), [("classic", 3), ("command_room", 4)])
@@ -85,8 +84,5 @@ def test_wrong_observations_are_named(codes: Any, fault: str) -> None:
 
 
 def test_the_page_runs() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "features.md").read_text(encoding="utf-8")
-    names: dict[str, Any] = {}
-    for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(code, names)
+    names = run_code(code_of(page("features")))
     assert names["pairs"].shape[:2] == names["attack_mask"].shape

@@ -3,7 +3,6 @@
 import copy
 import itertools
 import pickle
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +27,7 @@ from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game import Game
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN, Picker, pick, play_until, spoil
+from tests.pages import code_of, page, run_code
 
 ID = "risk_env/Risk-v0"
 QUICK: dict[str, Any] = {"board": "tiny", "setup": "random", "max_rounds": 15, "opponents": COIN}
@@ -198,13 +198,8 @@ def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
 
 
 def test_the_code_about_honest_search_runs() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "gymnasium.md").read_text(encoding="utf-8")
-    (code,) = (
-        code
-        for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-        if "unwrapped.sample(seed)" in code
-    )
-    exec(code, {"gymnasium": gymnasium, "np": np})
+    (code,) = code_of(page("gymnasium"), "unwrapped.sample(seed)")
+    run_code([code], gymnasium=gymnasium, np=np)
 
 
 def test_episode_statistics() -> None:
@@ -797,15 +792,18 @@ def test_nothing_is_played_on_after_an_error() -> None:
         lanes.step(lanes.masks().argmax(axis=1))
 
 
+class Failing:
+    """Policy that raises an error while `fails` is true."""
+
+    fails = False
+
+    def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
+        if self.fails:
+            raise OSError("no model")
+        return masks.argmax(axis=1)
+
+
 def test_lanes_that_an_error_interrupted_stay_interrupted_in_copies() -> None:
-    class Failing:
-        fails = False
-
-        def act_batch(self, observations: Any, masks: Any, seats: Any, state: Any = None) -> Any:
-            if self.fails:
-                raise OSError("no model")
-            return masks.argmax(axis=1)
-
     policy, rules = Failing(), Rules.preset("classic", 2, setup="random", profile="fast")
     lanes = SingleSeatVector(rules, "tiny", 4, policy, seat=0)
     lanes.reset(seed=0)
@@ -826,6 +824,26 @@ def test_lanes_that_an_error_interrupted_stay_interrupted_in_copies() -> None:
     lanes.reset(seed=0)
     lanes.step(lanes.masks().argmax(axis=1))
     assert other.batch.records.tobytes() == lanes.batch.records.tobytes()
+
+
+def test_an_error_at_a_position_interrupts_the_lanes() -> None:
+    policy, rules = Failing(), Rules.preset("classic", 2, setup="random", profile="fast")
+    lanes = SingleSeatVector(rules, "tiny", 2, policy, seat=0)
+    lanes.reset(seed=0)
+    game = Game(rules, "tiny", seed=1)
+    while game.seat != 1:
+        game.step(int(game.legal_actions()[0]))
+    lanes.place(0, game.to_text())
+    lanes.step(lanes.masks().argmax(axis=1))
+    policy.fails = True
+    with pytest.raises(OSError, match="no model"):
+        lanes.place(0, game.to_text())
+    policy.fails = False
+    lanes.place(1, game.to_text())
+    with pytest.raises(RuntimeError, match=r"step: an error interrupted .*reset"):
+        lanes.step(lanes.masks().argmax(axis=1))
+    lanes.reset(seed=0)
+    lanes.step(lanes.masks().argmax(axis=1))
 
 
 def test_a_seed_is_that_of_all_lanes() -> None:

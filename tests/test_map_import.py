@@ -13,8 +13,6 @@ from risk_env.board.importing.reader import MOST_BYTES, ImportedMap, import_map
 from risk_env.board.maps import MapError
 from tests.foreign_maps import CARDS, CLUB, CONQUEST, CSV, DOMINATION, FILES, Foreign
 
-LOADED = [file for file in FILES if file.territories]
-
 
 def written(file: Foreign, folder: Path) -> Path:
     """Write a file, and its cards where the map finds them."""

@@ -12,11 +12,10 @@ from risk_env.render import draw_ansi, draw_rgb, draw_svg, scene_of
 from risk_env.render.geometry import geometry_of
 from tests.foreign_maps import DOMINATION
 from tests.games import can_be_played
+from tests.pages import ROOT, code_of, page, run_code
 
-ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "maps.md").read_text(encoding="utf-8")
+PAGE = page("maps")
 ISLES = "\n".join(re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL))
-CODE = "\n".join(re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL))
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +63,7 @@ def test_the_code_on_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     Path("isles.toml").write_text(ISLES, encoding="utf-8")
     Path("luca.map").write_text(DOMINATION, encoding="utf-8")
-    exec(CODE, {})
+    run_code(code_of(PAGE))
     assert Path("isles.svg").read_text(encoding="utf-8").startswith("<svg")
 
 

@@ -5,14 +5,12 @@ import importlib
 import inspect
 import pickle
 import random
-import re
 import subprocess
 import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numba
@@ -30,6 +28,7 @@ from risk_env.core.types import Phase
 from risk_env.render import scene_of, window
 from tests.bots import spoil
 from tests.games import Player
+from tests.pages import code_of, page, run_code
 
 test_save_obs.__test__ = False  # PettingZoo's; called below
 
@@ -785,11 +784,8 @@ def test_a_sample_knows_neither_hidden_cards_nor_dice() -> None:
 
 
 def test_the_code_about_honest_search_runs() -> None:
-    text = (Path(__file__).parent.parent / "docs" / "pettingzoo.md").read_text(encoding="utf-8")
-    (code,) = (
-        code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if ".sample(seed)" in code
-    )
-    exec(code, {})
+    (code,) = code_of(page("pettingzoo"), ".sample(seed)")
+    run_code([code])
 
 
 def test_the_wrapped_environment_takes_the_arguments_of_the_plain_one() -> None:

@@ -6,7 +6,6 @@ import dataclasses
 import importlib
 import json
 import pickle
-import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,9 +18,11 @@ from risk_env import Game, GameBatch, Rules, SavedGame, load_map
 from risk_env.bots import compiled
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game_vector import GameVector
+from risk_training import position_files
 from risk_training.config import TRAINERS, PositionSettings
+from risk_training.position_files import start_positions
 from risk_training.sb3 import RiskVecEnv
-from risk_training.start_positions import start_positions
+from tests.pages import code_of, page, run_code
 
 RULES = Rules.preset("classic", 3, profile="fast")
 BOARD = load_map("tiny")
@@ -141,10 +142,8 @@ def test_every_game_of_a_vector_environment_begins_at_the_next_position() -> Non
 
 
 def test_the_code_of_the_page_runs() -> None:
-    text = (Path(__file__).parents[1] / "docs" / "gymnasium.md").read_text(encoding="utf-8")
-    (code,) = (code for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "endgames" in code)
-    names: dict[str, Any] = {"gymnasium": gymnasium, "rng": np.random.default_rng(0)}
-    exec(code, names)
+    (code,) = code_of(page("gymnasium"), "endgames")
+    names = run_code([code], gymnasium=gymnasium, rng=np.random.default_rng(0))
     assert (names["envs"].lanes.batch.records["decisions"] >= 200).all()
 
 
@@ -235,3 +234,16 @@ def test_a_wrong_file_of_positions_is_named(content: str, fault: str, tmp_path: 
         start_positions(settings_of(tmp_path / "late.txt"), BOARD)
     with pytest.raises(ValueError, match=r"positions.path: .*there is no regular file"):
         start_positions(settings_of(tmp_path / "none.txt"), BOARD)
+
+
+@pytest.mark.parametrize(
+    "content", [LATE[0], json.dumps(SavedGame.of(played(150), ["a", "b", "c"]).to_dict())]
+)
+def test_a_large_file_of_positions_is_refused(
+    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "late.txt").write_text(f" \n{content}")
+    assert start_positions(settings_of(tmp_path), BOARD) is not None
+    monkeypatch.setattr(position_files, "MOST_BYTES", len(content))
+    with pytest.raises(ValueError, match=r"late.txt' has more than \d+ bytes"):
+        start_positions(settings_of(tmp_path / "late.txt"), BOARD)

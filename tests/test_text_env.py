@@ -1,9 +1,7 @@
 """The text environment: episodes end, rewards are as documented, and the report allows good play."""
 
-import re
 from collections.abc import Callable
 from dataclasses import fields
-from pathlib import Path
 from statistics import median
 
 import pytest
@@ -14,8 +12,9 @@ from risk_env.envs import single_seat_vector
 from risk_env.text_env import CURRICULA, TextEnv
 from risk_env.words.action_plan import ALWAYS, END, FORTIFY, TRADE, TRY
 from tests.examples import example
+from tests.pages import code_of, page, run_code
 
-PAGE = (Path(__file__).parents[1] / "docs" / "llm.md").read_text(encoding="utf-8")
+PAGE = page("llm")
 GARBAGE = ("", "no", "{", "a" * 50_000, "done; " * 1000, "try", "always attack", '{"plan": "end"}')
 
 
@@ -184,10 +183,10 @@ def test_rules_are_those_of_training_environments() -> None:
 
 
 def test_the_code_of_the_page_runs() -> None:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    blocks = code_of(PAGE)
     assert len(blocks) == 2
     for code in blocks:
-        exec(code, {})
+        run_code([code])
 
 
 def test_the_page_has_every_setting_and_every_form_of_an_answer() -> None:

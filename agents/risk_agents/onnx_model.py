@@ -23,7 +23,7 @@ from risk_agents.search.beam_value import BeamValueFile
 from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
-from risk_env.network_features import NEIGHBOUR_SCALE
+from risk_env.network_features import COUNT_KINDS, NEIGHBOUR_SCALE
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
 ROWS = "N"  # name of the first dimension: any number of decisions
@@ -135,7 +135,7 @@ def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
 def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) -> str:
     """Add the features of the board, float32 (N, I) (see `learned.features.encode_board`)."""
     T, G = spec.num_territories, len(spec.global_values)
-    width = 3 * len(spec.count_columns) + len(spec.mark_columns)
+    width = len(COUNT_KINDS) * len(spec.count_columns) + len(spec.mark_columns)
     own = graph.add("Slice", features, np.array([0]), np.array([width]), np.array([2]))
     first = TERRITORY_WIDTH * T
     columns = graph.add("Slice", codes, np.array([first]), np.array([first + G]), np.array([1]))

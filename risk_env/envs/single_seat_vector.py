@@ -90,7 +90,7 @@ class SingleSeatVector:
         self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
-        self._is_interrupted = False  # true if a step or reset has begun and not ended
+        self._is_interrupted = False  # true if a step, a reset or a `place` has begun and not ended
         self.start_at(None)
         self._make_arrays()
 
@@ -248,13 +248,15 @@ class SingleSeatVector:
         """
         lane = self.batch.as_lane(lane)
         at = StartPositions(records_of([position], ["options"], self.rules, self.board))
-        self.batch.begin_at(self._all[lane : lane + 1], at, self._all[:1])
-        lanes = self._all[lane : lane + 1]
+        lanes, was_interrupted = self._all[lane : lane + 1], self._is_interrupted
+        self._is_interrupted = True
+        self.batch.begin_at(lanes, at, self._all[:1])
         self.arena.seat_players(lanes)
         self._clear_results(lanes)
         self._has_decided[lanes] = True
         self._play_on(lanes)
         self.batch.ask(self._all)
+        self._is_interrupted = was_interrupted
 
     def _made_legal(self, actions: Array, lanes: Array) -> Array:
         """Return the actions, with a random legal one for each illegal one in these lanes.

@@ -53,9 +53,9 @@ from risk_training.config import (
 )
 from risk_training.declared import Declared, Exactly, OneOf, OrNone
 from risk_training.devices import NamedWeights, moved
+from risk_training.position_files import start_positions
 from risk_training.run import MOST_BYTES, Metrics, TorchRun, replace_file, timed
 from risk_training.run_files import BEAM_VALUE_FILE
-from risk_training.start_positions import start_positions
 
 Tensor = torch.Tensor
 

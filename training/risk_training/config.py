@@ -106,7 +106,7 @@ class EvaluationSettings(Settings):
 
 @dataclass(frozen=True)
 class PositionSettings(Settings):
-    """Start positions of training games (`risk_training.start_positions`)."""
+    """Start positions of training games (`risk_training.position_files`)."""
 
     SECTION: ClassVar[str] = "positions."
 

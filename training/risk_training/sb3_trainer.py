@@ -50,11 +50,11 @@ from risk_training.config import (
 from risk_training.declared import Bytes, Declared, Exactly, ListOf, Number, OrNone, SomeOf, Whole
 from risk_training.devices import find_device, find_precision, mixed
 from risk_training.league import League, LeagueSettings
+from risk_training.position_files import start_positions
 from risk_training.run import Metrics, Run, declared_moments, load_moments, made_by, replace_file
 from risk_training.run_files import BEST, BEST_WEIGHTS, LAST
 from risk_training.sb3_league import LeagueVecEnv
 from risk_training.sb3_policies import BoardPolicy, BoardRolloutBuffer
-from risk_training.start_positions import start_positions
 from risk_training.win_rate import Seating
 
 LINEAR = "lin_"

@@ -31,8 +31,8 @@ from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
 from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
 from risk_training.legal_actions import LegalActions
+from risk_training.position_files import start_positions
 from risk_training.rollout_steps import TERMINATED, TRUNCATED, Rollout
-from risk_training.start_positions import start_positions
 from risk_training.torch_network import Network
 
 NO_STEP = -1

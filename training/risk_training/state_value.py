@@ -27,7 +27,6 @@ from risk_agents.learned.state_value import (
     MOST_UNITS,
     StateValueFile,
     input_columns,
-    input_scales,
     state_value_shapes,
 )
 from risk_agents.search import beam
@@ -45,6 +44,7 @@ from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
+from risk_env.network_features import count_features
 from risk_env.seeds import game_seed
 from risk_training.config import (
     MOST_BATCH,
@@ -58,9 +58,9 @@ from risk_training.config import (
     setting,
 )
 from risk_training.devices import NamedWeights, moved
+from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.run_files import STATE_VALUE_FILE
-from risk_training.start_positions import start_positions
 from risk_training.win_rate import Seating
 
 Array = npt.NDArray[Any]
@@ -178,7 +178,7 @@ class StateNetwork(NamedWeights):
             self.weights[name] = torch.zeros(shape)
             if len(shape) == 2:
                 nn.init.kaiming_uniform_(self.weights[name].T, 5**0.5)
-        self.register_buffer("scales", torch.as_tensor(input_scales()), persistent=False)
+        self.register_buffer("scales", torch.as_tensor(count_features()), persistent=False)
 
     def forward(self, codes: Tensor) -> Tensor:
         """Return outputs (k, outputs) for codes int8 (k, columns)."""
@@ -262,6 +262,7 @@ class Games:
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
         self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
         self.rules, self.board = config.rules_for(players), load_map(config.map)
+        self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board)
         self.chance = np.random.default_rng([config.seed, players, first])
 
@@ -295,8 +296,7 @@ class Games:
         arena.numbers[lanes] = self._draw((len(lanes), MAX_SEATS))
         seeds = [game_seed(self.config.seed, self.first + game) for game in numbers.tolist()]
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
-        positions = start_positions(self.config, self.board, self.players)
-        arena.batch.begin_at(lanes, positions, self.first + numbers)
+        arena.batch.begin_at(lanes, self.positions, self.first + numbers)
         is_gathering = self.chance.random((len(lanes), MAX_SEATS)) < self.config.gather
         arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)

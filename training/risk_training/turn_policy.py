@@ -28,9 +28,9 @@ from risk_env.arena import play
 from risk_env.board.maps import load_map
 from risk_env.bots import CompiledBot, compiled
 from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
+from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.run_files import TURN_POLICY_FILE
-from risk_training.start_positions import start_positions
 from risk_training.state_value import StateNetwork, StateNetworkSettings
 from risk_training.win_rate import Seating
 

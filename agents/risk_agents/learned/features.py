@@ -13,11 +13,13 @@ import numpy.typing as npt
 from risk_agents.learned.layout import Layout
 from risk_env.arrays import Array
 from risk_env.compiler import kernel, vectorized_entry_point
-from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH
-from risk_env.network_features import NEIGHBOUR_SCALE, scaled_counts
+from risk_env.core.observe import TERRITORY_COLUMNS, TERRITORY_WIDTH
+from risk_env.network_features import COUNT_KINDS, NEIGHBOUR_SCALE, count_features
+from risk_env.network_features import checked_codes as checked
 
 NOTHING = np.float32(0)
 _SCALE = np.float32(NEIGHBOUR_SCALE)
+_KINDS = len(COUNT_KINDS)
 
 
 class FeatureSpec(NamedTuple):
@@ -34,17 +36,14 @@ class FeatureSpec(NamedTuple):
 
 def feature_spec(layout: Layout) -> FeatureSpec:
     """Return the specification for the games of a layout."""
-    codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     marks = [TERRITORY_COLUMNS[column][0] for column in layout.mark_columns]
     return FeatureSpec(
         num_territories=layout.territories,
         count_columns=np.array(layout.count_columns),
         mark_columns=np.array(layout.mark_columns),
-        count_values=np.stack(scaled_counts(codes), 1),
-        global_values=np.where(layout.global_counts[:, None], scaled_counts(codes)[1], codes).astype(
-            np.float32
-        ),
-        ends=3 * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
+        count_values=count_features(),
+        global_values=layout.global_values,
+        ends=_KINDS * len(layout.count_columns) + np.array([marks.index("source"), marks.index("target")]),
         borders=layout.borders,
     )
 
@@ -54,14 +53,8 @@ def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
 
     Raise ValueError for another shape or dtype, or for a negative code.
     """
-    codes = np.asarray(observations)
     columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
-    if codes.dtype != np.int8 or codes.ndim != 2 or codes.shape[1] != columns or codes.min(initial=0) < 0:
-        told = f"{codes.dtype} {codes.shape}, smallest code {codes.min(initial=0)}"
-        raise ValueError(
-            f"observations are {told}: must be int8 (k, {columns}) with codes from 0 to {MOST_CODE}"
-        )
-    return np.ascontiguousarray(codes)
+    return np.ascontiguousarray(checked(observations, columns, is_batch=True))
 
 
 @vectorized_entry_point
@@ -79,15 +72,15 @@ def encode(spec, observations, territory_features, board_features):
 def encode_territories(spec, observation, features):
     """Write every territory's own features, then the scaled sum of its neighbours', float32 (T, 2 F)."""
     counts, marks = len(spec.count_columns), len(spec.mark_columns)
-    own = 3 * counts + marks
+    own = _KINDS * counts + marks
     for territory in range(spec.num_territories):
         first = TERRITORY_WIDTH * territory
         for c in range(counts):
             code = observation[first + spec.count_columns[c]]
-            for kind in range(3):
+            for kind in range(_KINDS):
                 features[territory, kind * counts + c] = spec.count_values[code, kind]
         for m in range(marks):
-            features[territory, 3 * counts + m] = observation[first + spec.mark_columns[m]]
+            features[territory, _KINDS * counts + m] = observation[first + spec.mark_columns[m]]
         features[territory, own:] = NOTHING
     for border in range(len(spec.borders)):
         territory, neighbour = spec.borders[border]

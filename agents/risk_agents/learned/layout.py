@@ -7,7 +7,7 @@ from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.game import observation_size
-from risk_env.network_features import counted_globals, used_columns
+from risk_env.network_features import COUNT_KINDS, global_features, used_columns
 
 
 class Layout:
@@ -20,17 +20,17 @@ class Layout:
         blocks = ActionSpace(rules, board).blocks
         self.border_0, self.card_0 = blocks["border"].start, blocks["card"].start
         self.count_columns, self.mark_columns = used_columns(rules)
-        self.global_counts = counted_globals(board)
+        self.global_values = global_features(board)  # float32 (G, 128): feature of each column by its code
 
     @property
     def own_features(self) -> int:
         """Number of own features of a territory (F)."""
-        return 3 * len(self.count_columns) + len(self.mark_columns)
+        return len(COUNT_KINDS) * len(self.count_columns) + len(self.mark_columns)
 
     @property
     def board_features(self) -> int:
         """Number of features of the board, the inputs of the trunk (I)."""
-        return self.territories * self.own_features + len(self.global_counts) + 4 * self.own_features
+        return self.territories * self.own_features + len(self.global_values) + 4 * self.own_features
 
     def empty_features(self, count: int) -> tuple[Array, Array]:
         """Return arrays for the features of `count` observations: float32 (k, T, 2 F) and float32 (k, I)."""

@@ -23,13 +23,13 @@ from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
-from risk_env.core.observe import MOST_CODE, TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
+from risk_env.core.observe import TERRITORY_COLUMNS, TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
-from risk_env.network_features import scaled_counts
+from risk_env.network_features import COUNT_KINDS, count_features
 
 MOST_UNITS = 1024  # most units of a hidden layer
-KINDS = 3  # inputs of a column: 0 or 1, logarithmic, linear (`network_features.scaled_counts`)
+KINDS = len(COUNT_KINDS)  # inputs of a column (`network_features.count_features`)
 NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are inputs, too
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
@@ -64,11 +64,6 @@ def input_columns(board: Board) -> npt.NDArray[np.int64]:
     return np.concatenate([(firsts[:, None] + of_territory).ravel(), globals_])
 
 
-def input_scales() -> npt.NDArray[np.float32]:
-    """Return the inputs of a column by its code, float32 (128, KINDS)."""
-    return np.stack(scaled_counts(np.arange(MOST_CODE + 1, dtype=np.float32)), 1).astype(np.float32)
-
-
 def state_value_shapes(
     columns: int, first: int, second: int, outputs: int = MAX_SEATS
 ) -> dict[str, tuple[int, ...]]:
@@ -90,7 +85,7 @@ class StateNetworkFile(TrainedFile):
     @cached_property
     def value(self) -> StateValue:
         """Weights as arrays for kernels; ValueError for weights that do not fit the schema."""
-        return StateValue(columns=input_columns(self.schema.board), scales=input_scales(), **self.arrays)
+        return StateValue(columns=input_columns(self.schema.board), scales=count_features(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
         """Return records of games for kernels; raise ValueError for other records or another map's tables."""

@@ -6,21 +6,38 @@ from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from risk_agents.game_files import read_games
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.bounded_io import read_file, read_text
+from risk_env.bounded_io import read_text, regular_file
 from risk_env.core.types import Phase
 from risk_env.saved_game import SavedGame
-from risk_env.start_positions import MOST_POSITIONS, StartPositions, records_of
-from risk_env.text.positions import HEADER, from_text
+from risk_env.start_positions import MOST_POSITIONS, StartPositions, check_open
+from risk_env.text.positions import HEADER, check_same_rules, from_text
 from risk_training.config import PositionSettings, RunSettings
 
 MOST_FILES = 10_000  # maximum number of files in a folder
 MOST_BYTES = 1 << 26  # maximum size of a file
-Found = tuple[str, int, Any]  # place of a position, its number of players, and the position
+
+
+class FoundPosition(NamedTuple):
+    """A position in a file."""
+
+    place: str  # file and number of the position, for error messages
+    rules: Rules
+    record: Any  # array of one record
+
+    def check(self, rules: Rules) -> None:
+        """Raise ValueError unless the game belongs to `rules` and is not over."""
+        try:
+            check_same_rules(self.rules, rules)
+            check_open(self.record[0])
+        except ValueError as error:
+            raise ValueError(f"{self.place}: {error}") from error
 
 
 def start_positions(config: RunSettings, board: Board, players: int | None = None) -> StartPositions | None:
@@ -41,15 +58,16 @@ def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool)
     if len(found) > MOST_POSITIONS:
         raise ValueError(f"positions.path={settings.path!r} has more than {MOST_POSITIONS} positions")
     if selects:
-        found = [each for each in found if each[1] == rules.num_players]
+        found = [each for each in found if each.rules.num_players == rules.num_players]
     if not found:
         told = f"positions.path={settings.path!r} has no position of {rules.num_players} players"
         raise ValueError(f"{told} in phase {settings.phase!r}, rounds {list(settings.rounds)}")
-    places, _, positions = zip(*found, strict=True)
-    return StartPositions(records_of(positions, places, rules, board, is_open=True), settings.share)
+    for each in found:
+        each.check(rules)
+    return StartPositions(np.concatenate([each.record for each in found]), settings.share)
 
 
-def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
+def _positions(settings: PositionSettings, board: Board) -> Iterator[FoundPosition]:
     """Yield the positions of a file, or of all files in a folder in the order of file names."""
     path = Path(settings.path)
     files = sorted(islice(path.iterdir(), MOST_FILES + 1)) if path.is_dir() else [path]
@@ -57,7 +75,7 @@ def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
         raise ValueError(f"positions.path={settings.path!r} has more than {MOST_FILES} files")
     for file in files:
         try:
-            if read_file(file, MOST_BYTES).lstrip().startswith(b"{"):
+            if _has_replays(file):
                 yield from _from_replays(file, settings, board)
             else:
                 yield from _from_texts(file, board)
@@ -65,7 +83,17 @@ def _positions(settings: PositionSettings, board: Board) -> Iterator[Found]:
             raise ValueError(f"positions.path: {error}") from error
 
 
-def _from_texts(path: Path, board: Board) -> Iterator[Found]:
+def _has_replays(path: Path) -> bool:
+    """Return True for a file of saved games, which begins with "{". Raises ValueError for a large file."""
+    if regular_file(path).stat().st_size > MOST_BYTES:
+        raise ValueError(f"{str(path)!r} has more than {MOST_BYTES} bytes")
+    with path.open("rb") as file:
+        while (first := file.read(1)).isspace():
+            pass
+    return first == b"{"
+
+
+def _from_texts(path: Path, board: Board) -> Iterator[FoundPosition]:
     """Yield the positions of a text file. Each position begins with the line HEADER."""
     before, *texts = read_text(path, MOST_BYTES).split(HEADER)
     if before.strip() or not texts:
@@ -73,28 +101,28 @@ def _from_texts(path: Path, board: Board) -> Iterator[Found]:
     for number, text in enumerate(texts, 1):
         place = f"{path}, position {number}"
         try:
-            rules = from_text(HEADER + text, board)[0]
+            rules, _, record = from_text(HEADER + text, board)
         except ValueError as error:
             raise ValueError(f"{place}: {error}") from error
-        yield place, rules.num_players, HEADER + text
+        yield FoundPosition(place, rules, record)
 
 
-def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Iterator[Found]:
+def _from_replays(path: Path, settings: PositionSettings, board: Board) -> Iterator[FoundPosition]:
     """Yield the states of saved games that the phase and the rounds of the settings select."""
     for number, (saved, _) in enumerate(read_games(path), 1):
         for record in _moments(saved, settings, board):
-            yield f"{path}, game {number}", saved.rules.num_players, record
+            yield FoundPosition(f"{path}, game {number}", saved.rules, record)
 
 
 def _moments(saved: SavedGame, settings: PositionSettings, board: Board) -> Iterator[Any]:
-    """Yield the game when the phase first occurs in a turn, for each turn in the rounds of the settings."""
+    """Yield the record when the phase first occurs in a turn, for each turn in the rounds of the settings."""
     phase, (first, last) = Phase[settings.phase.upper()], settings.rounds
     game, turn = saved.start(board), None
     for number, action in enumerate([*saved.actions, None]):
         now = game.round, game.turn
         if game.phase == phase and now != turn and first <= game.round <= last:
             turn = now
-            yield game.copy()
+            yield game.records.copy()
         if action is not None:
             try:
                 game.step(action)
