@@ -35,13 +35,18 @@ class Live {
 
   /** Go to another page with the moment that is shown. */
   leave(address) {
-    if (this.view) location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
+    if (this.view)
+      location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
   }
 
   connect() {
-    this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname}/live`);
+    this.socket = new WebSocket(
+      `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname}/live`,
+    );
     this.pieces = [];
-    this.socket.addEventListener("open", () => this.send({ token: this.token, have: this.view?.history.length ?? 0 }));
+    this.socket.addEventListener("open", () =>
+      this.send({ token: this.token, have: this.view?.history.length ?? 0 }),
+    );
     this.socket.addEventListener("message", ({ data }) => this.take(JSON.parse(data)));
     this.socket.addEventListener("close", () => {
       if (this.ended) return;
@@ -84,14 +89,21 @@ class Live {
   say(question, problem, ending) {
     const state = this.view.history.last;
     const name = this.facts.names[state.seat] ?? "Chance";
-    document.title = question ? "\u25cf Your turn \u2013 Risk" : ending ? "The game is over \u2013 Risk" : `${name} decides \u2013 Risk`;
-    if (state.phase === "OVER") this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
+    const news = ending ? "The game is over" : `${name} decides`;
+    document.title = `${question ? "\u25cf Your turn" : news} \u2013 Risk`;
+    if (state.phase === "OVER")
+      this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
     else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
   }
 
   /** Buttons after the end of a game: words and functions. */
   next() {
-    return [["Play again", () => this.again()], ["Watch it from the start", () => this.view.show(0)], ["Analyse the end", () => this.leave("/analysis")], ["Lobby", () => { location.href = "/"; }]];
+    return [
+      ["Play again", () => this.again()],
+      ["Watch it from the start", () => this.view.show(0)],
+      ["Analyse the end", () => this.leave("/analysis")],
+      ["Lobby", () => location.assign("/")],
+    ];
   }
 
   /** Begin the same game again with the same players, and other dice. */
