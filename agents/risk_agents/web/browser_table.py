@@ -26,14 +26,13 @@ from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability
-from risk_env.core.types import MOST_TROOPS as MOST_ON_ONE
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
 from risk_env.match import Match
 from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
-from risk_env.text.amounts import AMOUNT_PHASES, most_troops
+from risk_env.text.amounts import AMOUNT_PHASES, most_troops, room
 from risk_env.text.escape import is_label
 from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
@@ -116,6 +115,8 @@ class Answer(NamedTuple):
     command: str | None = None  # one of COMMANDS
 
 
+# types of an answer's entries in a message of a browser
+ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 # types in a `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
@@ -658,7 +659,7 @@ def room_at(game: Game, action: int) -> int:
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0
-    return min(placeable(game), (game.rules.max_troops or MOST_ON_ONE) - int(game.troops[places[0]]))
+    return min(placeable(game), room(int(game.troops[places[0]]), game.rules.max_troops))
 
 
 def amount_words(game: Game, troops: int) -> str:
@@ -719,8 +720,8 @@ def _choice(game: Game, action: int) -> dict[str, Any]:
     if kind == "attack" and not changes_dice(game, arguments[1]):
         source, target = game.troops[list(arguments)].tolist()
         choice["chance"] = round(win_probability(source, target), 3)
-    if room := room_at(game, action):
-        choice["room"] = room
+    if most := room_at(game, action):
+        choice["room"] = most
     return choice
 
 

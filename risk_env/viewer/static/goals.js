@@ -3,6 +3,7 @@
 import { element, svg } from "risk/dom";
 import { badge } from "risk/panels";
 
+const NOT_IN_PLAY = -2; // holder of an Objective that is not in play
 const SIGNS = {
   cities: ["city", "City: counts for Objectives"],
   capitals: ["capital", "Capital of a player"],
@@ -48,7 +49,7 @@ export class Goals {
       ...this.map.continents.map((continent, c) => this.continent(continent, c, state)),
     );
     const objectives = state.objectives.flatMap((holder, o) =>
-      holder === -2 || !this.map.objectives[o] ? [] : [this.objective(holder, o, state, outlook)],
+      holder === NOT_IN_PLAY || !this.map.objectives[o] ? [] : [this.objective(holder, o, state, outlook)],
     );
     this.objectives.replaceChildren(...objectives);
     this.parts.objectives.hidden = !objectives.length;

@@ -16,6 +16,8 @@ class Live {
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
+    this.latest = null; // the last decision from the server, which is shown again after a refusal
+    this.ended = false; // true if the server has closed the connection for good
     this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), {
       asksBack: () => confirm("End your attacks for this turn?"),
       composes: true,
@@ -67,7 +69,7 @@ class Live {
     if (message.frames) this.takeFrames(message);
     if (message.refused) {
       this.ended = message.final;
-      this.asker.ask(message.final ? null : this.asked, message.refused);
+      this.asker.ask(message.final ? null : this.latest, message.refused);
     }
   }
 
@@ -79,7 +81,7 @@ class Live {
     this.pieces = [];
     if (this.view) this.view.append(frames);
     else this.begin(frames);
-    this.asked = question;
+    this.latest = question;
     this.view.tell(outlook);
     this.say(question, problem, outlook.ending);
     document.body.dataset.ready = "true";

@@ -9,6 +9,7 @@ export const percent = (share) =>
 /** The odds of an attack, "" if Rewards change its dice. */
 const oddsOf = ({ chance }) => (chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`);
 
+/** Verbs of the buttons for numbers of troops, by phase. */
 const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
 const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // default number of troops per click
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
@@ -28,6 +29,7 @@ export class Asker {
     this.source = null; // source of the attack, chosen by the first click
     this.picked = null; // answer that a finger has touched once
     this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
+    this.hasOdds = false; // true if the board shows odds of attacks
     this.each = {}; // number of troops per click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener(
@@ -46,7 +48,6 @@ export class Asker {
   /** Show a question and its answers, or a status. */
   ask(question, words = "") {
     Object.assign(this, { question, words, source: null, picked: null });
-    set(document.body, "data-asked", Boolean(question));
     this.draw();
   }
 
@@ -410,6 +411,7 @@ export class Asker {
   }
 }
 
+/** Verbs of a touched territory, by phase. */
 const VERBS = {
   CLAIM: "Claim",
   DEPLOY: "Place",
