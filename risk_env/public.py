@@ -217,7 +217,11 @@ def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, An
         "phase": phase.name,
         "alive": [died == 0 for died in game["alive"]],
         "hand_sizes": [_size(hand) + wilds for hand, wilds in zip(game["hand"], game["wilds"], strict=True)],
-        "next_set": _next_set(rules["deck"].item(), rules["set_values"].item(), game["sets_traded"]),
+        "next_set": (
+            troops_for_set(rules["set_values"].item(), game["sets_traded"] + 1)
+            if rules["deck"].item() == Deck.SYMBOL
+            else 0
+        ),
         "deck": _size(game["deck"]) + game["deck_wilds"],
         "discard": _members(game["discard"]),
         "shown": shown,
@@ -259,10 +263,10 @@ def _reader(
 
 
 @lru_cache(maxsize=1024)
-def _next_set(deck: int, set_values: int, sets_traded: int) -> int:
-    """Return the troops for the next set (RULES 5.2), 0 with the star deck."""
+def troops_for_set(set_values: int, number: int) -> int:
+    """Return the troops for set number `number` of a game with the symbol deck, from 1 (RULES 5.2)."""
     rules = SimpleNamespace(set_values=set_values)  # the only option that the function reads
-    return int(_set_troops_due(rules, sets_traded + 1)) if deck == Deck.SYMBOL else 0
+    return int(_set_troops_due(rules, number))
 
 
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:

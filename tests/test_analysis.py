@@ -72,7 +72,7 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
         (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
         (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
         (NODE, {"position": TEXT, "action": 9999}, "9999 is not legal in phase ATTACK"),
-        (NODE, {"position": TEXT, "troops": 3}, "troops=3: no amount is asked for"),
+        (NODE, {"position": TEXT, "troops": 3}, "troops=3: this decision takes no number of troops"),
         (NODE, {"position": DRAFT, "troops": -3}, "troops=-3 must be from 1 to "),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),

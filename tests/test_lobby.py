@@ -95,7 +95,8 @@ def test_agents_are_described_and_refused_by_game(tmp_path: Path) -> None:
     with client(tmp_path) as found:
         told = posted(found, "/api/agents", wish)
         assert "marshal" in told["refused"] and "planner" not in told["refused"]
-        assert told["agents"]["planner"].startswith("medium: ") and told["players"] == 3
+        assert told["agents"]["planner"]["level"] == "medium" and told["players"] == 3
+        assert all(found["technique"] for found in told["agents"].values())
         assert not any("/" in name for name in told["refused"])  # no path of this machine
         position = Game(Rules.preset("classic", 4, setup="random"), "tiny", seed=5).to_text()
         assert posted(found, "/api/agents", {"position": position})["players"] == 4

@@ -13,7 +13,7 @@ from risk_agents.web.outlook import (
     proposed_sets,
     sets_pay,
 )
-from risk_env import Game, Rules, presets
+from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
 from tests.positions import position
 
@@ -70,10 +70,13 @@ def test_every_proposed_set_is_legal_and_pays_what_it_says(values: str) -> None:
 
 def test_what_sets_pay_now_and_next() -> None:
     assert sets_pay(trading("Alaska, wild, wild")) == "The next set pays 4 troops, the one after it 6."
-    assert "one of each 10 troops" in sets_pay(
-        trading("Alaska, wild, wild", "preset=classic, set_values=fixed")
-    )
+    assert "10 for one of each" in sets_pay(trading("Alaska, wild, wild", "preset=classic, set_values=fixed"))
     assert sets_pay(Game(Rules.preset("command_room"), "classic")).startswith("2 to 10 stars pay 2, 4, 7, ")
+
+
+def test_a_set_is_proposed_once() -> None:
+    sets = proposed_sets(trading("Alaska, Alberta, wild, wild"))
+    assert len({tuple(proposed["cards"]) for proposed in sets}) == len(sets) == 3
 
 
 def test_the_end_of_a_game_is_explained() -> None:
@@ -102,6 +105,7 @@ def test_a_mission_is_told_with_its_progress() -> None:
 
 
 def test_agents_that_cannot_play_a_game_are_known() -> None:
-    refused = who_cannot_play(Rules.preset("classic", 3), "classic")
+    board = load_map("classic")
+    refused = who_cannot_play(Rules.preset("classic", 3), board)
     assert "marshal" in refused and "grower" not in refused and "random" not in refused
-    assert "marshal" not in who_cannot_play(Rules.preset("classic", 2), "classic")
+    assert "marshal" not in who_cannot_play(Rules.preset("classic", 2), board)

@@ -49,9 +49,11 @@ class Hand:
 
     def __init__(self, page: Any, touch: bool) -> None:
         self.page, self.touch = page, touch
+        self.presses = 0  # number of clicks and taps
 
     def at(self, territory: int) -> None:
         """Click or touch a territory once."""
+        self.presses += 1
         self.page.evaluate("scrollTo(0, 0)")
         x, y = self.page.evaluate(CENTRE, territory)
         (self.page.touchscreen.tap if self.touch else self.page.mouse.click)(x, y)
@@ -82,6 +84,7 @@ class Hand:
 
     def press(self, name: str) -> None:
         """Press a button of the question, and wait for the next question."""
+        self.presses += 1
         before = self.page.evaluate("JSON.stringify(live.question)")
         self.page.locator("#question").get_by_role("button", name=name).first.click()
         self.page.wait_for_function(
@@ -231,7 +234,6 @@ def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_pa
         page.locator("#position").blur()
         page.wait_for_selector("#preset:visible")
         page.select_option("#preset", "classic")
-        clicks = 2
         page.select_option("#setup", "random")
         for seat in (1, 2):
             page.locator("#seats select").nth(seat).select_option("random")
@@ -244,7 +246,7 @@ def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_pa
         (source, target) = hand.legal("attack")[0]
         hand.at(source)
         hand.choose(target)
-        assert clicks + 5 <= 8  # draft, confirm, source, target, and the first select
+        assert 1 + hand.presses <= 8  # Begin, draft, Confirm, source, target
         (table,) = lobby.tables.values()
         assert any(event.kind == "action" and "attack" in (event.text or "") for event in table.game.events())
         page.goto(address)

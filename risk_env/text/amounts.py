@@ -18,7 +18,12 @@ def most_troops(position: Any, max_troops: int | None) -> int:
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
-    return min(most, (max_troops or MOST_TROOPS) - int(position.troops[position.target]))
+    return min(most, room(int(position.troops[position.target]), max_troops))
+
+
+def room(troops: int, max_troops: int | None) -> int:
+    """Return the number of additional troops that a territory with `troops` may hold (RULES 1.5, 10.3)."""
+    return (max_troops or MOST_TROOPS) - troops
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:

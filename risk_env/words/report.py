@@ -14,7 +14,15 @@ from risk_env.board.maps import Board, Mission
 from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
-from risk_env.core.cards import ONE_OF_EACH, THREE_ARTILLERY, THREE_CAVALRY, THREE_INFANTRY
+from risk_env.core.cards import (
+    MAX_STARS,
+    MIN_STARS,
+    ONE_OF_EACH,
+    THREE_ARTILLERY,
+    THREE_CAVALRY,
+    THREE_INFANTRY,
+    star_troops,
+)
 from risk_env.core.draft import MIN_DRAFT, TERRITORIES_A_TROOP
 from risk_env.core.odds import win_probability
 from risk_env.core.types import DRAFT_PHASES, FREE, NOBODY, NOWHERE, SETUP_PHASES, Held, Phase, Reward
@@ -22,10 +30,17 @@ from risk_env.public import PublicState
 from risk_env.text.amounts import most_troops
 from risk_env.text.notation import DECISIONS, reward_name
 
+# Troops for fixed sets, in words (RULES 5.2)
+FIXED_SETS = (
+    f"{THREE_INFANTRY} troops for three infantry, {THREE_CAVALRY} for three cavalry, "
+    f"{THREE_ARTILLERY} for three artillery, {ONE_OF_EACH} for one of each"
+)
 VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
 SHOWS_ATTACKS = (*DRAFT_PHASES, Phase.ATTACK, Phase.OCCUPY)
 LEAST_THREAT = 0.3  # minimum probability at which a neighbour's attack is reported
+# the function of the rules, called from Python
+_star_troops = getattr(star_troops, "py_func", star_troops)
 
 
 class Style(NamedTuple):
@@ -476,6 +491,12 @@ def mission_in_words(mission: Mission, board: Board, names: Sequence[str], holde
     if mission.target == holder:
         return f"hold {mission.fallback_territories} territories (the card says to destroy its own holder)"
     return f"{names[mission.target]} is thrown out of the game, by whomever"
+
+
+def star_sets_in_words() -> str:
+    """Return a sentence with the troops for each number of stars (RULES 9.4)."""
+    troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
+    return f"{MIN_STARS} to {MAX_STARS} stars pay {troops} troops."
 
 
 # ------------------------------------------------------------------------------------ reading a report

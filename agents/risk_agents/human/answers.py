@@ -10,8 +10,8 @@ from risk_env.agent import View
 from risk_env.board.action_space import ALL, DONE, HALF
 from risk_env.board.names import read_arrows, split_outside_quotes
 from risk_env.bounded_io import composed
-from risk_env.core.types import MOST_TROOPS, Phase
-from risk_env.text.amounts import first_amount, most_troops
+from risk_env.core.types import Phase
+from risk_env.text.amounts import first_amount, most_troops, room
 from risk_env.text.notation import DECISIONS, Decision
 
 # blocks whose answers are numbered; the others are numbers
@@ -51,7 +51,7 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
         said, then = _split_amount(said)
         found = _fitting(said, decision, view) if then else []
     if len(found) == 1:
-        return Understood(_number(found[0], view), then if _is_amount_asked(found[0], view) else ())
+        return Understood(_number(found[0], view), then if _takes_amount(found[0], view) else ())
     if found:
         raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, decision) for text in found)}")
     raise ValueError(_problem(said, decision, view))
@@ -64,13 +64,12 @@ def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
     return (place, (number,)) if place and is_amount else (said, ())
 
 
-def _is_amount_asked(text: str, view: View) -> bool:
-    """Return True if a draft to a territory asks for a number: only if more than one troop can be placed."""
+def _takes_amount(text: str, view: View) -> bool:
+    """Return True if a number of troops follows a draft: only if more than one troop can be placed."""
     if view.phase != Phase.DRAFT:
         return False
     t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
-    room = (view.rules.max_troops or MOST_TROOPS) - int(view.public.troops[t])
-    return min(view.public.draft_left, room) > 1
+    return min(view.public.draft_left, room(int(view.public.troops[t]), view.rules.max_troops)) > 1
 
 
 def _problem(said: str, decision: Decision, view: View) -> str:

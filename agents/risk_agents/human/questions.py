@@ -8,22 +8,11 @@ from risk_agents.human.terminal import wrapped
 from risk_env.agent import View
 from risk_env.board.action_space import DONE, WILD
 from risk_env.board.names import split_outside_quotes
-from risk_env.core.cards import (
-    MAX_STARS,
-    MIN_STARS,
-    ONE_OF_EACH,
-    THREE_ARTILLERY,
-    THREE_CAVALRY,
-    THREE_INFANTRY,
-    star_troops,
-)
 from risk_env.core.types import Phase
 from risk_env.render.ansi import draw_ansi
 from risk_env.render.scene import public_scene
 from risk_env.text.notation import DECISIONS, reward_name
-from risk_env.words.report import mission_in_words
-
-_star_troops = getattr(star_troops, "py_func", star_troops)  # the rules' own function, called from Python
+from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_words
 
 # ------------------------------------------------------------------------------------- the question
 
@@ -86,20 +75,14 @@ def _trade(view: View, words: Words) -> str:
         return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
     must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
     if view.rules.deck == "star":  # RULES 9.4
-        troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
-        worth = f"{MIN_STARS} to {MAX_STARS} stars give {troops} troops."
-        return f"Which cards do you turn in? Name one at a time. {worth} {must}"
+        return f"Which cards do you turn in? Name one at a time. {star_sets_in_words()} {must}"
     return f"Which cards do you trade? {_set_worth(view, 'The set')} Name one at a time. {must}"
 
 
 def _set_worth(view: View, subject: str) -> str:
     """Describe the troops for the next set, or for each kind of set with fixed values (RULES 5.2)."""
     if view.rules.set_values == "fixed":
-        return (
-            f"{subject} is worth {THREE_INFANTRY} troops for three infantry, "
-            f"{THREE_CAVALRY} for three cavalry, "
-            f"{THREE_ARTILLERY} for three artillery, {ONE_OF_EACH} for one of each."
-        )
+        return f"{subject} is worth {FIXED_SETS}."
     return f"{subject} is worth {view.public.next_set} troops."
 
 

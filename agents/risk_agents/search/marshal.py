@@ -10,4 +10,4 @@ from risk_agents.search.beam_value import BeamValueFile
 FILE = Path(__file__).parent.parent / "learned" / "policies" / "marshal.npz"
 
 VALUE = BeamValueFile.load(FILE)
-BOT = VALUE.bot(str(FILE), "marshal")
+BOT = VALUE.bot("marshal", "marshal")

@@ -17,7 +17,6 @@ from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
 from risk_env.public import hand_of
-from risk_env.seeds import game_seed
 from risk_env.text_env import TextMatch
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
@@ -100,7 +99,7 @@ def checked_wish(
     return wish
 
 
-def check_choice(wish: dict[str, Any]) -> None:
+def _check_choice(wish: dict[str, Any]) -> None:
     """Raise Refused unless a request has either an action or a number of troops."""
     if ("action" in wish) == ("troops" in wish):
         given = "both action and troops" if "action" in wish else "neither action nor troops"
@@ -115,8 +114,8 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
     game = position_of(wish["position"])
     facts, words = {"map": map_data(game.board), "players": game.num_players}, ""
     if "action" in wish or "troops" in wish:
-        check_choice(wish)
-        game, facts = _with_chance(game, wish.get("chance", 0)), {}
+        _check_choice(wish)
+        game, facts = game.reseed(wish.get("chance", 0)), {}
         words = _play(game, wish)
     frames = Frames(game.tables, game.seat)
     game.watched(frames.watch)
@@ -127,13 +126,6 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
         "events": [event for _, events in frames.frames for event in events],
         "question": None if game.is_over else question_of(game),
     }
-
-
-def _with_chance(game: Game, number: int) -> Game:
-    """Return a copy of the game in which `number` is the seed of the dice and cards to come."""
-    records = game.records.copy()
-    records["random"] = game_seed(number)
-    return Game.from_record(game.rules, game.board, records)
 
 
 def _play(game: Game, wish: dict[str, Any]) -> str:

@@ -21,7 +21,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
-from risk_agents.web.browser_table import Answer, BrowserTable, Feed, Setting
+from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Refused
 from risk_env.bounded_io import parse_json
@@ -36,8 +36,6 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
-# entries of an answer on a socket (`browser_table.Answer`), with their types
-CHOICES = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
 
 
@@ -125,17 +123,17 @@ class Pages:
 
     async def again(self, wish: Any) -> dict[str, Any]:
         """Begin a game again. Only this response contains the secrets of the new game."""
-        found = checked_wish(wish, {"game": str, "token": str})
-        return _secrets(*await self.lobby.again(found["game"], found["token"]))
+        request = checked_wish(wish, {"game": str, "token": str})
+        return _secrets(*await self.lobby.again(request["game"], request["token"]))
 
     async def delete(self, wish: Any) -> dict[str, Any]:
         """Delete a game of the person who began it."""
-        found = checked_wish(wish, {"game": str, "token": str})
-        await self.lobby.delete(found["game"], found["token"])
+        request = checked_wish(wish, {"game": str, "token": str})
+        await self.lobby.delete(request["game"], request["token"])
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return descriptions of the registered agents, and the agents that cannot play a game."""
+        """Return levels and techniques of the registered agents, and the agents that cannot play a game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
@@ -210,9 +208,9 @@ async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace:
         if not rate.allows():
             raise Refused("too many messages")
         try:
-            if message.keys() & {"decision", *CHOICES}:
-                found = checked_wish(message, {"decision": int}, CHOICES)
-                await table.answer(viewer, found.pop("decision"), Answer(**found))
+            if message.keys() & {"decision", *ANSWER_KINDS}:
+                answer = checked_wish(message, {"decision": int}, ANSWER_KINDS)
+                await table.answer(viewer, answer.pop("decision"), Answer(**answer))
             elif "pace" in message and may_pace:
                 table.set_pace(float(message["pace"]))
         except Refused as error:

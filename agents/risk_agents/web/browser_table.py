@@ -19,21 +19,20 @@ from typing import Any, NamedTuple
 
 from risk_agents.registry import HUMAN, make
 from risk_agents.serving.rates import Rate
-from risk_agents.web.composition import PART_OF, SETTLED, Composition, most_of, settling_action
+from risk_agents.web.composition import PART_OF, SETTLED, Composition, settling_action, without_history
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability
-from risk_env.core.types import MOST_TROOPS as MOST_ON_ONE
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.game import Game
 from risk_env.match import Match
 from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
-from risk_env.text.amounts import AMOUNT_PHASES
+from risk_env.text.amounts import AMOUNT_PHASES, most_troops, room
 from risk_env.text.escape import is_label
 from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
@@ -97,6 +96,10 @@ class Setting:
             raise Refused("the saved game has an unknown preset or time")
         return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
+    def is_owner(self, token: str) -> bool:
+        """Return whether this is the secret of the person who began the game."""
+        return bool(self.owner) and secrets.compare_digest(token.encode(), self.owner.encode())
+
     def to_dict(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`, without the actions of the game."""
         return {**vars(self), "game": self.game.beginning().to_dict()}
@@ -107,11 +110,13 @@ class Answer(NamedTuple):
 
     action: int | None = None
     troops: int | None = None
-    compose: bool = False  # whether the choice waits until it is confirmed
+    compose: bool = False  # true if the choice waits until it is confirmed
     cards: list[int] | None = None
     command: str | None = None  # one of COMMANDS
 
 
+# types of an answer's entries in a message of a browser
+ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
 # types in a `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
@@ -297,30 +302,30 @@ class BrowserTable(Match):
         A choice that does not wait is played together with all choices that wait. Raise Refused if this is
         not the current decision of this seat, or if the choice is not legal.
         """
-        self._check_asked(seat, decision)
+        self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
             raise Refused(f"at most {MOST_COMPOSED} choices per second are composed or taken back: try again")
         taking = asyncio.ensure_future(self._take_answer(seat, decision, answer))
         taking.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
         await asyncio.shield(taking)  # the work goes on if the browser leaves
 
-    def _check_asked(self, seat: int, decision: int) -> None:
+    def _check_current(self, seat: int, decision: int) -> None:
         """Raise Refused if this is not the current decision of this seat."""
         waiting = 0 if self._composition is None else len(self._composition)
-        is_asked = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
-        if not is_asked or self._answer is None or self._answer.done():
+        is_current = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
+        if not is_current or self._answer is None or self._answer.done():
             raise Refused("it is not your decision any more")
 
     async def _take_answer(self, seat: int, decision: int, answer: Answer) -> None:
         """Take an answer when all earlier answers are taken; slow work runs in a thread."""
         async with self._composing:
-            self._check_asked(seat, decision)
+            self._check_current(seat, decision)
             if answer.command is None:
                 work = partial(self._choose, seat, answer)
             else:
                 work = partial(self._obey, seat, answer)
             act = await asyncio.get_running_loop().run_in_executor(_STEPS, work)
-            self._check_asked(seat, decision)
+            self._check_current(seat, decision)
             act()
 
     def _choose(self, seat: int, answer: Answer) -> Callable[[], None]:
@@ -331,7 +336,7 @@ class BrowserTable(Match):
             return partial(self._play_now, action)
         composed = Composition(self.game) if self._composition is None else copy(self._composition)
         composed.add(_choice_of(composed.game, answer))
-        return self._asking(seat, composed) if answer.compose else partial(self._confirm, composed)
+        return self._showing(seat, composed) if answer.compose else partial(self._confirm, composed)
 
     def _obey(self, seat: int, answer: Answer) -> Callable[[], None]:
         """Return what a command changes; raise Refused if it is unknown or does not fit. Runs in a thread."""
@@ -340,19 +345,20 @@ class BrowserTable(Match):
             raise Refused(f"command={command[:20]!r} cannot be combined with a choice")
         if command == UNDO and composed is not None:
             composed.take_back()
-            return self._asking(seat, composed)
+            return self._showing(seat, composed)
         if command == CONFIRM and composed is not None and len(composed):
             return partial(self._confirm, composed)
         if command == SETTLE and self.game.phase in SETTLED:
             return partial(self._settle, seat, settling_action(self.game))
         raise Refused(f"command={command[:20]!r} does not fit this decision")
 
-    def _asking(self, seat: int, composed: Composition) -> Callable[[], None]:
-        """Return the function that asks for the next choice of a composition."""
-        return partial(self._ask_again, seat, composed, composed_question(composed, self._answers[seat]))
+    def _showing(self, seat: int, composed: Composition) -> Callable[[], None]:
+        """Return the function that shows the next decision of a composition."""
+        question = composed_question(composed, self._answers[seat])
+        return partial(self._show_composition, seat, composed, question)
 
-    def _ask_again(self, seat: int, composed: Composition, question: dict[str, Any]) -> None:
-        """Ask for the next choice of a composition, and wake only the viewers of this seat."""
+    def _show_composition(self, seat: int, composed: Composition, question: dict[str, Any]) -> None:
+        """Show the next decision of a composition, only to the viewers of this seat."""
         self._composition, self._question = composed, (seat, question)
         self._announce([seat])
 
@@ -426,15 +432,15 @@ class BrowserTable(Match):
         """Return the seat to act, and its decision for the page or None if no person has to act."""
         seat, self._composition = self.game.seat, None
         self._planned = self._next_planned(seat)
-        is_asked = seat in self._plans and self._planned is None
-        return seat, question_of(self.game, self._answers[seat]) if is_asked else None
+        decides = seat in self._plans and self._planned is None
+        return seat, question_of(self.game, self._answers[seat]) if decides else None
 
     def _all_outlooks(self) -> dict[int, dict[str, Any]]:
         """Return the goals and the values of sets for the page, by viewer."""
         ending, names = ending_in_words(self.game, self.setting.names), self.setting.names
         own = {seat: own_outlook(self.game, seat, names) for seat in self.people}
         return {NOBODY: {"ending": ending}} | {
-            seat: {"ending": ending, **found} for seat, found in own.items()
+            seat: {"ending": ending, **outlook} for seat, outlook in own.items()
         }
 
     def _next_planned(self, seat: int) -> int | None:
@@ -458,7 +464,7 @@ class BrowserTable(Match):
 
         Return NOBODY for a viewer without a token, and for the owner's token.
         """
-        if not token or secrets.compare_digest(token.encode(), self.setting.owner.encode()):
+        if not token or self.setting.is_owner(token):
             return NOBODY
         for seat in self.people:
             if secrets.compare_digest(token.encode(), self.setting.tokens[seat].encode()):
@@ -618,7 +624,7 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
         if action != done
     }
     named = Counter(names.get(card, "") for card in cards if card != done)
-    seat, after = game.seat, Game.from_record(game.rules, game.board, game.records.copy())
+    seat, after = game.seat, without_history(game)
     for card in cards:
         if after.phase == Phase.TRADE and after.is_legal(card):
             after.step(card)
@@ -634,7 +640,7 @@ def placeable(game: Game) -> int:
 
 
 def to_place(game: Game) -> int:
-    """Return how many troops are left to place, 0 if no territory is asked for."""
+    """Return how many troops are left to place, 0 if the decision is not about their territories."""
     record, seat = game.record, game.seat
     if game.phase == Phase.DRAFT:
         return int(record.draft_left)
@@ -643,18 +649,23 @@ def to_place(game: Game) -> int:
     return 0
 
 
+def most_of(game: Game) -> int:
+    """Return the largest number of troops of the decision, 0 if the decision is not about an amount."""
+    return most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
+
+
 def room_at(game: Game, action: int) -> int:
     """Return how many troops an answer can place on the territory of an action, 0 if it names none."""
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0
-    return min(placeable(game), (game.rules.max_troops or MOST_ON_ONE) - int(game.troops[places[0]]))
+    return min(placeable(game), room(int(game.troops[places[0]]), game.rules.max_troops))
 
 
 def amount_words(game: Game, troops: int) -> str:
     """Return a number of troops in words; raise Refused if it is not allowed by the decision."""
     if game.phase not in AMOUNT_PHASES:
-        raise Refused(f"troops={troops}: no amount is asked for")
+        raise Refused(f"troops={troops}: this decision takes no number of troops")
     least, most = int(not game.is_legal(game.tables.space.done)), most_of(game)
     if not least <= troops <= most:
         raise Refused(f"troops={troops} must be from {least} to {most}")
@@ -664,18 +675,10 @@ def amount_words(game: Game, troops: int) -> str:
 def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
     """Return the next decision of a composition. A complete composition has no legal actions left."""
     decision = answers + len(composed)
-    if composed.is_complete:
-        asked = {
-            "decision": decision,
-            "phase": "CONFIRM",
-            "legal": [],
-            "most": 0,
-            "placeable": 0,
-            "left": 0,
-            "composes": True,
-        }
-        return asked | composed.facts
-    return question_of(composed.game, decision) | composed.facts
+    if not composed.is_complete:
+        return question_of(composed.game, decision) | composed.facts
+    nothing = {"legal": [], "most": 0, "placeable": 0, "left": 0}
+    return {"decision": decision, "phase": "CONFIRM", "composes": True} | nothing | composed.facts
 
 
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
@@ -687,16 +690,23 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     decision is not about an amount. `left` is the number of troops left to place, of which an answer can
     place at most `placeable`. `composes` says whether choices can wait until they are confirmed.
     """
-    legal = [_choice(game, action) for action in game.legal_actions().tolist()]
-    asked = {"decision": decision, "phase": game.phase.name, "legal": legal, "most": most_of(game)}
-    asked |= {"source": int(game.record.source), "target": int(game.record.target)}
-    asked |= {"placeable": placeable(game), "left": to_place(game), "composes": game.phase in PART_OF}
-    asked |= {"note": note_on(game)}
+    question = {
+        "decision": decision,
+        "phase": game.phase.name,
+        "legal": [_choice(game, action) for action in game.legal_actions().tolist()],
+        "most": most_of(game),
+        "source": int(game.record.source),
+        "target": int(game.record.target),
+        "placeable": placeable(game),
+        "left": to_place(game),
+        "composes": game.phase in PART_OF,
+        "note": note_on(game),
+    }
     if game.phase == Phase.TRADE:
-        asked |= {"sets": proposed_sets(game)}
+        question["sets"] = proposed_sets(game)
     if game.phase == Phase.DEFEND:
-        asked |= {"whose": "your" if game.owner[game.record.target] == game.seat else "the neutral"}
-    return asked | {"composed": [], "added": {}, "complete": False, "steps": 0}
+        question["whose"] = "your" if game.owner[game.record.target] == game.seat else "the neutral"
+    return question | {"composed": [], "added": {}, "complete": False, "steps": 0}
 
 
 def _choice(game: Game, action: int) -> dict[str, Any]:
@@ -710,8 +720,8 @@ def _choice(game: Game, action: int) -> dict[str, Any]:
     if kind == "attack" and not changes_dice(game, arguments[1]):
         source, target = game.troops[list(arguments)].tolist()
         choice["chance"] = round(win_probability(source, target), 3)
-    if room := room_at(game, action):
-        choice["room"] = room
+    if most := room_at(game, action):
+        choice["room"] = most
     return choice
 
 

@@ -13,7 +13,7 @@ from risk_agents.web.work import Refused
 from risk_env.board.action_space import DONE
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.game import Game
-from risk_env.text.amounts import AMOUNT_PHASES, most_troops
+from risk_env.text.amounts import AMOUNT_PHASES
 from risk_env.text.notation import DECISIONS
 from risk_env.words.action_plan import ActionPlan
 
@@ -47,7 +47,7 @@ class Composition:
     def __init__(self, game: Game) -> None:
         self._seat, self._part = game.seat, PART_OF.get(game.phase, frozenset())
         self._choices: tuple[Choice, ...] = ()  # a tuple, because copies share it
-        self.game = _copy(game)  # the game after the choices
+        self.game = without_history(game)  # the game after the choices
         self._is_over = False  # whether the part of the turn is over
 
     def __len__(self) -> int:
@@ -80,7 +80,7 @@ class Composition:
     def add(self, answer: list[int] | str) -> None:
         """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
         self._check_room()
-        game, plan = _copy(self.game), ActionPlan(self._seat)
+        game, plan = without_history(self.game), ActionPlan(self._seat)
         actions, words, is_over = list[int](), list[str](), False
         try:
             plan.give(answer, game)
@@ -150,7 +150,7 @@ def _words_of(game: Game, action: int) -> list[str]:
     return [f"card {argument}" if phase == Phase.TRADE else argument]
 
 
-def _copy(game: Game) -> Game:
+def without_history(game: Game) -> Game:
     """Return a copy of a game without its history."""
     return Game.from_record(game.rules, game.board, game.records.copy())
 
@@ -177,8 +177,3 @@ def settling_action(game: Game) -> int:
         action: game.tables.space.decode(action).arguments[0] for action in game.legal_actions().tolist()
     }
     return max(places, key=lambda action: need(places[action]))
-
-
-def most_of(game: Game) -> int:
-    """Return the largest number of troops of the decision, 0 if the decision is not about an amount."""
-    return most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0

@@ -139,9 +139,9 @@ class GameStore:
     def ending(self, game: str) -> str:
         """Return the ending of a game in words, or "" if it is unknown."""
         with self._used(ValueError) as execute:
-            found = execute("SELECT ending FROM games WHERE game = ?", (game,)).fetchone()
-        is_text = found is not None and isinstance(found[0], str)
-        return found[0][:LONGEST_ENDING] if is_text else ""
+            row = execute("SELECT ending FROM games WHERE game = ?", (game,)).fetchone()
+        is_text = row is not None and isinstance(row[0], str)
+        return row[0][:LONGEST_ENDING] if is_text else ""
 
     def delete(self, game: str) -> None:
         """Delete a game with its actions; raise NotKept if the file cannot be written."""

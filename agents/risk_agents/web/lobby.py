@@ -23,7 +23,7 @@ from risk_agents.web.browser_table import (
     position_of,
 )
 from risk_agents.web.game_store import GameStore, NotKept
-from risk_agents.web.modes import agents, mode_title, modes, who_cannot_play
+from risk_agents.web.modes import MODES, agents, modes, who_cannot_play
 from risk_agents.web.outlook import ending_in_words
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
@@ -93,7 +93,7 @@ class Lobby:
         if not text and not {"preset", "map"} <= wish.keys():
             raise Refused("the request needs preset and map, or position")
         game = position_of(text) if text else _of_preset(wish, count)
-        refused = who_cannot_play(game.rules, game.board.source)
+        refused = who_cannot_play(game.rules, game.board)
         return {"agents": agents(), "refused": refused, "players": game.num_players}
 
     async def begin(self, wish: Any) -> tuple[str, Setting]:
@@ -110,8 +110,7 @@ class Lobby:
         """
         table = await self.table(name)
         setting = table.setting
-        is_owner = bool(setting.owner) and secrets.compare_digest(token.encode(), setting.owner.encode())
-        if not (table.game.is_over or is_owner):
+        if not (table.game.is_over or setting.is_owner(token)):
             raise Refused("the game can be played again when it is over")
         if RECORDED in setting.game.players:
             raise Refused("a recorded game has no players: choose them with Play on")
@@ -119,11 +118,10 @@ class Lobby:
 
     async def delete(self, name: str, token: str) -> None:
         """Delete a game; raise Refused unless `token` is the secret of the person who began it."""
-        found = await self._looking.run(self.store.facts, name)
-        if found is None or name in self._deleted:
+        facts = await self._looking.run(self.store.facts, name)
+        if facts is None or name in self._deleted:
             raise Refused("there is no such game")
-        owner = Setting.from_dict(found).owner
-        if not owner or not secrets.compare_digest(token.encode(), owner.encode()):
+        if not Setting.from_dict(facts).is_owner(token):
             raise Refused("only the person who began a game can delete it")
         self._deleted.add(name)
         try:
@@ -363,8 +361,9 @@ def _again(setting: Setting) -> Setting:
 
 def _listed_game(name: str, setting: Setting, state: str) -> dict[str, Any]:
     """Return a game for the list of the lobby."""
-    mode = mode_title(setting.mode) if setting.mode else "From a position"
-    mode = "Recorded" if RECORDED in setting.game.players else mode
+    mode = MODES[setting.mode].title if setting.mode else "From a position"
+    if RECORDED in setting.game.players:
+        mode = "Recorded"
     return {"game": name, "names": list(setting.names), "state": state, "mode": mode, "begun": setting.begun}
 
 
@@ -377,9 +376,15 @@ def proposal(
     these options.
     """
     rules = Rules.preset(preset, profile=BOOK) if rules is None else rules
-    shown = {"players": rules.num_players, "attack": rules.attack, "defender_dice": rules.defender_dice}
-    shown["setup"] = rules.setup
-    return {"preset": preset, "map": map_name, **shown, "options": options}
+    return {
+        "preset": preset,
+        "map": map_name,
+        "players": rules.num_players,
+        "attack": rules.attack,
+        "defender_dice": rules.defender_dice,
+        "setup": rules.setup,
+        "options": options,
+    }
 
 
 def _check_map(name: Any) -> None:

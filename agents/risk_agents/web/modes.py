@@ -1,4 +1,4 @@
-"""Texts of the lobby: descriptions of presets, and levels of agents."""
+"""Choices of the lobby: presets with their set-ups, and agents with their levels and techniques."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from risk_agents.registry import make
 from risk_env import bots
 from risk_env.agent import Agent, CompiledAgent
-from risk_env.board.maps import Board, load_map
+from risk_env.board.maps import Board
 from risk_env.board.rules import BOOK, Rules, preset_players, presets
 
 SETUPS = ("claim", "deal", "random")  # set-ups that the form for a new game offers
@@ -43,11 +43,6 @@ LEVELS = {
 }
 
 
-def mode_title(preset: str) -> str:
-    """Return the title of a preset, or the name of a preset without a title."""
-    return MODES[preset].title if preset in MODES else preset
-
-
 @cache
 def modes() -> dict[str, Any]:
     """Return all presets: title, words, numbers of players, and set-ups by number of players."""
@@ -55,9 +50,9 @@ def modes() -> dict[str, Any]:
 
 
 def _mode(name: str) -> dict[str, Any]:
-    mode, players = MODES.get(name, Mode(name, "")), list(preset_players(name))
+    players = list(preset_players(name))
     return {
-        **mode._asdict(),
+        **MODES[name]._asdict(),
         "players": players,
         "setups": {count: _setups(name, count) for count in players},
     }
@@ -66,25 +61,23 @@ def _mode(name: str) -> dict[str, Any]:
 def _setups(name: str, players: int) -> list[str]:
     """Return the set-ups of a preset for this number of players, the default first."""
     own = Rules.preset(name, players, profile=BOOK).setup
-    found = [own]
+    setups = [own]
     for setup in SETUPS if own in SETUPS else ():
         try:
             Rules.preset(name, players, profile=BOOK, setup=setup)
         except ValueError:
             continue
-        found += [setup] if setup != own else []
-    return found
+        setups += [setup] if setup != own else []
+    return setups
 
 
 @cache
-def agents() -> dict[str, str]:
-    """Return the level and technique of every registered agent, in one line each."""
-    return {name: _about(name) for name in bots.names()}
-
-
-def _about(name: str) -> str:
-    level, technique = LEVELS.get(name, ""), bots.about(name).partition(": ")[2].strip()
-    return f"{level}: {technique}" if level else technique
+def agents() -> dict[str, dict[str, str]]:
+    """Return the level ("" if unknown) and the technique of every registered agent."""
+    return {
+        name: {"level": LEVELS.get(name, ""), "technique": bots.about(name).partition(": ")[2].strip()}
+        for name in bots.names()
+    }
 
 
 @cache
@@ -96,9 +89,8 @@ def _made(name: str) -> Agent | None:
         return None
 
 
-def who_cannot_play(rules: Rules, map_name: str) -> list[str]:
+def who_cannot_play(rules: Rules, board: Board) -> list[str]:
     """Return the registered agents that cannot play these rules on this map."""
-    board = load_map(map_name)
     return [name for name in bots.names() if not _can_play(_made(name), rules, board)]
 
 

@@ -4,38 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from types import SimpleNamespace
 from typing import Any
 
 from risk_env.board.action_space import WILD
-from risk_env.board.maps import Mission
+from risk_env.board.maps import SYMBOLS, Mission
 from risk_env.board.rules import Rules
-from risk_env.core.cards import (
-    MAX_STARS,
-    MIN_STARS,
-    ONE_OF_EACH,
-    SET_CARDS,
-    THREE_ARTILLERY,
-    THREE_CAVALRY,
-    THREE_INFANTRY,
-    set_troops_due,
-    star_troops,
-)
+from risk_env.core.cards import MAX_STARS, MIN_STARS, SET_CARDS, completes, fixed_worth, star_troops
 from risk_env.core.goals import OBJECTIVES_TO_WIN
 from risk_env.core.types import NOBODY, Held, Phase
 from risk_env.game import Game
-from risk_env.words.report import mission_in_words
+from risk_env.public import PublicState, troops_for_set
+from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_words
 
 MOST_SETS = 3  # number of sets of a hand that are proposed
 MOST_CARDS = 10  # number of cards of a hand that are tried for sets
-# the rules' own functions, called from Python
-_set_troops = getattr(set_troops_due, "py_func", set_troops_due)
-_star_troops = getattr(star_troops, "py_func", star_troops)
-_FIXED: dict[str | None, int] = {
-    "infantry": THREE_INFANTRY,
-    "cavalry": THREE_CAVALRY,
-    "artillery": THREE_ARTILLERY,
-}
+# the functions of the rules, called from Python
+_completes, _fixed_worth, _star_troops = (
+    getattr(function, "py_func", function) for function in (completes, fixed_worth, star_troops)
+)
 
 
 def goal_in_words(rules: Rules) -> str:
@@ -78,14 +64,11 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
     winner = game.winner
     if winner == NOBODY:
         return f"Nobody has won: the game ended after {_rounds(game.round)}, its limit."
-    others = [seat for seat in range(game.num_players) if seat != winner]
-    alive = game.public().alive
-    if not any(alive[seat] for seat in others):
+    if game.rules.victory == "domination" or game.alive.sum() == 1:
         return f"{names[winner]} has won: all opponents are eliminated."
     reasons = {
         "headquarters": "all required headquarters are in one hand",
         "objectives": f"{OBJECTIVES_TO_WIN} Objectives and the winner's capital were held at the turn's end",
-        "domination": "all opponents are eliminated",
     }
     if game.rules.victory == "mission":
         mission = mission_in_words(_mission(game, winner), game.board, names, winner)
@@ -149,16 +132,16 @@ def _objectives(game: Game, seat: int) -> dict[int, str]:
         "continents": sum(whole),
         "enemy_capitals": sum(owner[t] == seat for t in capitals),
     }
-    found = {}
+    progress = {}
     for number, holder in enumerate(state.objectives.tolist()):
         objective = game.board.objectives[number] if holder == Held.FACE_UP else None
         if objective is None:
             continue
         if objective.kind == "continent":
-            found[number] = _continent(game, seat, objective.continent)
+            progress[number] = _continent(game, seat, objective.continent)
         elif objective.kind in counts:
-            found[number] = f"{counts[objective.kind]} of {objective.count}"
-    return found
+            progress[number] = f"{counts[objective.kind]} of {objective.count}"
+    return progress
 
 
 # ------------------------------------------------------------------------------------------------ cards
@@ -167,24 +150,18 @@ def _objectives(game: Game, seat: int) -> dict[int, str]:
 def sets_pay(game: Game) -> str:
     """Return a sentence with the troops for the next sets of cards (RULES 5.2, 9.4)."""
     if game.rules.deck == "star":
-        troops = ", ".join(str(int(_star_troops(stars))) for stars in range(MIN_STARS, MAX_STARS + 1))
-        return f"{MIN_STARS} to {MAX_STARS} stars pay {troops} troops."
+        return star_sets_in_words()
     if game.rules.set_values == "fixed":
-        kinds = ", ".join(f"three {kind} {troops}" for kind, troops in _FIXED.items())
-        return f"Sets pay: {kinds}, one of each {ONE_OF_EACH} troops."
-    now, after = (_pays(game, number) for number in (1, 2))
+        return f"Sets pay {FIXED_SETS}."
+    set_values, traded = int(game.tables.rules["set_values"][0]), int(game.record.sets_traded)
+    now, after = (troops_for_set(set_values, traded + number) for number in (1, 2))
     return f"The next set pays {now} troops, the one after it {after}."
-
-
-def _pays(game: Game, number: int) -> int:
-    """Return the troops for the next set (`number` 1), or for the set after it (2)."""
-    rules = SimpleNamespace(set_values=int(game.tables.rules["set_values"][0]))  # all that the function reads
-    return int(_set_troops(rules, int(game.record.sets_traded) + number))
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:
     """Return the best sets of the hand at the start of a trade, each with its actions and in words."""
-    if game.phase != Phase.TRADE or game.public(game.seat).picked or game.public(game.seat).picked_wilds:
+    state = game.public(game.seat)
+    if game.phase != Phase.TRADE or state.picked or state.picked_wilds:
         return []
     numbers = {
         game.action_text(action).removeprefix("card "): action for action in game.legal_actions().tolist()
@@ -192,11 +169,11 @@ def proposed_sets(game: Game) -> list[dict[str, Any]]:
     hand = [card for card in game.hand(game.seat) if card in numbers]
     if game.rules.deck == "star":
         return _all_stars(game, hand, numbers)
-    sets = [(_worth(game, cards), cards) for cards in combinations(hand[:MOST_CARDS], SET_CARDS)]
+    worth = {cards: _worth(game, cards, state) for cards in combinations(hand[:MOST_CARDS], SET_CARDS)}
     held = {name for t, name in enumerate(game.board.territories) if game.owner[t] == game.seat}
     ranked = sorted(
-        (found for found in sets if found[0]),
-        key=lambda found: (-found[0], -len(held & set(found[1])), found[1].count(WILD)),
+        ((troops, cards) for cards, troops in worth.items() if troops),
+        key=lambda row: (-row[0], -len(held & set(row[1])), row[1].count(WILD)),
     )
     return [
         {"cards": [numbers[card] for card in cards], "words": f"Trade {', '.join(cards)} for {troops} troops"}
@@ -215,13 +192,11 @@ def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dic
     return [{"cards": [*(numbers[card] for card in hand), game.tables.space.done], "words": words}]
 
 
-def _worth(game: Game, cards: tuple[str, ...]) -> int:
+def _worth(game: Game, cards: tuple[str, ...], state: PublicState) -> int:
     """Return the troops for three cards, or 0 if the cards are not a set (RULES 5.1, 5.2)."""
-    board, wilds = game.board, cards.count(WILD)
+    board = game.board
     symbols = [(board.symbols or ())[board.territory(card)] for card in cards if card != WILD]
-    kinds = len(set(symbols))
-    if not wilds and kinds == 2:
+    counts = [symbols.count(symbol) for symbol in SYMBOLS]
+    if not _completes(*counts, cards.count(WILD)):
         return 0
-    if game.rules.set_values != "fixed":
-        return _pays(game, 1)
-    return _FIXED[symbols[0]] if kinds == 1 and len(symbols) > 1 else ONE_OF_EACH
+    return int(_fixed_worth(*counts)) if game.rules.set_values == "fixed" else state.next_set

@@ -48,7 +48,11 @@ export class Board {
 
   area(path, t) {
     const title = svg("title");
-    return svg("path", { d: path, class: "area", "data-territory": t, "data-continent": this.map.continent_of[t] }, title);
+    return svg(
+      "path",
+      { d: path, class: "area", "data-territory": t, "data-continent": this.map.continent_of[t] },
+      title,
+    );
   }
 
   /** Show a state and its latest events. */
@@ -134,10 +138,15 @@ export class Board {
 
   drawArrows(state, events) {
     const found = events.findLast((event) => event.source !== undefined && event.target !== undefined);
-    const open = state.source >= 0 && state.target >= 0 && /ATTACK_DICE|DEFEND|ROLL|REROLL|COMMANDER|OCCUPY/.test(state.phase);
+    const open =
+      state.source >= 0 &&
+      state.target >= 0 &&
+      /ATTACK_DICE|DEFEND|ROLL|REROLL|COMMANDER|OCCUPY/.test(state.phase);
     const arrow = found ?? (open ? { ...state, kind: "attack" } : null);
     const peaceful = arrow && (arrow.kind === "move" || arrow.kind === "occupy");
-    this.arrows.replaceChildren(...(arrow ? this.arrow(arrow.source, arrow.target, peaceful ? INK : ATTACK) : []));
+    this.arrows.replaceChildren(
+      ...(arrow ? this.arrow(arrow.source, arrow.target, peaceful ? INK : ATTACK) : []),
+    );
   }
 
   /** Return an arrow between territories. It ends before the disc, and may cross the edges of the map. */
@@ -152,7 +161,13 @@ export class Board {
     const shaft = lines.map(([from, to]) => `M${from}L${to}`).join("");
     const head = `M${tip}L${neck[0] + nx} ${neck[1] + ny}L${neck[0] - nx} ${neck[1] - ny}Z`;
     return [
-      svg("path", { d: shaft + head, fill: "none", stroke: PAPER, "stroke-width": 8, "stroke-linejoin": "round" }),
+      svg("path", {
+        d: shaft + head,
+        fill: "none",
+        stroke: PAPER,
+        "stroke-width": 8,
+        "stroke-linejoin": "round",
+      }),
       svg("path", { d: shaft, fill: "none", stroke: colour, "stroke-width": 5, "stroke-linecap": "round" }),
       svg("path", { d: head, fill: colour, stroke: colour, "stroke-width": 2, "stroke-linejoin": "round" }),
     ];
@@ -169,22 +184,39 @@ export class Board {
   planWords({ source, target, words }) {
     const [[ax, ay], [bx, by]] = this.way(source, target).at(-1);
     const width = 9 * words.length + 10;
-    const box = svg("rect", { x: -width / 2, y: -11, width, height: 22, rx: 11, fill: PLAN, stroke: PAPER, "stroke-width": 1.5 });
+    const box = svg("rect", {
+      x: -width / 2,
+      y: -11,
+      width,
+      height: 22,
+      rx: 11,
+      fill: PLAN,
+      stroke: PAPER,
+      "stroke-width": 1.5,
+    });
     const text = svg("text", { y: 5, "text-anchor": "middle", class: "plan" }, words);
     return svg("g", { transform: `translate(${(ax + bx) / 2} ${(ay + by) / 2})` }, box, text);
   }
 
   way(source, target) {
     const [a, b] = [this.map.centres[source], this.map.centres[target]];
-    const wrapped = this.map.wrapped.some(([s, t]) => (s === source && t === target) || (s === target && t === source));
+    const wrapped = this.map.wrapped.some(
+      ([s, t]) => (s === source && t === target) || (s === target && t === source),
+    );
     if (!wrapped) return [[a, b]];
     const height = (a[1] + b[1]) / 2;
     const [out, back] = a[0] <= b[0] ? [0, this.map.width] : [this.map.width, 0];
-    return [[a, [out, height]], [[back, height], b]];
+    return [
+      [a, [out, height]],
+      [[back, height], b],
+    ];
   }
 
   drawBubbles(events) {
-    const composed = Object.entries(this.added).map(([t, troops]) => [Number(t), troops > 0 ? `+${troops}` : `−${-troops}`]);
+    const composed = Object.entries(this.added).map(([t, troops]) => [
+      Number(t),
+      troops > 0 ? `+${troops}` : `−${-troops}`,
+    ]);
     const shown = composed.length ? composed : events.flatMap((event) => bubblesOf(event));
     this.bubbles.replaceChildren(...shown.map(([t, words]) => this.bubble(t, words)));
     this.now = events.flatMap(placesOf).map((t) => [t, "now"]);
@@ -195,13 +227,21 @@ export class Board {
   light(territories, chosen = null) {
     this.lit = [...territories].map((t) => [t, "lit"]);
     if (chosen !== null) this.lit.push([chosen, "chosen"]);
-    this.areas.forEach((area, t) => set(area, "data-lit", this.lit.some(([place]) => place === t)));
+    this.areas.forEach((area, t) =>
+      set(
+        area,
+        "data-lit",
+        this.lit.some(([place]) => place === t),
+      ),
+    );
     this.drawLights();
   }
 
   drawLights() {
     const lights = [...(this.lit ?? []), ...(this.now ?? [])];
-    this.lights.replaceChildren(...lights.map(([t, kind]) => svg("path", { d: this.map.areas[t], class: kind })));
+    this.lights.replaceChildren(
+      ...lights.map(([t, kind]) => svg("path", { d: this.map.areas[t], class: kind })),
+    );
   }
 
   /** Return a number beside a disc: troops gained or lost. */
@@ -209,7 +249,12 @@ export class Board {
     const [x, y] = this.map.centres[t];
     const gained = words.startsWith("+");
     const box = svg("rect", { x: -15, y: -9, width: 30, height: 18, rx: 9, class: gained ? "gain" : "loss" });
-    return svg("g", { transform: `translate(${x + 24} ${y - 14})` }, box, svg("text", { y: 4.6, "text-anchor": "middle" }, words));
+    return svg(
+      "g",
+      { transform: `translate(${x + 24} ${y - 14})` },
+      box,
+      svg("text", { y: 4.6, "text-anchor": "middle" }, words),
+    );
   }
 }
 
@@ -217,7 +262,10 @@ export class Board {
 function bubblesOf(event) {
   if (event.kind === "battle") {
     const [attacker, defender] = event.losses ?? [0, 0];
-    return [[event.source, `−${attacker}`], [event.target, `−${defender}`]].filter(([, words]) => words !== "−0");
+    return [
+      [event.source, `−${attacker}`],
+      [event.target, `−${defender}`],
+    ].filter(([, words]) => words !== "−0");
   }
   const places = ["capital", "claim", "deploy", "deploy_neutral", "bonus", "draft"];
   if (places.includes(event.kind)) return [[event.territory ?? 0, `+${event.number}`]];
@@ -242,7 +290,9 @@ function token(x, y) {
 }
 
 function label(x, y, lines, t) {
-  const rows = lines.map((line, i) => svg("tspan", { x, y: y + 12 * (i - (lines.length - 1) / 2) + 4.3 }, line));
+  const rows = lines.map((line, i) =>
+    svg("tspan", { x, y: y + 12 * (i - (lines.length - 1) / 2) + 4.3 }, line),
+  );
   return svg("text", { class: "label", "text-anchor": "middle", "data-label": t }, ...rows);
 }
 
@@ -260,7 +310,9 @@ const STROKES = [
 /** Return a pattern for every seat, which distinguishes seats without colours. */
 export function textures(seats, prefix = "texture") {
   return Array.from({ length: seats }, (_, seat) => {
-    const marks = STROKES[seat % STROKES.length].map((d) => svg("path", { d, class: "texture-line", "data-seat": seat }));
+    const marks = STROKES[seat % STROKES.length].map((d) =>
+      svg("path", { d, class: "texture-line", "data-seat": seat }),
+    );
     const size = { width: 10, height: 10, patternUnits: "userSpaceOnUse" };
     return svg("pattern", { id: `${prefix}-${seat}`, ...size }, ...marks);
   });

@@ -10,13 +10,32 @@ export class Chart {
   constructor(title, map, names, choose) {
     Object.assign(this, { map, names });
     this.frames = 1;
-    this.lines = names.map((_, seat) => svg("path", { class: "line", stroke: map.colours.seats[seat % 6], "stroke-dasharray": DASHES[seat % 6] }));
+    this.lines = names.map((_, seat) =>
+      svg("path", {
+        class: "line",
+        stroke: map.colours.seats[seat % 6],
+        "stroke-dasharray": DASHES[seat % 6],
+      }),
+    );
     this.most = svg("text", { x: LEFT - 5, y: 10, "text-anchor": "end" });
     this.cursor = svg("path", { class: "cursor" });
     this.ends = names.map((_, seat) => svg("text", { class: "end" }, seat));
     const axes = svg("path", { class: "axis", d: `M${LEFT} 4V${HEIGHT - BOTTOM}H${WIDTH}` });
     const zero = svg("text", { x: LEFT - 5, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0");
-    this.picture = svg("svg", { viewBox: `0 0 ${WIDTH + 14} ${HEIGHT}`, role: "img", "aria-label": `${title} of every player over the game` }, axes, this.most, zero, this.cursor, ...this.lines, ...this.ends);
+    this.picture = svg(
+      "svg",
+      {
+        viewBox: `0 0 ${WIDTH + 14} ${HEIGHT}`,
+        role: "img",
+        "aria-label": `${title} of every player over the game`,
+      },
+      axes,
+      this.most,
+      zero,
+      this.cursor,
+      ...this.lines,
+      ...this.ends,
+    );
     this.picture.addEventListener("click", (event) => choose(this.frameAt(event)));
     this.node = element("figure", { class: "chart" }, element("figcaption", {}, title), this.picture);
   }
@@ -70,13 +89,27 @@ export class Chart {
 export function ribbon(samples, frames, map, players) {
   const total = map.territories.length;
   const width = Math.max(1, frames - 1);
-  const steps = samples.map(({ frame, territories }, i) => ({ from: frame, to: samples[i + 1]?.frame ?? width, territories }));
+  const steps = samples.map(({ frame, territories }, i) => ({
+    from: frame,
+    to: samples[i + 1]?.frame ?? width,
+    territories,
+  }));
   const bands = Array.from({ length: players }, (_, seat) => {
     const below = (territories) => territories.slice(0, seat).reduce((sum, count) => sum + count, 0) / total;
-    const low = steps.flatMap(({ from, to, territories }) => [[from, below(territories)], [to, below(territories)]]);
-    const high = steps.flatMap(({ from, to, territories }) => [[from, below(territories) + territories[seat] / total], [to, below(territories) + territories[seat] / total]]);
+    const low = steps.flatMap(({ from, to, territories }) => [
+      [from, below(territories)],
+      [to, below(territories)],
+    ]);
+    const high = steps.flatMap(({ from, to, territories }) => [
+      [from, below(territories) + territories[seat] / total],
+      [to, below(territories) + territories[seat] / total],
+    ]);
     const path = [...low, ...high.reverse()].map(([x, y]) => `${x} ${(100 * (1 - y)).toFixed(1)}`).join("L");
     return svg("path", { d: `M${path}Z`, fill: map.colours.seats[seat % 6] });
   });
-  return svg("svg", { class: "ribbon", viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", "aria-hidden": "true" }, ...bands);
+  return svg(
+    "svg",
+    { class: "ribbon", viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", "aria-hidden": "true" },
+    ...bands,
+  );
 }

@@ -2,18 +2,37 @@
 
 import { element, svg } from "risk/dom";
 
-const CORNERS = [[-1, -1], [1, 1], [1, -1], [-1, 1]];
+const CORNERS = [
+  [-1, -1],
+  [1, 1],
+  [1, -1],
+  [-1, 1],
+];
 
 /** Return the pips of a face, as [column, row] of -1, 0, 1. */
 function pips(face) {
   const middle = face % 2 ? [[0, 0]] : [];
-  const sides = face === 6 ? [[-1, 0], [1, 0]] : [];
+  const sides =
+    face === 6
+      ? [
+          [-1, 0],
+          [1, 0],
+        ]
+      : [];
   return [...middle, ...CORNERS.slice(0, Math.min(4, Math.floor(face / 2) * 2)), ...sides];
 }
 
 function die(face, side) {
-  const spots = face > 6 ? [svg("text", { y: 5, "text-anchor": "middle" }, face)] : pips(face).map(([column, row]) => svg("circle", { cx: 8 * column, cy: 8 * row, r: 2.8 }));
-  return svg("svg", { class: `die ${side}`, viewBox: "-15 -15 30 30", "aria-hidden": "true" }, svg("rect", { x: -14, y: -14, width: 28, height: 28, rx: 6 }), ...spots);
+  const spots =
+    face > 6
+      ? [svg("text", { y: 5, "text-anchor": "middle" }, face)]
+      : pips(face).map(([column, row]) => svg("circle", { cx: 8 * column, cy: 8 * row, r: 2.8 }));
+  return svg(
+    "svg",
+    { class: `die ${side}`, viewBox: "-15 -15 30 30", "aria-hidden": "true" },
+    svg("rect", { x: -14, y: -14, width: 28, height: 28, rx: 6 }),
+    ...spots,
+  );
 }
 
 /** Return the dice of a roll with its losses, as an element that also has them in words. */

@@ -26,7 +26,8 @@ export class History {
     const kinds = events.map((event) => event.kind);
     if (kinds.includes("turn")) this.turns.push(number);
     if (kinds.includes("round")) this.rounds.push(number);
-    if (number === 0 || kinds.includes("turn") || kinds.includes("over")) this.samples.push(sample(this.last, number));
+    if (number === 0 || kinds.includes("turn") || kinds.includes("over"))
+      this.samples.push(sample(this.last, number));
   }
 
   /** Return a copy of the state of a frame. */
@@ -51,7 +52,8 @@ export class History {
 
 function change(state, changes) {
   for (const [name, value] of Object.entries(changes)) {
-    if (value !== null && typeof value === "object" && !Array.isArray(value)) Object.assign(state[name], value);
+    if (value !== null && typeof value === "object" && !Array.isArray(value))
+      Object.assign(state[name], value);
     else state[name] = structuredClone(value);
   }
 }

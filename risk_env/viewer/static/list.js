@@ -75,8 +75,18 @@ export class EventList {
 
   row(number) {
     const { frame, seat, text, kind } = this.rows[number];
-    const node = element("button", { class: "event", type: "button", tabindex: -1, title: text, "data-kind": kind });
-    if (seat >= 0) node.append(badge(this.map, seat, this.words.names.length), element("span", { class: "words" }, `${this.words.name(seat)} ${text}.`));
+    const node = element("button", {
+      class: "event",
+      type: "button",
+      tabindex: -1,
+      title: text,
+      "data-kind": kind,
+    });
+    if (seat >= 0)
+      node.append(
+        badge(this.map, seat, this.words.names.length),
+        element("span", { class: "words" }, `${this.words.name(seat)} ${text}.`),
+      );
     else node.append(element("span", { class: "words" }, text));
     this.nodes.set(number, node);
     node.style.top = `${number * ROW}px`;

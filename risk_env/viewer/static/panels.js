@@ -3,11 +3,16 @@
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";
 
-const colourOf = (map, seat, players) => (seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length]);
+const colourOf = (map, seat, players) =>
+  seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length];
 
 /** Return a small square in a seat's colour with its number. */
 export function badge(map, seat, players) {
-  const node = element("span", { class: "badge", "aria-hidden": "true" }, seat === players ? "N" : String(seat));
+  const node = element(
+    "span",
+    { class: "badge", "aria-hidden": "true" },
+    seat === players ? "N" : String(seat),
+  );
   node.style.background = colourOf(map, seat, players);
   return node;
 }
@@ -28,7 +33,11 @@ export function chip(map, seat, players) {
 
 /** Return the patterns that chips use, once per page. */
 export function chipTextures(map) {
-  return svg("svg", { class: "symbols", "aria-hidden": "true" }, svg("defs", {}, ...textures(map.colours.seats.length, "chip")));
+  return svg(
+    "svg",
+    { class: "symbols", "aria-hidden": "true" },
+    svg("defs", {}, ...textures(map.colours.seats.length, "chip")),
+  );
 }
 
 export class Players {
@@ -40,10 +49,17 @@ export class Players {
   }
 
   row(name, seat) {
-    const parts = Object.fromEntries(["holdings", "more", "chance"].map((part) => [part, element("span", { class: part })]));
+    const parts = Object.fromEntries(
+      ["holdings", "more", "chance"].map((part) => [part, element("span", { class: part })]),
+    );
     const title = element("span", { class: "name" }, seat === this.words.seat ? `${name} (you)` : name);
     const head = element("span", { class: "head" }, title, parts.chance);
-    const node = element("li", { class: "player" }, chip(this.map, seat, this.words.names.length), element("span", { class: "facts" }, head, parts.holdings, parts.more));
+    const node = element(
+      "li",
+      { class: "player" },
+      chip(this.map, seat, this.words.names.length),
+      element("span", { class: "facts" }, head, parts.holdings, parts.more),
+    );
     return { node, ...parts };
   }
 
@@ -58,7 +74,12 @@ export class Players {
     set(row.node, "data-turn", state.winner < 0 && state.turn === seat && state.phase !== "OVER");
     set(row.node, "data-won", state.winner === seat);
     set(row.node, "data-out", !state.alive[seat]);
-    const facts = [`${held.length} terr.`, `${shortNumber(troops)} troops`, `+${state.income[seat]} a turn`, `${cards} card${cards === 1 ? "" : "s"}`];
+    const facts = [
+      `${held.length} terr.`,
+      `${shortNumber(troops)} troops`,
+      `+${state.income[seat]} a turn`,
+      `${cards} card${cards === 1 ? "" : "s"}`,
+    ];
     write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
     write(row.more, this.more(seat, state, held).join(" · "));
     write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");
@@ -68,8 +89,12 @@ export class Players {
   more(seat, state, held) {
     const { map, words } = this;
     const own = new Set(held);
-    const continents = map.continents.filter((_, c) => map.continent_of.every((of, t) => of !== c || own.has(t)));
-    const objectives = state.objectives.flatMap((holder, o) => (holder === seat && map.objectives[o] ? [map.objectives[o]] : []));
+    const continents = map.continents.filter((_, c) =>
+      map.continent_of.every((of, t) => of !== c || own.has(t)),
+    );
+    const objectives = state.objectives.flatMap((holder, o) =>
+      holder === seat && map.objectives[o] ? [map.objectives[o]] : [],
+    );
     const rewards = state.rewards.flatMap((owner, r) => (owner === seat ? [`[${map.rewards[r]}]`] : []));
     const missions = state.missions ?? this.secrets.missions;
     const mission = seat === words.seat ? (state.mission ?? -1) : (missions?.[seat] ?? -1);

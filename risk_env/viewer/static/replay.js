@@ -42,7 +42,9 @@ export class Replay {
     this.timer = null;
     this.slider = byId("slider");
     this.slider.max = this.history.length - 1;
-    byId("ribbon").replaceChildren(ribbon(this.history.samples, this.history.length, facts.map, facts.names.length));
+    byId("ribbon").replaceChildren(
+      ribbon(this.history.samples, this.history.length, facts.map, facts.names.length),
+    );
     this.listen();
     this.show(Number(location.hash.slice(1)) || 0);
   }
@@ -57,7 +59,9 @@ export class Replay {
     this.slider.max = this.history.length - 1;
     if (frames.some(([, events]) => events.some(({ kind }) => kind === "turn" || kind === "over"))) {
       this.charts = this.makeCharts();
-      byId("ribbon").replaceChildren(ribbon(this.history.samples, this.history.length, this.facts.map, this.facts.names.length));
+      byId("ribbon").replaceChildren(
+        ribbon(this.history.samples, this.history.length, this.facts.map, this.facts.names.length),
+      );
     }
     if (follows) this.show(this.history.length - 1);
     else {
@@ -79,11 +83,25 @@ export class Replay {
   makeCharts() {
     const { names, map, chances } = this.facts;
     const series = Object.fromEntries(
-      ["territories", "troops", "income"].map((name) => [name, this.history.samples.map((sample) => ({ frame: sample.frame, values: sample[name] }))]),
+      ["territories", "troops", "income"].map((name) => [
+        name,
+        this.history.samples.map((sample) => ({ frame: sample.frame, values: sample[name] })),
+      ]),
     );
     const titles = { territories: "Territories", troops: "Troops", income: "Income" };
-    const charts = Object.entries(series).map(([name, points]) => this.makeChart(titles[name], points, map, names));
-    if (chances.length) charts.unshift(this.makeChart("Chance to win", chances.map(([frame, values]) => ({ frame, values })), map, names, percent));
+    const charts = Object.entries(series).map(([name, points]) =>
+      this.makeChart(titles[name], points, map, names),
+    );
+    if (chances.length)
+      charts.unshift(
+        this.makeChart(
+          "Chance to win",
+          chances.map(([frame, values]) => ({ frame, values })),
+          map,
+          names,
+          percent,
+        ),
+      );
     byId("charts").replaceChildren(...charts.map(({ node }) => node));
     return charts;
   }
@@ -215,7 +233,9 @@ export function listenToLooks() {
     document.documentElement.dataset.theme = dark ? "light" : "dark";
   });
   const tabs = [...document.querySelectorAll("[role=tab]")];
-  tabs.forEach((tab) => tab.addEventListener("click", () => tabs.forEach((other) => select(other, other === tab))));
+  tabs.forEach((tab) =>
+    tab.addEventListener("click", () => tabs.forEach((other) => select(other, other === tab))),
+  );
   tabs.forEach((tab, i) =>
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
@@ -235,7 +255,8 @@ function select(tab, selected) {
 
 async function start(text) {
   const facts = await unpacked(text);
-  if (facts.schema !== SCHEMA) throw new Error(`a replay of schema ${facts.schema}; this page shows schema ${SCHEMA}`);
+  if (facts.schema !== SCHEMA)
+    throw new Error(`a replay of schema ${facts.schema}; this page shows schema ${SCHEMA}`);
   listenToLooks();
   window.replay = new Replay(facts);
   document.body.dataset.ready = "true";
@@ -244,6 +265,8 @@ async function start(text) {
 const data = byId("data");
 if (data) {
   start(data.textContent).catch((error) => {
-    byId("status").replaceChildren(element("strong", { role: "alert" }, `This replay cannot be shown: ${error.message}`));
+    byId("status").replaceChildren(
+      element("strong", { role: "alert" }, `This replay cannot be shown: ${error.message}`),
+    );
   });
 }

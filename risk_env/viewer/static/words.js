@@ -1,6 +1,7 @@
 // Events in words: a sentence for every event (docs/public.md).
 
-const SILENT = ["action", "roll", "turn", "turn_end"]; // other events describe battles and the effects of actions
+// Kinds of events without a sentence: other events describe battles and the effects of actions
+const SILENT = ["action", "roll", "turn", "turn_end"];
 
 export class Words {
   constructor(map, names, seat) {
@@ -35,11 +36,13 @@ export class Words {
 
   /** Return simultaneous events in words, with names. An action without an effect is given as its text. */
   sentences(events) {
-    const said = events.filter((event) => event.kind !== "round").map((event) => [event.seat ?? -1, this.sentence(event)]);
+    const said = events
+      .filter((event) => event.kind !== "round")
+      .map((event) => [event.seat ?? -1, this.sentence(event)]);
     const found = said.filter(([, text]) => text);
+    if (found.length) return found.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
     const actions = events.filter((event) => event.text);
-    if (!found.length) return actions.map(({ seat, text }) => `${this.name(seat)} ${text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`}`);
-    return found.map(([seat, text]) => (seat >= 0 ? `${this.name(seat)} ${text}` : text));
+    return actions.map(({ seat, text }) => `${this.name(seat)} ${decided(text)}`);
   }
 
   /** Return a mission card in words (RULES 8). */
@@ -74,18 +77,31 @@ export class Words {
 }
 
 function defaults(event) {
-  return { territory: 0, source: 0, target: 0, other: 0, seat: -1, number: 0, losses: [0, 0], dice: [[], []], ...event };
+  return {
+    territory: 0,
+    source: 0,
+    target: 0,
+    other: 0,
+    seat: -1,
+    number: 0,
+    losses: [0, 0],
+    dice: [[], []],
+    ...event,
+  };
 }
 
+const decided = (text) => (text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`);
 const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
-const moved = (event, words) => `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
+const moved = (event, words) =>
+  `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
 
 const SENTENCES = {
   starter: () => "starts the game",
   mission: (event, words) => `has the mission: ${words.mission(event.number, event.seat)}`,
   cities: (event, words) => `Cities: ${event.territories.map((t) => words.place(t)).join(", ")}`,
-  objectives: (event, words) => `Objectives: ${event.objectives.map((o, i) => words.objective(o, event.rewards[i])).join(", ")}`,
+  objectives: (event, words) =>
+    `Objectives: ${event.objectives.map((o, i) => words.objective(o, event.rewards[i])).join(", ")}`,
   deal: () => "The territories are dealt",
   setup: () => "Territories and troops are set up at random",
   capitals: () => "The capitals are placed",
@@ -98,7 +114,8 @@ const SENTENCES = {
   deploy: placed("deploys to"),
   deploy_neutral: placed("deploys a neutral troop to"),
   pick: () => "picks a headquarters in secret",
-  reveal: (event, words) => `Headquarters: ${event.territories.map((t, seat) => `${words.name(seat)} ${words.place(t)}`).join(", ")}`,
+  reveal: (event, words) =>
+    `Headquarters: ${event.territories.map((t, seat) => `${words.name(seat)} ${words.place(t)}`).join(", ")}`,
   trade: (event, words) => `trades ${words.cards(event.cards)} for ${plural(event.number, "troop")}`,
   bonus: (event, words) => `gets ${event.number} on ${words.place(event.territory)} for its card`,
   draft: (event, words) => `places ${event.number} on ${words.place(event.territory)}`,
@@ -108,13 +125,18 @@ const SENTENCES = {
     const dice = event.dice.map((faces) => faces.join(" ")).join(" against ");
     const [lost, killed] = event.losses;
     const rolls = event.number > 1 ? `in ${plural(event.number, "roll")}` : `with ${dice}`;
-    return `attacks ${words.place(event.target)} from ${words.place(event.source)} ${rolls}: loses ${lost}, kills ${killed}`;
+    const way = `${words.place(event.target)} from ${words.place(event.source)}`;
+    return `attacks ${way} ${rolls}: loses ${lost}, kills ${killed}`;
   },
   capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
-  elimination: (event, words) => `eliminates ${words.name(event.other)}${event.number ? ` and takes ${plural(event.number, "card")}` : ""}`,
+  elimination: (event, words) => {
+    const cards = event.number ? ` and takes ${plural(event.number, "card")}` : "";
+    return `eliminates ${words.name(event.other)}${cards}`;
+  },
   handed_over: (event, words) => `gets ${words.cards(event.cards)} from ${words.name(event.other)}`,
   occupy: moved,
-  objective: (event, words) => `takes the Objective ${words.objective(event.objectives[0], event.rewards?.[0])}`,
+  objective: (event, words) =>
+    `takes the Objective ${words.objective(event.objectives[0], event.rewards?.[0])}`,
   airfield: placed("builds an airfield in"),
   draw: () => "draws a card",
   shuffle: (event) => `${plural(event.number, "discarded card")} shuffled into the deck`,

@@ -20,7 +20,8 @@ export class Zoom {
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     stage.addEventListener("pointerdown", (event) => this.down(event));
     window.addEventListener("pointermove", (event) => this.move(event));
-    for (const kind of ["pointerup", "pointercancel"]) window.addEventListener(kind, (event) => this.up(event));
+    for (const kind of ["pointerup", "pointercancel"])
+      window.addEventListener(kind, (event) => this.up(event));
     stage.addEventListener("click", (event) => this.click(event), { capture: true });
   }
 
@@ -129,7 +130,10 @@ export class Zoom {
   click(event) {
     if (event.target === this.button) return;
     const [x, y, time] = [event.clientX, event.clientY, event.timeStamp];
-    const isDouble = event.pointerType === "touch" && time - this.tap.time < TAP && distance([x, y], [this.tap.x, this.tap.y]) < NEAR;
+    const isDouble =
+      event.pointerType === "touch" &&
+      time - this.tap.time < TAP &&
+      distance([x, y], [this.tap.x, this.tap.y]) < NEAR;
     this.tap = { time: isDouble ? 0 : time, x, y };
     if (isDouble && !this.moved) {
       if (this.scale > 1.01) this.reset();

@@ -1,4 +1,4 @@
-// The analysis board: a tree of positions; what may be played in each, every seat's chance to win, plans, odds.
+// The analysis board: a tree of positions. It shows legal actions, win probabilities, plans and odds.
 
 import { Board } from "risk/board";
 import { diceOf } from "risk/dice";
@@ -47,9 +47,10 @@ class Analysis {
   }
 
   key(event) {
-    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = { ArrowLeft: () => this.back(), ArrowRight: () => this.forward(), r: () => this.again() }[event.key];
-    act?.();
+    if (event.target.matches("input, select, textarea") || event.ctrlKey || event.metaKey || event.altKey)
+      return;
+    const acts = { ArrowLeft: () => this.back(), ArrowRight: () => this.forward(), r: () => this.again() };
+    acts[event.key]?.();
   }
 
   // --------------------------------------------------------------------------------------------- positions
@@ -57,9 +58,14 @@ class Analysis {
   /** Begin with a position; a wrong one changes nothing, and the page says what is wrong. */
   async open(position, names) {
     write(byId("error"), "");
-    const found = await post("/api/analysis/node", { position }).catch((error) => write(byId("error"), error.message));
+    const found = await post("/api/analysis/node", { position }).catch((error) =>
+      write(byId("error"), error.message),
+    );
     if (!found) return;
-    this.setUp(found, names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`));
+    this.setUp(
+      found,
+      names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`),
+    );
     this.root = { ...found, parent: null, children: [] };
     this.chooseBattle(found.question?.legal.find(({ kind }) => kind === "attack")?.places ?? [0, 1]);
     this.show(this.root);
@@ -85,7 +91,8 @@ class Analysis {
     root.addEventListener("click", (event) => this.point(event.target.dataset.territory));
     this.patterns.replaceChildren(chipTextures(this.map));
     const places = this.map.territories.map((name, t) => [name, t]).sort();
-    for (const id of ["source", "target"]) byId(id).replaceChildren(...places.map(([name, t]) => element("option", { value: t }, name)));
+    for (const id of ["source", "target"])
+      byId(id).replaceChildren(...places.map(([name, t]) => element("option", { value: t }, name)));
   }
 
   show(node) {
@@ -162,7 +169,12 @@ class Analysis {
 
   move(node, depth) {
     const words = node.parent ? `${this.words.name(node.parent.state.seat)}: ${node.words}` : "The position";
-    const button = element("button", { type: "button", "aria-current": node === this.node }, element("span", {}, words), element("span", {}, outcome(node.events)));
+    const button = element(
+      "button",
+      { type: "button", "aria-current": node === this.node },
+      element("span", {}, words),
+      element("span", {}, outcome(node.events)),
+    );
     button.style.paddingLeft = `${8 + 14 * depth}px`;
     button.addEventListener("click", () => this.show(node));
     return element("li", {}, button);
@@ -192,7 +204,10 @@ class Analysis {
     if (!node) return;
     write(byId("considered"), "thinking …");
     try {
-      const found = await post("/api/analysis/plans", { position: node.position, agent: byId("agent").value });
+      const found = await post("/api/analysis/plans", {
+        position: node.position,
+        agent: byId("agent").value,
+      });
       if (node === this.node) this.drawPlans(found);
     } catch ({ message }) {
       if (node === this.node) write(byId("considered"), message);
@@ -202,8 +217,13 @@ class Analysis {
   drawPlans({ seat, chosen, plans, chances }) {
     write(byId("considered"), `${this.words.name(seat)} would choose: ${chosen}`);
     if (chances.length) this.players.draw(this.node.state, chances);
-    const first = plans.filter(({ captures }) => captures.length).map(({ captures, chance }) => ({ ...this.attack(captures[0]), words: share(chance) }));
-    const best = first.filter(({ source, target }, i) => first.findIndex((other) => other.source === source && other.target === target) === i);
+    const first = plans
+      .filter(({ captures }) => captures.length)
+      .map(({ captures, chance }) => ({ ...this.attack(captures[0]), words: share(chance) }));
+    const best = first.filter(
+      ({ source, target }, i) =>
+        first.findIndex((other) => other.source === source && other.target === target) === i,
+    );
     this.board.drawPlans(best);
     byId("plans").replaceChildren(...plans.map((plan) => this.plan(plan, plan.plan === chosen, best)));
   }
@@ -212,11 +232,19 @@ class Analysis {
   plan(plan, isChosen, best) {
     const words = `${plan.plan}${isChosen ? " (chosen)" : ""}`;
     const estimate = `${share(plan.chance)} ± ${share(plan.error)}, ${plan.games} games`;
-    const button = element("button", { type: "button", "aria-pressed": false }, element("span", {}, words), element("span", {}, estimate));
+    const button = element(
+      "button",
+      { type: "button", "aria-pressed": false },
+      element("span", {}, words),
+      element("span", {}, estimate),
+    );
     button.addEventListener("click", () => {
       const shows = button.getAttribute("aria-pressed") === "false";
-      for (const other of byId("plans").querySelectorAll("button")) set(other, "aria-pressed", shows && other === button);
-      this.board.drawPlans(shows ? plan.captures.map((capture, i) => ({ ...this.attack(capture), words: String(i + 1) })) : best);
+      for (const other of byId("plans").querySelectorAll("button"))
+        set(other, "aria-pressed", shows && other === button);
+      this.board.drawPlans(
+        shows ? plan.captures.map((capture, i) => ({ ...this.attack(capture), words: String(i + 1) })) : best,
+      );
     });
     return element("li", {}, button);
   }
@@ -252,9 +280,13 @@ class Analysis {
     const [attackers, defenders] = ["attackers", "defenders"].map((id) => Number(byId(id).value));
     const asked = (this.asked = {});
     try {
-      const { win, attacker_left, defender_left } = await post("/api/analysis/odds", { attackers, defenders });
+      const { win, attacker_left, defender_left } = await post("/api/analysis/odds", {
+        attackers,
+        defenders,
+      });
       if (asked !== this.asked) return;
-      write(byId("odds"), `A blitz takes it: ${percent(win)}. On average ${attacker_left.toFixed(1)} attackers and ${defender_left.toFixed(1)} defenders are left.`);
+      const left = `${attacker_left.toFixed(1)} attackers and ${defender_left.toFixed(1)} defenders`;
+      write(byId("odds"), `A blitz takes it: ${percent(win)}. On average ${left} are left.`);
     } catch ({ message }) {
       if (asked === this.asked) write(byId("odds"), message);
     }
@@ -273,13 +305,18 @@ function variations(node, depth) {
 function outcome(events) {
   const battles = events.filter(({ kind }) => kind === "battle");
   if (!battles.length) return "";
-  const [lost, killed] = [0, 1].map((side) => battles.reduce((sum, { losses = [0, 0] }) => sum + losses[side], 0));
+  const [lost, killed] = [0, 1].map((side) =>
+    battles.reduce((sum, { losses = [0, 0] }) => sum + losses[side], 0),
+  );
   return `−${lost} : −${killed}${events.some(({ kind }) => kind === "capture") ? ", taken" : ""}`;
 }
 
 async function start() {
   window.analysis = new Analysis();
-  post("/api/analysis/agents", {}).then(({ agents }) => byId("agent").replaceChildren(...agents.map((name) => element("option", {}, name))), () => {});
+  post("/api/analysis/agents", {}).then(
+    ({ agents }) => byId("agent").replaceChildren(...agents.map((name) => element("option", {}, name))),
+    () => {},
+  );
   try {
     const linked = await linkedPosition();
     if (linked) await window.analysis.open(linked.position, linked.names);

@@ -5,19 +5,40 @@ import { invitation, linkedPosition, ownerOf, post, takeInvitations, tokenOf } f
 
 const byId = (id) => document.getElementById(id);
 const OPPONENTS = ["planner", "breaker", "grower", "hunter", "attacker"];
-const SETUPS = { claim: "claim territories in turn", deal: "deal the territories", random: "deal territories and troops (quick)", chart: "as on the chart", capitals: "with capitals" };
+const SETUPS = {
+  claim: "claim territories in turn",
+  deal: "deal the territories",
+  random: "deal territories and troops (quick)",
+  chart: "as on the chart",
+  capitals: "with capitals",
+};
 const HUMAN = "human";
 
 let options = null; // choices of the form, from the server
-let known = { agents: {}, refused: [] }; // descriptions of agents, and the agents that cannot play this game
+let known = { agents: {}, refused: [] }; // levels and techniques, and the agents that cannot play this game
 let names = []; // names of the seats of a position from another page
 
-const fillSelect = (select, entries) => select.replaceChildren(...entries.map(([value, words]) => element("option", { value }, words)));
+/** Fill a select with values and their words. */
+const fillSelect = (select, entries) =>
+  select.replaceChildren(...entries.map(([value, words]) => element("option", { value }, words)));
+
+/** Fill a select with values that need no other words. */
+const fillPlain = (select, values) =>
+  fillSelect(
+    select,
+    values.map((value) => [value, value]),
+  );
 
 async function load() {
   options = await (await fetch("/api/options")).json();
-  fillSelect(byId("preset"), Object.entries(options.presets).map(([name, { title, players }]) => [name, `${title}, ${span(players)} players`]));
-  fillSelect(byId("map"), options.maps.map((map) => [map, map]));
+  fillSelect(
+    byId("preset"),
+    Object.entries(options.presets).map(([name, { title, players }]) => [
+      name,
+      `${title}, ${span(players)} players`,
+    ]),
+  );
+  fillPlain(byId("map"), options.maps);
   const { preset, map, players, attack, defender_dice } = options.proposed;
   const shown = { preset, map, attack, defender: defender_dice };
   Object.entries(shown).forEach(([id, value]) => (byId(id).value = value));
@@ -25,7 +46,7 @@ async function load() {
   byId("setup").value = options.proposed.setup;
   byId("preset").addEventListener("change", () => drawMode(Number(byId("count").value)));
   byId("count").addEventListener("change", () => drawSeats());
-  for (const id of ["map", "setup"]) byId(id).addEventListener("change", () => ask());
+  for (const id of ["map", "setup"]) byId(id).addEventListener("change", () => requestAgents());
   byId("position").addEventListener("change", () => readPosition().catch(fail));
   byId("form").addEventListener("submit", begin);
   await goOn().catch(fail);
@@ -35,12 +56,12 @@ async function load() {
 
 const span = (players) => (players.length > 1 ? `${players[0]} to ${players.at(-1)}` : players[0]);
 
-/** Continue with a game that another page has begun, or with a position whose seats are still to be chosen. */
+/** Show the links of a game that another page has begun, or a position from another page, or the form. */
 async function goOn() {
   const invitations = takeInvitations();
   if (invitations) return showInvitations(invitations);
   const linked = await linkedPosition();
-  if (!linked) return ask();
+  if (!linked) return requestAgents();
   byId("position").value = linked.position;
   byId("position").closest("details").open = true;
   byId("new").textContent = "Go on from this position";
@@ -49,7 +70,7 @@ async function goOn() {
 
 /** Take the number of players of a pasted position; its rules and its map replace those of the form. */
 async function readPosition(namesOfSeats = []) {
-  const asked = (ask.last = {});
+  const request = (requestAgents.last = {});
   names = namesOfSeats;
   write(byId("error"), "");
   const position = byId("position").value.trim();
@@ -58,9 +79,9 @@ async function readPosition(namesOfSeats = []) {
   }
   if (!position) return drawMode(Number(byId("count").value));
   const found = await post("/api/agents", { position });
-  if (asked !== ask.last) return null;
+  if (request !== requestAgents.last) return null;
   known = found;
-  fillSelect(byId("count"), [[known.players, known.players]]);
+  fillPlain(byId("count"), [known.players]);
   return drawSeats(true);
 }
 
@@ -72,7 +93,7 @@ function fail({ message }) {
 function drawMode(players) {
   const { words, players: counts } = options.presets[byId("preset").value];
   write(byId("mode"), words);
-  fillSelect(byId("count"), counts.map((count) => [count, count]));
+  fillPlain(byId("count"), counts);
   byId("count").value = counts.includes(players) ? players : counts[0];
   drawSeats();
 }
@@ -82,31 +103,43 @@ function drawSeats(isPosition = false) {
   const before = seats().map(({ value }) => value);
   const drawn = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
     const input = options.programs ? element("input", { list: "agents" }) : element("select");
-    if (!options.programs) fillSelect(input, options.players.map((name) => [name, name]));
+    if (!options.programs) fillPlain(input, options.players);
     input.value = before[seat] ?? (seat === 0 ? HUMAN : (OPPONENTS[seat - 1] ?? "grower"));
     const about = element("span", { class: "about" });
     input.addEventListener("change", () => describe(input, about));
-    return element("label", { class: "seat" }, element("span", {}, `Seat ${seat}${names[seat] ? `: ${names[seat]}` : ""}`), input, about);
+    return element(
+      "label",
+      { class: "seat" },
+      element("span", {}, `Seat ${seat}${names[seat] ? `: ${names[seat]}` : ""}`),
+      input,
+      about,
+    );
   });
-  byId("seats").replaceChildren(...drawn, element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))));
+  byId("seats").replaceChildren(
+    ...drawn,
+    element("datalist", { id: "agents" }, ...options.players.map((value) => element("option", { value }))),
+  );
   if (isPosition) return describeAll();
   const { setups } = options.presets[byId("preset").value];
   const [chosen, found] = [byId("setup").value, setups[byId("count").value]];
-  fillSelect(byId("setup"), found.map((setup) => [setup, SETUPS[setup] ?? setup]));
+  fillSelect(
+    byId("setup"),
+    found.map((setup) => [setup, SETUPS[setup] ?? setup]),
+  );
   byId("setup").value = found.includes(chosen) ? chosen : found[0];
   byId("setup").closest("label").hidden = found.length < 2;
-  return document.body.dataset.ready ? ask() : null;
+  return document.body.dataset.ready ? requestAgents() : null;
 }
 
 const seats = () => [...byId("seats").querySelectorAll("select, input")];
 
 /** Get descriptions of the agents, and the agents that cannot play the chosen game, from the server. */
-async function ask() {
+async function requestAgents() {
   const wish = { ...chosenGame(), count: Number(byId("count").value) };
-  const asked = (ask.last = {});
+  const request = (requestAgents.last = {});
   describeAll();
   const found = await post("/api/agents", wish).catch(() => null); // begin() shows the problem
-  if (!found || asked !== ask.last) return;
+  if (!found || request !== requestAgents.last) return;
   known = found;
   describeAll();
 }
@@ -114,17 +147,26 @@ async function ask() {
 function describeAll() {
   for (const input of seats()) {
     for (const option of input.options ?? []) {
-      const level = known.agents[option.value]?.split(":")[0];
       option.disabled = known.refused.includes(option.value);
-      write(option, option.disabled ? `${option.value} (cannot play this)` : level ? `${option.value} \u2013 ${level}` : option.value === HUMAN ? "a person" : option.value);
+      write(option, optionWords(option.value));
     }
-    if (known.refused.includes(input.value)) input.value = OPPONENTS.find((name) => !known.refused.includes(name)) ?? HUMAN;
+    if (known.refused.includes(input.value))
+      input.value = OPPONENTS.find((name) => !known.refused.includes(name)) ?? HUMAN;
     describe(input, input.nextSibling);
   }
 }
 
+/** A player in the list of a seat. */
+function optionWords(name) {
+  if (name === HUMAN) return "a person";
+  if (known.refused.includes(name)) return `${name} (cannot play this)`;
+  const level = known.agents[name]?.level;
+  return level ? `${name} \u2013 ${level}` : name;
+}
+
 function describe(input, about) {
-  write(about, known.agents[input.value] ?? "");
+  const { level, technique } = known.agents[input.value] ?? {};
+  write(about, [level, technique].filter(Boolean).join(": "));
 }
 
 function chosenGame() {
@@ -138,7 +180,11 @@ function chosenGame() {
 async function begin(event) {
   event.preventDefault();
   write(byId("error"), "");
-  const wish = { ...chosenGame(), players: seats().map(({ value }) => value), position: byId("position").value };
+  const wish = {
+    ...chosenGame(),
+    players: seats().map(({ value }) => value),
+    position: byId("position").value,
+  };
   await post("/api/games", wish).then(({ game, owner, tokens }) => enter(game, tokens, owner), fail);
 }
 
@@ -153,7 +199,9 @@ function enter(game, tokens, owner) {
 function showInvitations({ game, tokens }) {
   byId("form").hidden = true;
   byId("links").hidden = false;
-  const links = tokens.flatMap((token, seat) => (token ? [[seat, `/game/${encodeURIComponent(game)}#token=${encodeURIComponent(token)}`]] : []));
+  const links = tokens.flatMap((token, seat) =>
+    token ? [[seat, `/game/${encodeURIComponent(game)}#token=${encodeURIComponent(token)}`]] : [],
+  );
   byId("invitations").replaceChildren(...links.map(([seat, href]) => invite(seat, href)));
   byId("enter").href = links[0][1];
   byId("new").textContent = "The game is ready";
@@ -185,11 +233,21 @@ async function drawGames() {
 
 /** Entry of a game in the list: players, mode, date and state, and buttons to play it again or delete it. */
 function listed({ game, names: players, state, mode, begun }) {
-  const facts = [mode, begun ? new Date(1000 * begun).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "", state].filter(Boolean);
-  const title = game ? element("a", { href: `/game/${encodeURIComponent(game)}` }, players.join(", ") || game) : element("span", {}, "");
+  const facts = [
+    mode,
+    begun ? new Date(1000 * begun).toLocaleString([], { dateStyle: "medium", timeStyle: "short" }) : "",
+    state,
+  ].filter(Boolean);
+  const title = game
+    ? element("a", { href: `/game/${encodeURIComponent(game)}` }, players.join(", ") || game)
+    : element("span", {}, "");
   const owner = game ? ownerOf(game) : "";
   const act = (words, run) => {
-    const button = element("button", { type: "button", "aria-label": `${words}: ${players.join(", ")}` }, words);
+    const button = element(
+      "button",
+      { type: "button", "aria-label": `${words}: ${players.join(", ")}` },
+      words,
+    );
     button.addEventListener("click", () => run().catch(({ message }) => write(byId("told"), message)));
     return button;
   };
@@ -202,7 +260,13 @@ function listed({ game, names: players, state, mode, begun }) {
     await post("/api/delete", { game, token: owner });
     await drawGames();
   });
-  return element("li", { class: "listed" }, title, element("span", { class: "about" }, facts.join(" \u00b7 ")), ...(owner ? [element("span", { class: "row" }, again, remove)] : []));
+  return element(
+    "li",
+    { class: "listed" },
+    title,
+    element("span", { class: "about" }, facts.join(" \u00b7 ")),
+    ...(owner ? [element("span", { class: "row" }, again, remove)] : []),
+  );
 }
 
 byId("theme").addEventListener("click", () => {

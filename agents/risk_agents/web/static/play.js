@@ -16,6 +16,8 @@ class Live {
     this.facts = null;
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
+    this.latest = null; // the last decision from the server, which is shown again after a refusal
+    this.ended = false; // true if the server has closed the connection for good
     this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), {
       asksBack: () => confirm("End your attacks for this turn?"),
       composes: true,
@@ -35,13 +37,18 @@ class Live {
 
   /** Go to another page with the moment that is shown. */
   leave(address) {
-    if (this.view) location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
+    if (this.view)
+      location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
   }
 
   connect() {
-    this.socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname}/live`);
+    this.socket = new WebSocket(
+      `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${location.pathname}/live`,
+    );
     this.pieces = [];
-    this.socket.addEventListener("open", () => this.send({ token: this.token, have: this.view?.history.length ?? 0 }));
+    this.socket.addEventListener("open", () =>
+      this.send({ token: this.token, have: this.view?.history.length ?? 0 }),
+    );
     this.socket.addEventListener("message", ({ data }) => this.take(JSON.parse(data)));
     this.socket.addEventListener("close", () => {
       if (this.ended) return;
@@ -62,7 +69,7 @@ class Live {
     if (message.frames) this.takeFrames(message);
     if (message.refused) {
       this.ended = message.final;
-      this.asker.ask(message.final ? null : this.asked, message.refused);
+      this.asker.ask(message.final ? null : this.latest, message.refused);
     }
   }
 
@@ -74,7 +81,7 @@ class Live {
     this.pieces = [];
     if (this.view) this.view.append(frames);
     else this.begin(frames);
-    this.asked = question;
+    this.latest = question;
     this.view.tell(outlook);
     this.say(question, problem, outlook.ending);
     document.body.dataset.ready = "true";
@@ -84,14 +91,21 @@ class Live {
   say(question, problem, ending) {
     const state = this.view.history.last;
     const name = this.facts.names[state.seat] ?? "Chance";
-    document.title = question ? "\u25cf Your turn \u2013 Risk" : ending ? "The game is over \u2013 Risk" : `${name} decides \u2013 Risk`;
-    if (state.phase === "OVER") this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
+    const news = ending ? "The game is over" : `${name} decides`;
+    document.title = `${question ? "\u25cf Your turn" : news} \u2013 Risk`;
+    if (state.phase === "OVER")
+      this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
     else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
   }
 
   /** Buttons after the end of a game: words and functions. */
   next() {
-    return [["Play again", () => this.again()], ["Watch it from the start", () => this.view.show(0)], ["Analyse the end", () => this.leave("/analysis")], ["Lobby", () => { location.href = "/"; }]];
+    return [
+      ["Play again", () => this.again()],
+      ["Watch it from the start", () => this.view.show(0)],
+      ["Analyse the end", () => this.leave("/analysis")],
+      ["Lobby", () => location.assign("/")],
+    ];
   }
 
   /** Begin the same game again with the same players, and other dice. */

@@ -3,16 +3,22 @@
 import { element, set, write } from "risk/dom";
 
 const byId = (id) => document.getElementById(id);
-export const percent = (share) => (share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`);
+export const percent = (share) =>
+  share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
 
+/** The odds of an attack, "" if Rewards change its dice. */
+const oddsOf = ({ chance }) => (chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`);
+
+/** Verbs of the buttons for numbers of troops, by phase. */
 const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
 const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // default number of troops per click
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
   /**
-   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely attacks:
-   * the action is played only if it returns true. With `composes`, choices wait for confirmation.
+   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely
+   * attacks: the action is played only if it returns true. With `composes`, choices wait for confirmation.
+   * `back()` leads to the present moment.
    */
   constructor(send, { asksBack = () => true, composes = false, back = () => {} } = {}) {
     Object.assign(this, { send, asksBack, composes, back });
@@ -23,9 +29,13 @@ export class Asker {
     this.source = null; // source of the attack, chosen by the first click
     this.picked = null; // answer that a finger has touched once
     this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
+    this.hasOdds = false; // true if the board shows odds of attacks
     this.each = {}; // number of troops per click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
-    byId("answers").addEventListener("keydown", (event) => event.target.matches("input") && event.stopPropagation());
+    byId("answers").addEventListener(
+      "keydown",
+      (event) => event.target.matches("input") && event.stopPropagation(),
+    );
   }
 
   /** Answer questions by clicks on a board, and light its territories. */
@@ -38,14 +48,15 @@ export class Asker {
   /** Show a question and its answers, or a status. */
   ask(question, words = "") {
     Object.assign(this, { question, words, source: null, picked: null });
-    set(document.body, "data-asked", Boolean(question));
     this.draw();
   }
 
   /** Show a status with buttons, given as words and functions. */
   tell(words, buttons) {
     this.ask(null, words);
-    byId("answers").replaceChildren(...buttons.map(([name, act], i) => this.plain(name, act, i ? null : "main")));
+    byId("answers").replaceChildren(
+      ...buttons.map(([name, act], i) => this.plain(name, act, i ? null : "main")),
+    );
   }
 
   /** Note whether the board shows an earlier moment, at which no question can be answered. */
@@ -64,7 +75,7 @@ export class Asker {
     this.hadFocus = here || (this.hadFocus && document.activeElement === document.body);
     const { question } = this;
     set(byId("question"), "data-asked", this.isOpen);
-    write(byId("asked"), this.isPast && question ? "You are looking at an earlier moment." : question ? this.title() : this.words);
+    write(byId("asked"), question ? this.title() : this.words);
     const isRefused = Boolean(question && this.words && !this.isPast);
     set(byId("hint"), "role", isRefused ? "alert" : "note");
     write(byId("hint"), question ? this.hint() : "");
@@ -87,10 +98,13 @@ export class Asker {
     const leavesMuch = question.legal.some((choice) => choice.kind === "attack" && choice.chance > 0.5);
     if (kind === "done" && leavesMuch && !this.asksBack()) return;
     const places = this.composes && kind === "territory" && (this.count > 1 || question.phase === "DRAFT");
-    this.give(places ? { action, troops: this.countAt(action) } : { action }, kind === "done" && question.phase !== "TRADE");
+    this.give(
+      places ? { action, troops: this.countAt(action) } : { action },
+      kind === "done" && question.phase !== "TRADE",
+    );
   }
 
-  /** Send an answer. It waits for its confirmation if it can be taken back, unless it is to be played at once. */
+  /** Send an answer. An answer that can be taken back waits for its confirmation, unless `atOnce` is true. */
   give(answer, atOnce = false) {
     const { question } = this;
     const waits = this.composes && question.composes && !atOnce && !answer.command;
@@ -118,9 +132,14 @@ export class Asker {
 
   title() {
     const { question, board } = this;
+    if (this.isPast) return "You are looking at an earlier moment.";
     if (this.picked !== null) return `${this.picked.words}?`;
     if (question.complete) return `Confirm: ${question.composed.join("; ") || "your choices"}`;
-    return TITLES[question.phase]({ ...question, name: (t) => this.place(t), troops: (t) => board.state.troops[t] });
+    return TITLES[question.phase]({
+      ...question,
+      name: (t) => this.place(t),
+      troops: (t) => board.state.troops[t],
+    });
   }
 
   hint() {
@@ -141,12 +160,20 @@ export class Asker {
     if (question.complete) return [this.command("Confirm", "confirm", "main", "c")];
     if (picked !== null) return [this.pickedButton(picked)];
     const others = legal.filter(({ kind }) => kind !== "done");
-    if (most) return [this.amount(this.done && phase !== "FORTIFY_AMOUNT" ? 0 : 1, most), ...this.buttons(others.filter(({ places }) => isNaN(places[0])))];
+    if (most)
+      return [
+        this.amount(this.done && phase !== "FORTIFY_AMOUNT" ? 0 : 1, most),
+        ...this.buttons(others.filter(({ places }) => isNaN(places[0]))),
+      ];
     if (this.composes && question.placeable > 1) return [this.perClick(), ...this.buttons(others)];
     if (phase === "TRADE" && this.composes) return [...this.sets(), ...this.buttons(others)];
     const attacks = others.filter(({ kind }) => kind === "attack");
     if (!attacks.length) return this.buttons(others);
-    return this.buttons(attacks.filter(({ places }) => this.source === null || places[0] === this.source).sort((a, b) => (b.chance ?? 0) - (a.chance ?? 0)));
+    return this.buttons(
+      attacks
+        .filter(({ places }) => this.source === null || places[0] === this.source)
+        .sort((a, b) => (b.chance ?? 0) - (a.chance ?? 0)),
+    );
   }
 
   get done() {
@@ -156,8 +183,19 @@ export class Asker {
   buttons(legal) {
     return legal.map(({ action, text, kind, chance }) => {
       const words = this.wordsOf(text, kind) + (chance === undefined ? "" : `, ${percent(chance)}`);
-      const key = KEYS[words.toLowerCase().split(":")[0]] ?? (kind === "dice" ? text.match(/\d/)?.[0] : undefined);
-      const button = element("button", { type: "button", "data-action": action, "data-kind": kind, "data-key": key, title: key && `Key: ${key}` }, words);
+      const key =
+        KEYS[words.toLowerCase().split(":")[0]] ?? (kind === "dice" ? text.match(/\d/)?.[0] : undefined);
+      const button = element(
+        "button",
+        {
+          type: "button",
+          "data-action": action,
+          "data-kind": kind,
+          "data-key": key,
+          title: key && `Key: ${key}`,
+        },
+        words,
+      );
       button.addEventListener("click", () => this.answer(action));
       return button;
     });
@@ -173,7 +211,11 @@ export class Asker {
   /** The sets in the hand, the one that pays most first. */
   sets() {
     return (this.question.sets ?? []).map(({ cards, words }, i) => {
-      const button = element("button", { type: "button", "data-kind": "set", class: i ? null : "main" }, words);
+      const button = element(
+        "button",
+        { type: "button", "data-kind": "set", class: i ? null : "main" },
+        words,
+      );
       button.addEventListener("click", () => this.give({ cards }));
       return button;
     });
@@ -193,7 +235,8 @@ export class Asker {
     const found = [];
     if (this.composes && question.steps) found.push(this.command("Undo", "undo", null, "u"));
     if (this.picked !== null) found.push(this.plain("Cancel", () => this.unpick()));
-    if (this.composes && ["CLAIM", "DEPLOY", "DEPLOY_NEUTRAL"].includes(question.phase)) found.push(this.command("Choose the rest for me", "settle"));
+    if (this.composes && ["CLAIM", "DEPLOY", "DEPLOY_NEUTRAL"].includes(question.phase))
+      found.push(this.command("Choose the rest for me", "settle"));
     if (this.done && this.picked === null) found.push(this.declining());
     return found;
   }
@@ -237,7 +280,9 @@ export class Asker {
   /** A slider and a field for the number of troops that each click places. */
   perClick() {
     const { phase, placeable } = this.question;
-    const form = this.numberForm("Troops per click", 1, placeable, this.count, (number) => { this.each[phase] = number; });
+    const form = this.numberForm("Troops per click", 1, placeable, this.count, (number) => {
+      this.each[phase] = number;
+    });
     form.classList.add("each");
     form.prepend(element("span", {}, "Troops per click:"));
     form.addEventListener("submit", (event) => {
@@ -249,15 +294,28 @@ export class Asker {
 
   numberForm(words, min, max, value, tell) {
     const slider = element("input", { type: "range", "aria-label": `${words}, slider`, min, max, value });
-    const field = element("input", { type: "number", id: "amount", "aria-label": words, required: "", min, max, value });
+    const field = element("input", {
+      type: "number",
+      id: "amount",
+      "aria-label": words,
+      required: "",
+      min,
+      max,
+      value,
+    });
     const change = (number) => {
       const within = Math.min(Math.max(Math.round(number) || min, min), max);
       slider.value = within;
       tell(within);
       return within;
     };
-    const step = (words, by) => this.plain(words, () => { field.value = change(Number(field.value) + by); });
-    slider.addEventListener("input", () => { field.value = change(Number(slider.value)); });
+    const step = (words, by) =>
+      this.plain(words, () => {
+        field.value = change(Number(field.value) + by);
+      });
+    slider.addEventListener("input", () => {
+      field.value = change(Number(slider.value));
+    });
     field.addEventListener("input", () => change(Number(field.value)));
     const [less, more] = [step("−", -1), step("+", 1)];
     set(less, "aria-label", "One less");
@@ -270,13 +328,15 @@ export class Asker {
   /** Mark the territories that may be clicked, what is composed, and the odds from a chosen territory. */
   light() {
     const legal = this.isOpen ? this.question.legal : [];
-    const lit = new Set(legal.flatMap(({ kind, places }) => {
-      if (kind === "territory") return [places[0]];
-      if (kind !== "attack") return [];
-      return [this.source === places[0] ? places[1] : places[0]];
-    }));
+    const lit = new Set(
+      legal.flatMap(({ kind, places }) => {
+        if (kind === "territory") return [places[0]];
+        if (kind !== "attack") return [];
+        return [this.source === places[0] ? places[1] : places[0]];
+      }),
+    );
     this.board?.light(lit, this.picked?.t ?? this.source);
-    this.board?.compose(this.isOpen ? this.question.added ?? {} : {});
+    this.board?.compose(this.isOpen ? (this.question.added ?? {}) : {});
     this.drawOdds(legal.filter(({ kind, places }) => kind === "attack" && places[0] === this.source));
   }
 
@@ -284,18 +344,26 @@ export class Asker {
   drawOdds(attacks) {
     if (!attacks.length && !this.hasOdds) return; // other arrows stay
     this.hasOdds = attacks.length > 0;
-    this.board.drawPlans(attacks.map(({ places: [source, target], chance }) => ({ source, target, words: chance === undefined ? "" : percent(chance) })));
+    this.board.drawPlans(
+      attacks.map(({ places: [source, target], chance }) => ({
+        source,
+        target,
+        words: chance === undefined ? "" : percent(chance),
+      })),
+    );
   }
 
   /** Say how likely an attack on the territory under the mouse is to take it. */
   point(place) {
     if (!this.isOpen || this.source === null || place === undefined) return;
     const attack = this.attackOn(Number(place));
-    if (attack) write(byId("asked"), attack.chance === undefined ? attack.text : `${attack.text}: ${percent(attack.chance)} to take it in a blitz`);
+    if (attack) write(byId("asked"), attack.text + oddsOf(attack));
   }
 
   attackOn(t) {
-    return this.question.legal.find(({ kind, places }) => kind === "attack" && places[0] === this.source && places[1] === t);
+    return this.question.legal.find(
+      ({ kind, places }) => kind === "attack" && places[0] === this.source && places[1] === t,
+    );
   }
 
   /** A click answers at once. A finger names a territory first, and answers when it touches it again. */
@@ -316,8 +384,7 @@ export class Asker {
     const verb = kind === "attack" ? "Attack" : (VERBS[this.question.phase] ?? "Choose");
     const count = kind === "territory" ? this.countAt(action) : 1;
     const troops = count > 1 ? ` ${count} on` : "";
-    const odds = chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`;
-    this.picked = { t, action, words: `${verb}${troops} ${this.place(t)}${odds}` };
+    this.picked = { t, action, words: `${verb}${troops} ${this.place(t)}${oddsOf({ chance })}` };
     this.draw();
   }
 
@@ -326,12 +393,14 @@ export class Asker {
     this.draw();
   }
 
-  /** A digit begins a number, letters press the buttons of `KEYS`, `q` goes to the answers; Tab and Enter choose one. */
+  /** A digit begins a number, letters press buttons, `q` goes to the answers; Tab and Enter choose one. */
   key(event) {
     if (!this.question || event.target.matches("select, textarea, input:not([type=range])")) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const field = byId("amount");
-    const [button] = [...byId("question").querySelectorAll("button[data-key]")].filter((other) => other.dataset.key === event.key);
+    const [button] = [...byId("question").querySelectorAll("button[data-key]")].filter(
+      (other) => other.dataset.key === event.key,
+    );
     if (button) button.click();
     else if (/^[0-9]$/.test(event.key) && field) {
       event.preventDefault();
@@ -342,7 +411,15 @@ export class Asker {
   }
 }
 
-const VERBS = { CLAIM: "Claim", DEPLOY: "Place", DEPLOY_NEUTRAL: "Place", DRAFT: "Place", FORTIFY_FROM: "Move troops from", FORTIFY_TO: "Move troops to" };
+/** Verbs of a touched territory, by phase. */
+const VERBS = {
+  CLAIM: "Claim",
+  DEPLOY: "Place",
+  DEPLOY_NEUTRAL: "Place",
+  DRAFT: "Place",
+  FORTIFY_FROM: "Move troops from",
+  FORTIFY_TO: "Move troops to",
+};
 
 /** Words of the button that declines or ends, by phase. */
 const DONE = {
@@ -365,21 +442,26 @@ const TITLES = {
   DEPLOY: ({ left }) => `Reinforce your territories: ${troopsOf(left)} left.`,
   DEPLOY_NEUTRAL: ({ left }) => `Reinforce the neutral army: ${troopsOf(left)} left.`,
   HEADQUARTERS: () => "Choose the territory of your headquarters.",
-  TRADE: ({ composed }) => (composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops."),
+  TRADE: ({ composed }) =>
+    composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops.",
   BONUS: () => "Choose the territory that gets the bonus troops of the set.",
   DRAFT: ({ placeable }) => `Place ${troopsOf(placeable)} on your territories.`,
   DRAFT_AMOUNT: ({ target, name }) => `How many troops go to ${name(target)}?`,
   ATTACK: () => "Attack a neighbour, or end the attacks.",
-  ATTACK_DICE: ({ source, target, name, troops }) => `${name(source)} (${troops(source)}) attacks ${name(target)} (${troops(target)}).`,
-  DEFEND: ({ source, target, whose, name, troops }) => `${name(source)} (${troops(source)}) attacks ${whose} ${name(target)} (${troops(target)}).`,
+  ATTACK_DICE: ({ source, target, name, troops }) =>
+    `${name(source)} (${troops(source)}) attacks ${name(target)} (${troops(target)}).`,
+  DEFEND: ({ source, target, whose, name, troops }) =>
+    `${name(source)} (${troops(source)}) attacks ${whose} ${name(target)} (${troops(target)}).`,
   REROLL: () => "Roll one die again?",
   COMMANDER: () => "Turn one die to 6?",
-  OCCUPY: ({ source, target, name }) => `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
+  OCCUPY: ({ source, target, name }) =>
+    `${name(target)} is yours. How many more troops follow from ${name(source)}?`,
   OBJECTIVE: () => "You have met an Objective. Choose the Objective to take.",
   AIRFIELD: () => "Choose the territory of the airfield.",
   FORTIFY_FROM: () => "Move troops between your territories, or end the turn.",
   FORTIFY_TO: ({ source, name }) => `Where do the troops of ${name(source)} go?`,
-  FORTIFY_AMOUNT: ({ source, target, name }) => `How many troops move from ${name(source)} to ${name(target)}?`,
+  FORTIFY_AMOUNT: ({ source, target, name }) =>
+    `How many troops move from ${name(source)} to ${name(target)}?`,
 };
 
 /** One sentence about each phase; sentences that depend on the rules come from the server. */
@@ -391,7 +473,7 @@ const HINTS = {
   BONUS: "A traded card that shows your own territory gives it two more troops.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",
-  ATTACK: "Choose your territory first, then its neighbour. You earn a card in every turn in which you take a territory.",
+  ATTACK: "Choose your territory, then its neighbour. Every turn in which you take a territory earns a card.",
   ATTACK_DICE: "The highest dice are compared. The defender wins ties.",
   DEFEND: "The highest dice are compared. The defender wins ties.",
   REROLL: "A new roll shows one of your cards to everybody.",

@@ -1,21 +1,22 @@
-// Requests of a page to the server, and the secrets in them. The link of a seat brings its secret once. The secret is
-// kept when the server has accepted it. Anybody can write a link, so a link replaces no secret of this browser.
+// Requests of a page to the server, and the secrets in them. The link of a seat brings its secret once. The
+// secret is kept when the server has accepted it. Anybody can write a link, so a link replaces no secret of
+// this browser.
 
 const INVITATIONS = "new invitations"; // no game has this name
 
-/** The secret, "" for somebody who only watches. */
+/** The secret of this browser for a game, "" for somebody who only watches. */
 export function tokenOf(game) {
   return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
 }
 
-/** The secret in the link that opened the page, which is removed from the address, or else the secret that was kept. */
+/** The secret in the link that opened the page, removed from the address, or else the secret that was kept. */
 export function takeToken(game) {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found) history.replaceState(null, "", location.pathname);
   return found || tokenOf(game);
 }
 
-/** Keep a secret that the server has accepted: for this tab, and for later visits unless there is one already. */
+/** Keep a secret that the server has accepted: for this tab, and for later visits if none is kept yet. */
 export function keepToken(game, token) {
   if (!token) return;
   sessionStorage.setItem(game, token);
@@ -25,15 +26,18 @@ export function keepToken(game, token) {
 /** The answer of an address to a JSON value; an Error with the server's reason if it refuses. */
 export async function post(address, value) {
   const headers = { "Content-Type": "application/json" };
-  const answer = await (await fetch(address, { method: "POST", headers, body: JSON.stringify(value) })).json();
+  const answer = await (
+    await fetch(address, { method: "POST", headers, body: JSON.stringify(value) })
+  ).json();
   if (answer.error) throw new Error(answer.error);
   return answer;
 }
 
-/** The position that the address of this page names: that of a moment of a game, or a text; null if it names none. */
+/** The position in the address of this page: a moment of a game, or a text; null if there is none. */
 export async function linkedPosition() {
   const wish = new URLSearchParams(location.hash.slice(1));
-  if (wish.has("position")) return { position: wish.get("position"), names: new Array(Number(wish.get("players"))).fill("") };
+  if (wish.has("position"))
+    return { position: wish.get("position"), names: new Array(Number(wish.get("players"))).fill("") };
   if (!wish.has("from")) return null;
   const game = wish.get("from");
   return post("/api/moment", { game, frame: Number(wish.get("frame")), token: tokenOf(game) });
@@ -49,14 +53,14 @@ export function ownerOf(game) {
   return localStorage.getItem(`owner ${game}`) ?? "";
 }
 
-/** The invitations that another page of this tab has left for the lobby, once: `{ game, tokens }`, or null. */
+/** Take the invitations that another page of this tab has left for the lobby: `{ game, tokens }`, or null. */
 export function takeInvitations() {
   const left = sessionStorage.getItem(INVITATIONS);
   sessionStorage.removeItem(INVITATIONS);
   return JSON.parse(left);
 }
 
-/** The address that opens a new game: the seat of the person, or the lobby with invitations if several people play. */
+/** The address that opens a new game: the person's seat, or the lobby with invitations for several people. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));
