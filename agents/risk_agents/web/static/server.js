@@ -9,7 +9,7 @@ export function tokenOf(game) {
   return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
 }
 
-/** The secret in the link that opened the page, removed from the address, or else the secret that was kept. */
+/** The secret in the link that opened the page, taken out of the address, or else the kept secret. */
 export function takeToken(game) {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found) history.replaceState(null, "", location.pathname);
