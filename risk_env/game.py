@@ -495,10 +495,10 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy of the game in which the coming dice and cards follow from `seed`.
+        """Return a copy of the game in which future dice and cards follow from `seed`.
 
-        Hidden facts stay as they are; `determinize` draws them again too. The history of the copy begins with
-        this state.
+        Hidden facts stay as they are. `determinize` also redraws hidden facts. The history of the copy begins
+        with this state.
         """
         other = self._fork()
         other._games["random"] = game_seed(seed)
@@ -707,7 +707,7 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
     """Return one outcome, or several, as a list. Raises ValueError for anything else."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
-        raise ValueError(f"outcome={strange[0]!r:.80} must be an outcome of chance_outcomes(action)")
+        raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")
     return listed
 
 
@@ -765,7 +765,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
-        raise SavedGameError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
+        raise SavedGameError(f"not a saved game: {len(data)} bytes; at most {MOST_BYTES} are allowed")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
         raise SavedGameError("not a saved game: bad magic number")

@@ -82,7 +82,7 @@ def test_every_number_of_troops_is_a_sequence_of_legal_amounts(most: int) -> Non
 @pytest.mark.parametrize("wanted", [0, -3])
 @pytest.mark.parametrize("most", [0, 1, 20])
 def test_an_amount_of_no_troops_is_refused_by_name(wanted: int, most: int) -> None:
-    with pytest.raises(ValueError, match=f"troops={wanted} must be at least 1"):
+    with pytest.raises(ValueError, match=f"troops={wanted}: must be at least 1"):
         first_amount(wanted, most)
 
 
@@ -200,9 +200,9 @@ def test_a_standing_order_answers_every_attack() -> None:
         ("attack Ural > Atlantis", "has no territory 'Atlantis'"),
         ("draft Ural 3", "no action for this decision"),
         ("troops 3; occupy 2", "no action for this decision"),
-        ("fortify Ural", "it is written as fortify SOURCE > TARGET N"),
+        ("fortify Ural", "write fortify SOURCE > TARGET N"),
         ("always attack", "standing orders are"),
-        ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are read"),
+        ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are allowed"),
         ("x" * 100_000, "characters"),
         ("fallback", "is no action"),
     ],

@@ -86,8 +86,8 @@ def test_actions_are_encoded_from_words_and_numbers(words, meaning):
         (("claim", True), "True must be a whole number"),
         (("troops", 7), f"7 is not one of {', '.join(map(str, AMOUNTS))}"),
         (("defend", 3), "3 is not one of 1, 2"),
-        (("reroll", 6), "'reroll' is no action of these rules"),
-        (("objective", "Europe"), "'objective' is no action of these rules"),
+        (("reroll", 6), "'reroll' is not an action under these rules"),
+        (("objective", "Europe"), "'objective' is not an action under these rules"),
         (("done", 1), "'done' needs 0 arguments, not 1"),
     ],
 )

@@ -69,7 +69,7 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("address", "wish", "message"),
     [
-        (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
+        (NODE, {"position": "nonsense"}, "line 1: expected 'risk_env game 1', found 'nonsense'"),
         (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
         (NODE, {"position": TEXT, "action": 9999}, "9999 is not legal in phase ATTACK"),
         (NODE, {"position": TEXT, "troops": 3}, "troops=3: this decision takes no number of troops"),

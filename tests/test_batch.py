@@ -415,7 +415,7 @@ def test_more_games_than_memory_are_refused_at_once(num_games):
 
 @pytest.mark.parametrize("games", [0, -1, True, 1.5, "x", None])
 def test_a_number_of_games_is_checked(games):
-    with pytest.raises(ValueError, match=r"games=.* must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"games=.*: must be a whole number of at least 1"):
         GameBatch(num_games=2).play(["random"] * 3, games=games)
 
 

@@ -346,7 +346,7 @@ def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("answer = 'song'", "answer='song' must be one of 'text', 'tool', 'json'"),
+        ("answer = 'song'", "answer='song': choose one of 'text', 'tool', 'json'"),
         ("key = 'x'", "unknown setting 'key'"),
         ("timeout = 'long'", "timeout='long' must be of type float"),
         ("attempts = true", "attempts=True must be of type int"),

@@ -517,7 +517,7 @@ WRONG = {
         "objective '2 cities', count: 4 is not between 1 and 3",
     ),
     "objective without count": (("count = 2", ""), "objective '2 cities': the key 'count'"),
-    "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; there are 3, 4, 5"),
+    "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; allowed: 3, 4, 5"),
     "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
     "chart with too few seats": (
         ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
@@ -525,7 +525,7 @@ WRONG = {
     ),
     "chart with too many seats": (
         ("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"),
-        r"4 of \[\[chart.3\]\]; at most 3",
+        r"4 tables \[\[chart.3\]\]; at most 3",
     ),
     "unknown key of a seat": (("[[chart.3]]", "[[chart.3]]\ncards = 1"), "chart.3 1: unknown key 'cards'"),
     "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: 'Peru' has no owner"),

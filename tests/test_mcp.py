@@ -161,7 +161,7 @@ def test_odds_rules_history_and_resources_are_there() -> None:
         ("new_game", {"opponents": ["evil.py:Bot"]}, "must be one of open"),
         ("new_game", {"opponents": ["random"], "board": "/etc/passwd"}, "'/etc/passwd' is not a shipped map"),
         ("new_game", {"opponents": ["random"], "board": "random:1:territories=65"}, "at most 64 territories"),
-        ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2 must be a whole number from 0 to 1"),
+        ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2: must be a whole number from 0 to 1"),
         ("report", {"token": "guessed"}, "unknown game token"),
         ("act", {"token": "guessed", "plan": "end"}, "unknown game token"),
         ("odds", {"attackers": 10**9, "defenders": 1}, "must be from 1 to 100000"),

@@ -63,7 +63,7 @@ def for_html(words: Any) -> str:
 
 
 def for_csv(value: Any) -> Any:
-    """Return a cell of a table.
+    """Return a value as a CSV cell.
 
     A text that a spreadsheet would read as a formula gets an apostrophe before it.
     """

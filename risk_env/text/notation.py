@@ -189,8 +189,8 @@ def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
     if not argument and ((word == DONE and decision.may_stop) or (word == BLITZ and decision.word == "dice")):
         return space.encode(word)
     if word != decision.word:
-        raise ValueError(f"it asks for {decision.form}")
+        raise ValueError(f"allowed: {decision.form}")
     arguments = split_outside_quotes(argument, ">", 1) if decision.block == "border" else [argument]
     if decision.block == "border" and len(arguments) < 2:
-        raise ValueError("an attack is written as attack SOURCE > TARGET")
+        raise ValueError("write an attack as attack SOURCE > TARGET")
     return space.encode(word, *(text.strip() for text in arguments))

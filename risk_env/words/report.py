@@ -47,7 +47,7 @@ class Style(NamedTuple):
     """The length of a report."""
 
     attacks: int  # number of pairs of territories with their odds, the best first
-    threats: int  # number of own territories under threat
+    threats: int  # number of the reader's territories under threat
     names: int  # number of names in a list of conquests or choices
     has_borders: bool  # includes the borders of the whole map
     has_help: bool  # includes help on how to answer
@@ -89,7 +89,7 @@ def write_report(
     "full".
     """
     if style not in STYLES:
-        raise ValueError(f"style={style!r} must be {' or '.join(map(repr, STYLES))}")
+        raise ValueError(f"style={style!r}: choose {' or '.join(map(repr, STYLES))}")
     return "\n".join(_Report(state, legal, tables, rules, reader, STYLES[style], before).lines())
 
 
@@ -326,7 +326,7 @@ class _Report:
         ]
 
     def threats(self) -> list[str]:
-        """Return the line about own territories that a neighbour could well take."""
+        """Return the line about the reader's territories that a neighbour is likely to take."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:
