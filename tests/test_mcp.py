@@ -154,11 +154,11 @@ def test_odds_rules_history_and_resources_are_there() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
-        ("new_game", {"options": {"num_players": 3}}, "it follows from the number of opponents"),
-        ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001 must be at most 1000 here"),
+        ("new_game", {"options": {"num_players": 3}}, "follows from the number of opponents"),
+        ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001: must be at most 1000 here"),
         ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
-        ("new_game", {"opponents": ["cmd:rm -rf /"]}, "must be one of open"),
-        ("new_game", {"opponents": ["evil.py:Bot"]}, "must be one of open"),
+        ("new_game", {"opponents": ["cmd:rm -rf /"]}, "choose one of open"),
+        ("new_game", {"opponents": ["evil.py:Bot"]}, "choose one of open"),
         ("new_game", {"opponents": ["random"], "board": "/etc/passwd"}, "'/etc/passwd' is not a shipped map"),
         ("new_game", {"opponents": ["random"], "board": "random:1:territories=65"}, "at most 64 territories"),
         ("new_game", {"opponents": ["random"], "seat": 2}, "seat=2: must be a whole number from 0 to 1"),

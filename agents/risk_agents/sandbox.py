@@ -109,7 +109,9 @@ def sandbox(level: str | None) -> Sandbox:
         walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
-        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox enforces what it can")
+        raise SandboxError(
+            f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox alone enforces what is possible"
+        )
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):

@@ -337,7 +337,7 @@ def _phase(p: Position) -> Reasons:
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
-        yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, and play starts at 1"
+        yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, play begins at 1"
     for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
         shown = _names(value, p.board) if field in SETS else value

@@ -78,7 +78,9 @@ class Track:
         boards = tuple(load_map(name) for name, _ in self.maps)
         for board, (name, digest) in zip(boards, self.maps, strict=True):
             if board.digest != digest:
-                raise ValueError(f"track {self.title}: map {name} is {board.digest[:16]}, not {digest[:16]}")
+                raise ValueError(
+                    f"track {self.title}: map {name} has digest {board.digest[:16]}, not {digest[:16]}"
+                )
         return boards
 
     @property
@@ -124,7 +126,7 @@ def find(name: str, version: int | None = None) -> Track:
     versions = {int(path.stem.rpartition("-")[2]): path for path in found}
     if not versions:
         hint = suggestion(str(name)[:80], names())
-        raise ValueError(f"track={shortened(name)} is unknown{hint}: tracks are {', '.join(names())}")
+        raise ValueError(f"track={shortened(name)} is unknown{hint}; allowed: {', '.join(names())}")
     version = max(versions) if version is None else version
     if version not in versions:
         raise ValueError(f"track {name} has no version {shortened(version)} in this installation")

@@ -70,7 +70,7 @@ class ModelAgent(Agent):
     def __init__(self, spec: str, settings: Settings | None = None) -> None:
         self.model = spec.removeprefix(PREFIX)
         if not self.model:
-            raise ValueError(f"agent={spec!r} must have the form {PREFIX}MODEL")
+            raise ValueError(f"agent={spec!r} is not of the form {PREFIX}MODEL")
         self.settings = settings_for(self.model) if settings is None else settings
         self._endpoint = Endpoint(self.model, self.settings)
         self._system = prompt(self.settings.prompts, "system")

@@ -51,10 +51,12 @@ class Settings:
             check_choice(name, getattr(self, name), allowed)
         for name in ("max_output_tokens", "timeout", "patience", "attempts", "game_tokens"):
             if not 0 < getattr(self, name) <= MOST:
-                raise ValueError(f"{name}={shortened(getattr(self, name))} must be above 0, at most {MOST:,}")
+                raise ValueError(
+                    f"{name}={shortened(getattr(self, name))}: must be above 0, at most {MOST:,}"
+                )
         for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
             if not 0 <= getattr(self, name) <= MOST:
-                raise ValueError(f"{name}={shortened(getattr(self, name))} must be from 0 to {MOST:,}")
+                raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError("base_url must begin with http:// or https://")  # may hold a password
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
@@ -106,9 +108,9 @@ def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
     defaults = {field.name: field.default for field in fields(Settings)}
     for name, value in facts.items():
         if name not in defaults:
-            raise ValueError(f"{path}: unknown setting {name!r}; allowed are {', '.join(defaults)}")
+            raise ValueError(f"{path}: unknown setting {name!r}; allowed: {', '.join(defaults)}")
         kind = float if defaults[name] is None else type(defaults[name])
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (is_number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
-            raise ValueError(f"{path}: {name}={shortened(value)} must be of type {kind.__name__}")
+            raise ValueError(f"{path}: {name}={shortened(value)}: must be of type {kind.__name__}")
     return facts

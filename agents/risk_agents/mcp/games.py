@@ -178,12 +178,12 @@ class OpenGames:
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
     if "num_players" in options:
-        raise ValueError("options must not have num_players: it follows from the number of opponents")
+        raise ValueError("options must not contain num_players, which follows from the number of opponents")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
     if rules.max_rounds is None:
         return rules.replace(max_rounds=MOST_ROUNDS)
     if rules.max_rounds > MOST_ROUNDS:
-        raise ValueError(f"max_rounds={rules.max_rounds} must be at most {MOST_ROUNDS} here")
+        raise ValueError(f"max_rounds={rules.max_rounds}: must be at most {MOST_ROUNDS} here")
     return rules
 
 
@@ -196,5 +196,5 @@ def load_open_map(name: str) -> Any:
 def _bot(name: str) -> Agent:
     if name not in bots.names():
         known = (OPEN, *bots.names())
-        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{suggestion(name, known)}")
+        raise ValueError(f"opponent={name!r}: choose one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

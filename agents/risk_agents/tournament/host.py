@@ -52,7 +52,10 @@ _UNPREPARED: set[str] = set()  # specs whose process ended while it prepared; th
 
 
 class Host:
-    """The tournament's side of the process: start it, send it requests, and end it if a reply is late."""
+    """Parent-side handle of an agent's process.
+
+    Starts the process, sends requests, and ends the process if a reply is late.
+    """
 
     def __init__(
         self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN

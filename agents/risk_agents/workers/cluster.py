@@ -242,7 +242,7 @@ class RayExecutor(WorkExecutor):
             self._find_loss()
 
     def _find_loss(self) -> None:
-        """End all work if a necessary process of an own Ray has ended."""
+        """End all work if a necessary process of this program's own Ray has ended."""
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
@@ -297,7 +297,7 @@ class RayExecutor(WorkExecutor):
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or cancel it; then leave the cluster, or end the own Ray."""
+        """Wait for all work, or cancel it; then leave the cluster, or end this program's own Ray."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
@@ -344,7 +344,7 @@ class _Running:
                 _store("del", key)
 
     def forget(self) -> None:
-        """Remove all keys."""
+        """Remove all keys of this record from Ray's key-value store."""
         _store("del", self.name, del_by_prefix=True)
 
 
@@ -469,7 +469,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     """
     if version() != wanted:
         raise RuntimeError(
-            f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere"
+            f"a worker has risk_env {version()}, but this process {wanted}: install the same version"
         )
     import ray
 
