@@ -1,4 +1,4 @@
-"""Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
+"""Whole games per second between compiled bots: `python -m benchmarks.bots [--record]`.
 
 Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Return games a second of a bot against itself, and the mean length of the games."""
+    """Return the games per second of a bot against itself, and the mean length of the games."""
     rules, board = (
         Rules.preset("classic", players, profile="fast", setup=SETUPS[players]),
         load_map("classic"),
@@ -87,7 +87,7 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    text = "Whole games of compiled bots against themselves, preset classic, one core, in processor time."
+    text = "Whole games of compiled bots against themselves, preset classic, one core, in CPU time."
     return "\n".join(
         ["# Bots", "", *heading_lines(record), "", text, "", *table(columns, rows), "", *aims(record["rows"])]
     )
@@ -98,7 +98,7 @@ def aims(rows: Sequence[Row]) -> list[str]:
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
         f"* {row['bot']}, {row['players']} players: "
-        f"{row['games_per_second']:,.4g} games/s of {AIMS[row['players']]:,}"
+        f"{row['games_per_second']:,.4g} games/s (aim: {AIMS[row['players']]:,})"
         for row in simple
     ]
 

@@ -73,7 +73,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="PATH",
-        help="additional interpreter to try; may be repeated",
+        help="Python interpreter for measures that need other packages; may be repeated",
     )
     add_windows(parser, repeats=5)
     add(
@@ -100,7 +100,9 @@ def names_in(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
-        raise argparse.ArgumentTypeError(f"{unknown[0]!r} must be one of {', '.join(MEASURES)}")
+        raise argparse.ArgumentTypeError(
+            f"{unknown[0]!r} is not a measure; choose from {', '.join(MEASURES)}"
+        )
     return names
 
 
@@ -143,7 +145,7 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return the better of each two rows of one measure."""
+    """Return the better row of each pair from two runs of one measure."""
     if "rows" not in before or "rows" not in found:
         return before if "rows" in before else found
     return {**found, "rows": list(map(better, before["rows"], found["rows"]))}
@@ -214,11 +216,11 @@ def report(record: dict[str, Any]) -> str:
 def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
-        "Decisions a second on one core; random legal actions, choosing them not timed; "
-        "observation, mask, rewards,",
-        "ends and new games included. "
-        f"Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
-        f"the best of each row in {record['rounds']} rounds in which all measures take turns.",
+        "Decisions per second on one core with random legal actions. The time to choose actions is not",
+        "included. The time for observation, mask, rewards, ends and new games is included.",
+        f"Each row shows the best and the median of {record['repeats']} windows of "
+        f"{record['seconds']:g} s, from the best of",
+        f"{record['rounds']} rounds. Each round runs all measures once.",
     ]
 
 
@@ -254,7 +256,7 @@ def parts_lines(measures: dict[str, Any]) -> list[str]:
     return [
         f"A decision in a batch of {row['games']:,} games: "
         + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
-        + f". What dominates: {max(inside(row), key=inside(row).__getitem__)}."
+        + f". Largest part: {max(inside(row), key=inside(row).__getitem__)}."
         for row in rows_of(measures, "parts")
     ]
 
@@ -267,9 +269,9 @@ def inside(row: Row) -> dict[str, float]:
 def threads_lines(measures: dict[str, Any]) -> list[str]:
     """Return lines on the gain from a second thread."""
     return [
-        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, "
-        f"two {amount(row['two'])}; in {len(row['ratios'])} pairs of short windows "
-        f"{statistics.median(row['ratios']):.2f} times as many (median)."
+        f"{row['games']:,} games: {amount(row['one'])} decisions/s with one thread, "
+        f"{amount(row['two'])} with two (best windows). Median ratio over {len(row['ratios'])} pairs of "
+        f"windows: {statistics.median(row['ratios']):.2f}."
         for row in rows_of(measures, "threads")
     ]
 

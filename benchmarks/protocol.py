@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(form: str, games: int, rules: Rules) -> Row:
-    """Messages and processor time of the best of some games, after one that is not measured."""
+    """Return the messages and the CPU time of the best of some games. The first game is not measured."""
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
         found = [play(agent, rules, seed) for seed in range(games + 1)][1:]
@@ -118,7 +118,7 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    columns = ("form", "messages", "ms per message, best game", "median game", "question to answer, median")
+    columns = ("form", "messages", "ms per message, best game", "median game", "message to answer, median")
     aim = f"Aim: less than {AIM} ms per message without texts and events."
     return "\n".join(["# The line protocol", "", *heading_lines(record), "", *table(columns, rows), "", aim])
 

@@ -1,12 +1,13 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a
-  worker, played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which
-  all kinds take turns. Two workers are compared with one of the kind, and Ray with as many processes, round
-  by round. Workers begin and end with their window: Ray's own processes would take from the others'.
-* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
-* What is sent: bytes a game, a decision and an update of the weights.
-* From these, what to expect of 10, 100 and 1,000 cores.
+* Games per second of a tournament between six copies of one agent, and decisions per second of self-play
+  with one actor per worker, with and without learning. Both are measured with 1 and 2 workers of each kind,
+  as medians over windows. In each round, all kinds take turns. Two workers are compared with one worker of
+  the same kind, and Ray with the same number of processes, round by round. Workers start and end with their
+  window, because idle processes of Ray would take CPU time from the other kinds.
+* CPU time of the driver per game, in a tournament whose thousands of simulated workers return at once.
+* Bytes sent per game, per decision and per update of the weights.
+* Expected rates on 10, 100 and 1,000 cores, computed from these measurements.
 """
 
 from __future__ import annotations
@@ -180,7 +181,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Games a second of a tournament, by the clock."""
+        """Return the games per second of a tournament, in wall time."""
         with closing(Store.create(self.folder / f"{name}.sqlite", self.config)) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -294,7 +295,7 @@ class Simulated(WorkExecutor):
 
 
 def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
-    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
+    """Return the driver's CPU time per game, with the game's share of a piece of work, and bytes sent."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -383,26 +384,26 @@ def report(record: Row) -> str:
 def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
-        f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time "
-        f"({row['simulated_workers']:,} simulated workers that return at once; "
-        f"its share of a piece of {row['games_a_piece']:.0f} games is in it) "
-        f"and a worker {row['core_seconds_a_game']:.2f} s: one driver feeds {cores:,.0f} cores. "
-        f"A game is {row['bytes_out_a_game']:,.0f} bytes on the way out "
-        f"and {row['bytes_back_a_game']:,.0f} on the way back."
+        f"One game takes {row['us_a_game']:,.0f} µs of CPU time of the driver "
+        f"({row['simulated_workers']:,} simulated workers that return at once), which includes the game's "
+        f"share of a piece of {row['games_a_piece']:.0f} games. "
+        f"One game takes a worker {row['core_seconds_a_game']:.2f} s, so one driver supplies "
+        f"{cores:,.0f} cores. The driver sends {row['bytes_out_a_game']:,.0f} bytes per game "
+        f"and receives {row['bytes_back_a_game']:,.0f}."
     ]
 
 
 def _of_the_learner(row: Row) -> list[str]:
     actors = (row["us_play"] + row["us_pack"]) / (row["us_learn"] + row["us_unpack"])
     return [
-        f"A decision takes an actor {row['us_play']:.1f} µs, and {row['us_pack']:.1f} to send; "
-        f"the learner {row['us_unpack']:.1f} to receive and {row['us_learn']:.1f} to learn from: "
-        f"a learner on one core needs {actors:.1f} actors. "
-        f"A decision is {row['bytes_a_decision']:,.0f} bytes, "
+        f"Per decision, an actor plays for {row['us_play']:.1f} µs and packs for {row['us_pack']:.1f} µs. "
+        f"The learner unpacks for {row['us_unpack']:.1f} µs and learns for {row['us_learn']:.1f} µs, so a "
+        f"learner on one core needs {actors:.1f} actors. "
+        f"A decision takes {row['bytes_a_decision']:,.0f} bytes, "
         f"the weights {row['bytes_a_weight_update']:,} bytes, "
-        f"an actor's games {row['bytes_of_an_actors_games']:,}: "
-        f"with every rollout of {row['decisions_a_rollout']:,} decisions weights and games go out, "
-        "and games come back."
+        f"and an actor's games {row['bytes_of_an_actors_games']:,} bytes. "
+        f"For each rollout of {row['decisions_a_rollout']:,} decisions, the actor receives weights and "
+        "games, and returns the games."
     ]
 
 

@@ -336,7 +336,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     return [
         f"Uniform random legal play, one thread, {options},",
         f"{first['games']:,} games, mask in bit words at every decision; forced actions not counted; the",
-        f"best of {first['repeats']} runs, the median, and the best by processor time "
+        f"best of {first['repeats']} runs, the median, and the best by CPU time "
         "(if far higher, the machine was busy).",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
@@ -378,9 +378,11 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
     sorted_ns = sum(row["share"] * row["ns"] for row in rows)
     return [
-        f"What dominates: {', '.join(top)} of the time. A decision takes {preset['ns_per_decision']:.0f} ns,",
-        f"timed phase by phase {sorted_ns:.0f} ns; in passes of their own {alone}.",
-        f"Beside each decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
+        f"Largest parts of the time: {', '.join(top)}.",
+        f"A decision takes {preset['ns_per_decision']:.0f} ns, or {sorted_ns:.0f} ns if all lanes of a phase",
+        "are timed together.",
+        f"In separate passes: {alone}.",
+        f"The engine plays {preset['forced_per_decision']:.2f} forced actions per decision.",
     ]
 
 

@@ -200,7 +200,7 @@ FAULTS = [
     (WORLD, Phase.ATTACK, put("round_number", 0), "phase ATTACK in round 0"),
     (WORLD, Phase.CLAIM, put("round_number", 1), "phase CLAIM in round 1"),
     (WORLD, Phase.ATTACK, put("to_place", 1, 0), r"to_place \[1, 0.* in phase ATTACK"),
-    (WORLD, Phase.CLAIM, put("to_place", 1, 0), "1 to place, 12 to start with"),
+    (WORLD, Phase.CLAIM, put("to_place", 1, 0), "1 to place, but 12 to start with"),
     (WORLD, Phase.DEPLOY, put("in_a_row", 1), "in_a_row 1"),
     (TWO, Phase.DEPLOY_NEUTRAL, put("to_place", 1, 0), "a seat has troops to place"),
     (WORLD, Phase.CLAIM, put("captured", True), "captured 1 in phase CLAIM"),
@@ -232,7 +232,7 @@ FAULTS = [
     (ROOM, Phase.ATTACK, put("sets_traded", 1), "sets_traded 1 without deck=symbol"),
     # pending numbers
     (WORLD, Phase.ATTACK, put("draft_left", 2), "draft_left 2 in phase ATTACK"),
-    (WORLD, Phase.DRAFT, put("draft_left", 0), "draft_left 0 in phase DRAFT: at least 1"),
+    (WORLD, Phase.DRAFT, put("draft_left", 0), "draft_left 0 in phase DRAFT: must be at least 1"),
     (WORLD, Phase.ATTACK, put("source", 0), "source 0 in phase ATTACK"),
     (WORLD, Phase.DRAFT_AMOUNT, put("target", -1), "target -1: phase DRAFT_AMOUNT needs one"),
     (WORLD, Phase.ATTACK_DICE, another_target, "phase ATTACK_DICE: .* is not legal in ATTACK"),

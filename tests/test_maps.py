@@ -521,7 +521,7 @@ WRONG = {
     "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
     "chart with too few seats": (
         ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
-        "chart, 3: 2 of",
+        "chart, 3: 2 tables",
     ),
     "chart with too many seats": (
         ("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"),
@@ -625,14 +625,14 @@ def test_sizes():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (line_of(257), "257 of .*territory.*; at most 256"),
-        (line_of(1), "1 of .*territory.*; at least 2"),
-        (line_of(100, 65), "65 of .*continent.*; at most 64"),
+        (line_of(257), "257 tables .*territory.*; at most 256"),
+        (line_of(1), "1 tables .*territory.*; at least 2"),
+        (line_of(100, 65), "65 tables .*continent.*; at most 64"),
         (line_of(3, 0), "no .*continent"),
         (crowd(33), "1056 borders.*at most 1024"),
         (
             line_of(2) + 13 * '[[objective]]\nname = "a"\nkind = "cities"\ncount = 1\n',
-            "13 of .*objective.* most 12",
+            "13 tables .*objective.* most 12",
         ),
         (
             line_of(2) + 11 * '[[mission]]\nkind = "destroy"\ncolours = 6\nfallback_territories = 1\n',

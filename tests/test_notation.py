@@ -310,11 +310,11 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="colour=red"), "colour"),
         (
             hand_written(draft_left="1073741824"),
-            "draft left: '1073741824' is not a whole number 0 ... 262144",
+            "draft left: '1073741824' is not a whole number from 0 to 262144",
         ),
         (
             hand_written(sets_traded="1073741825"),
-            "sets traded: '1073741825' is not a whole number 0 ... 1073741824",
+            "sets traded: '1073741825' is not a whole number from 0 to 1073741824",
         ),
         (hand_written(rules="num_players=9"), "num_players=9"),
         (hand_written(rules="fortify"), "option 'fortify' is not of the form NAME=VALUE"),
@@ -323,13 +323,16 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            f"'atlantis' is not a shipped map: {', '.join(map_names())}, random:SEED; pass the board of",
+            f"'atlantis' is not a shipped map; allowed: {', '.join(map_names())}, random:SEED; pass the",
         ),
-        (hand_written(map="tiny 0123456789abcdef"), "'0123456789abcdef', the map 'tiny' has [0-9a-f]{16}"),
+        (
+            hand_written(map="tiny 0123456789abcdef"),
+            "'0123456789abcdef', but the map 'tiny' has digest [0-9a-f]{16}",
+        ),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),
         (hand_written(fase="attack"), "fase: unknown in this game; did you mean 'phase'"),
-        (hand_written(round="-1"), "round: '-1' is not a whole number 0 ... 1073741824"),
-        (hand_written(turn="2"), "turn: '2' is not a whole number 0 ... 1"),
+        (hand_written(round="-1"), "round: '-1' is not a whole number from 0 to 1073741824"),
+        (hand_written(turn="2"), "turn: '2' is not a whole number from 0 to 1"),
         (hand_written(random="xyz"), "hexadecimal"),
         (hand_written(captured="maybe"), "allowed: yes, no"),
         (hand_written(hand_0="Ash, Ash"), "twice"),
@@ -337,7 +340,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(hand_2="Ash"), "hand 2: unknown in this game"),
         (hand_written(hand_0="Ash", hand_1="Ash"), "cards in two places.*Ash"),
         (hand_written(rolled="6 5"), "'6 5 1 | 5 5'"),
-        (hand_written(rolled="6 5 9 | 1"), "'9' is not a whole number 1 ... 7"),
+        (hand_written(rolled="6 5 9 | 1"), "'9' is not a whole number from 1 to 7"),
         (hand_written(chosen_dice="1"), "1 numbers: two are needed"),
         (hand_written(fallen="1, 1"), "twice"),
         (hand_written(to_place="1"), "2 armies"),
@@ -346,7 +349,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(phase="draft amount"), "impossible position: target -1"),
         (BY_HAND + "Ash: 1", "line 15: Ash is given twice, first in line 9"),
         (BY_HAND + "Atlantis: 1", "line 15: .*'Atlantis'"),
-        (BY_HAND + "nonsense", "line 15: 'nonsense' is not of the form"),
+        (BY_HAND + "nonsense", "line 15: 'nonsense' is neither"),
         (BY_HAND + "phase: attack\nphase: attack", "'phase'"),
         (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' is given twice, first in line 5"),
         (
@@ -392,7 +395,7 @@ def test_a_map_that_is_handed_over_is_checked_all_the_same():
     games = next(games for name, games in corpus() if name == "tiny/two_player")
     text = to_text(games[0], rules, board)
     assert from_text(text.replace("map: tiny", "map: lost.toml").partition("checksum")[0], board)[1] is board
-    with pytest.raises(PositionError, match=f"'{board.digest[:16]}', the map 'big' has"):
+    with pytest.raises(PositionError, match=f"'{board.digest[:16]}', but the map 'big' has"):
         from_text(text, load_map("big"))
 
 

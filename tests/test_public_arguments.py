@@ -295,7 +295,7 @@ def test_errors_say_what_was_given_and_what_is_allowed() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             batch.ask(lanes)
-    with pytest.raises(ValueError, match="lane=-1 must be a whole number from 0 to 4"):
+    with pytest.raises(ValueError, match="lane=-1: must be a whole number from 0 to 4"):
         batch.game(-1)
     with pytest.raises(ValueError, match="seeds contain -3: all must be 0 or more"):
         batch.begin_seeded([0], [-3])

@@ -271,7 +271,7 @@ def refuse(folder: Path, kind: Any, state: dict[str, Any], change: str = "") -> 
     if change == "large":
         data["trainer"]["shuffle"] = torch.zeros(1).expand(10**10)
     torch.save(data, folder / CHECKPOINT)
-    with pytest.raises(ValueError, match=f"{CHECKPOINT}' is no checkpoint"):
+    with pytest.raises(ValueError, match=f"{CHECKPOINT}' is not a checkpoint"):
         kind.resume(folder)
 
 

@@ -230,7 +230,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def declared(self, policy: Any) -> Declared:
-        """Return the declaration of a state for `load_state_dict` (`risk_training.declared`)."""
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
         lanes, slots, seats = self.lanes.state_dict(), len(self.slots), Whole(0, MAX_SEATS - 1)
         return {
             "lanes": {"seed_word": Whole(0, 2**64 - 1), "draw": object, "arrays": tuple(lanes["arrays"])},

@@ -243,14 +243,14 @@ class SelfPlay:
         }
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`.
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`.
 
         `network` is the learner's network.
         """
         return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
 
     def declared_games(self) -> dict[str, Declared]:
-        """Return the declaration of `restore`, without the snapshots."""
+        """Return the declaration that a state must match for `restore`, without the snapshots."""
         lanes = len(self.lanes)
         return {
             "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},

@@ -74,7 +74,7 @@ SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name o
 
 @dataclass(frozen=True)
 class StateNetworkSettings(RunSettings):
-    """Settings that the trainers of networks for several numbers of players share. A step is a game."""
+    """Settings shared by the trainers `state_value` and `turn_policy`. One step is one game."""
 
     LENGTH: ClassVar[str] = "games"
 
@@ -94,10 +94,10 @@ class StateNetworkSettings(RunSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.tables)) < len(self.tables):
-            raise ValueError(f"tables={self.tables!r} must name each number of players once")
+            raise ValueError(f"tables={self.tables!r}: name each number of players once")
         if self.round_games % len(self.tables):
             raise ValueError(
-                f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables"
+                f"round_games={self.round_games!r}: must be a multiple of the {len(self.tables)} tables"
             )
         for players in self.tables:
             self.rules_for(players)
@@ -149,7 +149,7 @@ class Config(StateNetworkSettings):
         super().__post_init__()
         if len(self.weights) != len(self.bots) or not sum(self.weights):
             raise ValueError(
-                f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0"
+                f"weights={self.weights!r}: must have one number for each of bots={self.bots!r}, not all 0"
             )
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: with 1, bots play every seat")
