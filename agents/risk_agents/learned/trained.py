@@ -131,11 +131,11 @@ def check_numbers(weights: Weights) -> None:
     for name, values in weights.items():
         numbers = np.asarray(values)
         if numbers.dtype.kind != "f" or not (np.abs(numbers) <= MOST_WEIGHT).all():
-            raise ValueError(f"weights {shortened(name)} must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
+            raise ValueError(f"weights {shortened(name)}: must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
 
 
 def _check_facts(facts: Any) -> None:
-    """Raise ValueError, KeyError or TypeError for facts of another format or with other types."""
+    """Raise ValueError, KeyError or TypeError for facts of a wrong format or with wrong types."""
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
     if facts["kind"] not in (POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY):

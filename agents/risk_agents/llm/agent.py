@@ -193,7 +193,7 @@ class ModelAgent(Agent):
         self.plan.fall_back(view.game)
 
     def _remember(self, view: View, action: int) -> None:
-        """Keep the armies at the end of the own turn, for the next report."""
+        """Keep the armies at the end of the seat's turn, for the next report."""
         if view.public.turn != self.seat:
             return
         after = view.game.copy()

@@ -161,7 +161,7 @@ def next_on_route(game, board, prey, here, seen):
 
 @kernel
 def others_take_the_rest(game, board, seat, prey, source, seen):
-    """Return whether other own stacks can take the territories of the prey that the route leaves out."""
+    """Return whether the seat's other stacks can take the prey's territories that the route leaves out."""
     for w in range(len(seen)):
         word = game.owned[prey, w] & ~seen[w]
         while word != ZERO:
