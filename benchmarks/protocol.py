@@ -88,7 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """Play one game; return the number of messages to seat 0, their processor time and their seconds."""
+    """Play one game; return the number of messages to seat 0, their CPU time and their elapsed time."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -96,7 +96,7 @@ def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, flo
 
 
 class TimedMatch(Match):
-    """A match that counts the processor time of its questions."""
+    """A match that counts the CPU time of its messages."""
 
     processor_seconds = 0.0
 

@@ -75,7 +75,7 @@ MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
 # shortest and longest seconds that a call of the kernel should take; an interrupt waits for the end of a call
 _SHORT, _LONG = 0.01, 0.05
-_MOST_AT_ONCE = 1 << 10  # most actions that one call plays in a lane
+_MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call plays in a lane
 
 
 class TallyBook:
@@ -200,7 +200,7 @@ class Arena(FixedArrays):
         for bot in bots:
             bot.check(batch.rules, batch.board)
         self._make_arrays(max((bot.memory for bot in bots), default=1))
-        # most actions that the next call plays in a lane; seconds that the last call took
+        # maximum number of actions that the next call plays in a lane; seconds that the last call took
         self._at_once, self._seconds = 1, 0.0
         self._kernel: BoundKernel | None = None
         self._bind()
@@ -344,7 +344,7 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """Play one action in each of these lanes: the one in `actions`, or else an action of the player."""
+        """Play one action in each of these lanes: the entry in `actions`, or else the player's action."""
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
-MOST_MARKS = 30  # most combining marks in a row in a text
+MOST_MARKS = 30  # maximum number of combining marks in a row in a text
 MOST_ENTRIES = 1000  # files in a zip archive
 # The errors that `zipfile` and NumPy raise for content that is damaged or malicious.
 UNREADABLE: tuple[type[Exception], ...] = (

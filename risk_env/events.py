@@ -369,7 +369,7 @@ def _shuffled(before: Any, after: Any) -> list[Event]:
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
     """Return the writer of events for troops or things put on a territory.
 
-    The territory comes from the action or, for an amount, from the decision. The number is that of troops.
+    The territory comes from the action or, for an amount, from the decision. `number` counts troops.
     """
 
     def write(step: Step) -> Iterator[Event]:

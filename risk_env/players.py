@@ -25,7 +25,7 @@ from risk_env.game import Game, as_floats
 from risk_env.game_vector import whole_numbers
 from risk_env.text.notation import illegal_action
 
-MOST_BITS = 63  # most bits of an action number
+MOST_BITS = 63  # maximum number of bits of an action number
 FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
 
 
@@ -382,7 +382,7 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 def as_action(value: Any) -> int:
     """Convert a value that `act` returned to an action number, legal or not.
 
-    Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
+    Raises TypeError for a value that is not a whole number, and ValueError for a number of too many bits.
     """
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")

@@ -195,7 +195,7 @@ def test_a_standing_order_answers_every_attack() -> None:
     ("text", "problem"),
     [
         ("", "the answer has no action"),
-        ("I think I should attack", "is no action: an action begins with one of"),
+        ("I think I should attack", "is not an action: an action begins with one of"),
         ("attack Ural > Brazil", "Ural does not border Brazil"),
         ("attack Ural > Atlantis", "has no territory 'Atlantis'"),
         ("draft Ural 3", "no action for this decision"),
@@ -204,7 +204,7 @@ def test_a_standing_order_answers_every_attack() -> None:
         ("always attack", "standing orders are"),
         ("done; " * (MOST_STEPS + 1), f"at most {MOST_STEPS} are allowed"),
         ("x" * 100_000, "characters"),
-        ("fallback", "is no action"),
+        ("fallback", "is not an action"),
     ],
 )
 def test_an_answer_whose_first_action_cannot_be_played_is_refused(text: str, problem: str) -> None:
@@ -216,7 +216,7 @@ def test_an_answer_whose_first_action_cannot_be_played_is_refused(text: str, pro
 
 
 def test_a_try_within_a_try_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"'try try .* is no action"):
+    with pytest.raises(ValueError, match=r"'try try .* is not an action"):
         read_plan("try " * 4999, load_map("tiny"))
 
 

@@ -67,7 +67,7 @@ def test_what_was_wrong_is_said_before_the_question() -> None:
     env = small()
     env.reset(1)
     text, reward, terminated, truncated, info = env.step("conquer the world")
-    assert text.startswith("Not played: 'conquer the world' is no action") and "\nRisk report 1" in text
+    assert text.startswith("Not played: 'conquer the world' is not an action") and "\nRisk report 1" in text
     assert (reward, terminated, truncated, info["illegal"]) == (0.0, False, False, 1)
 
 

@@ -79,7 +79,7 @@ class Sandbox(NamedTuple):
         return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """Return the environment variables of a process; in a sandbox, only those that it needs."""
+        """Return the environment variables of a process; in a sandbox, only the necessary variables."""
         if not self.is_closed:
             return environment
         own = {"HOME": os.path.expanduser("~")}

@@ -272,7 +272,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
 
     def _step_lanes(self, actions: Array) -> None:
-        """Step the lanes whose game continues, and begin the next game in the others (NEXT_STEP)."""
+        """Step the lanes whose game continues, and begin the next game in all other lanes (NEXT_STEP)."""
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(

@@ -90,7 +90,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
+        self._ending = True  # true if an agent that has ended is to step next, or if no step is due
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel

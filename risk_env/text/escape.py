@@ -1,6 +1,6 @@
 """Words from outside, made safe for display.
 
-Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by whoever
+Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by anybody who
 writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
 `rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
 spreadsheets.

@@ -96,7 +96,7 @@ def card_text(card: int, board: Board) -> str:
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
     """Return the words of an action of the record's phase, legal or not.
 
-    Raises IllegalAction if it is no action of that phase.
+    Raises IllegalAction if it is not an action of that phase.
     """
     text = action_words(action, DECISIONS.get(Phase(int(record["phase"]))), tables, board)
     if not text:
@@ -105,7 +105,7 @@ def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
 
 
 def action_words(action: int, decision: Decision | None, tables: Tables, board: Board) -> str:
-    """Return the words of an action in a decision, or "" if it is no action of this decision."""
+    """Return the words of an action in a decision, or "" if it is not an action of this decision."""
     if decision is None or not 0 <= action < tables.num_actions:
         return ""
     kind, arguments = tables.space.decode(action)

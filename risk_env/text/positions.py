@@ -578,7 +578,7 @@ def _read_generator(text: str) -> int:
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """Return the form of the dice of attacker and defender. A 0 is no die."""
+    """Return the form of the dice of attacker and defender. A 0 stands for no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:

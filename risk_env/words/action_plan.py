@@ -3,7 +3,7 @@
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
 `trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
 decision, or None if a new answer is needed. `ActionPlan.account` tells which actions were played, and why
-the others were not.
+other actions were not.
 """
 
 import re
@@ -116,7 +116,9 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
     word, _, argument = text.partition(" ")
     word = word.casefold()
     if word not in words:
-        raise ValueError(f"{shortened(text)} is no action: an action begins with one of {', '.join(words)}")
+        raise ValueError(
+            f"{shortened(text)} is not an action: an action begins with one of {', '.join(words)}"
+        )
     return _written_out(word, argument, board)
 
 

@@ -510,7 +510,7 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
 
     These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per seat),
     `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
-    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
+    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
     heading, moment = _HEAD.match(head), _ROUND.match(at_round)

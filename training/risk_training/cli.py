@@ -112,7 +112,7 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
-    """Return the names and values of a configuration, overridden by those of the command line.
+    """Return the names and values of a configuration, overridden by values of the command line.
 
     `length` is the name of the setting that `--steps` overrides.
     """

@@ -28,7 +28,7 @@ Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # prefix of a snapshot's name; the number of the learner's steps follows
 PRIORITIES = ("hard", "close", "even")
-MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each snapshot is a network
+MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; each snapshot is a network
 
 
 @dataclass(frozen=True)

@@ -150,7 +150,7 @@ class Run(ABC):
             raise DivergedError(
                 f"update {self.updates + 1} (step {self.steps:,}) diverged: {wrong[0]}. "
                 f"Start a new run with a lower learning_rate than {self.config.learning_rate}. "
-                f"The policy and the checkpoint in {self.folder} stay those of step {self._saved_steps:,}"
+                f"The policy and the checkpoint in {self.folder} remain as of step {self._saved_steps:,}"
             )
 
     def passes(self, interval: int) -> bool:

@@ -28,7 +28,7 @@ class RiskVecEnv(VecEnv):
 
     Opponents are played inside.
 
-    The arguments are those of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
+    It takes the arguments of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
     `render_mode` is "rgb_array" or None.
 
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating

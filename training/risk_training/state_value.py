@@ -1,8 +1,8 @@
 """The trainer of state values: each seat's win probability when a turn begins, with two to six players.
 
 Scripted bots play a round of whole games with every number of players. A seat's bot changes now and then when
-its turn begins, so that positions are more varied than those of one bot. Some seats gather their first troops
-in a place drawn at random, as the strategist does in a chosen one.
+its turn begins, so that positions are more varied than with one bot. Some seats gather their first troops
+in a place drawn at random, as the strategist does in a chosen place.
 
 The network learns who won, and by TD(λ) partly its own predictions for the turns to come (Tesauro 1995). It
 learns from a round, then the next round is played. With a `bot_share` below 1, the tactician plays the other
@@ -141,7 +141,7 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays the others
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays all others
     judge: str | None = None  # value of the tactician: file or agent (default: the current network)
     begin_with: str | None = None  # value with the initial weights: file or agent
 

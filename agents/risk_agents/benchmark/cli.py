@@ -244,7 +244,7 @@ def leaderboard(argv: Sequence[str]) -> None:
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
-    """Play all games of all files again. Return the verified files, and the others with the reason.
+    """Play all games of all files again. Return the verified files, and each other file with the reason.
 
     The value of a verified file is true if the actions of its agent were compared too.
 

@@ -141,7 +141,7 @@ def read_track(path: Path) -> Track:
     options = facts.get("options", {})
     rules = Rules.preset(facts["preset"], facts["players"], profile=facts["profile"], **options)
     if rules_digest(rules) != facts["rules_digest"]:
-        raise ValueError(f"{path.name}: the rules differ from those of the release: {rules!r}")
+        raise ValueError(f"{path.name}: the rules differ from the rules of the release: {rules!r}")
     maps = tuple((each["name"], each["digest"]) for each in facts["maps"])
     opponents = tuple(Opponent(**each) for each in facts["opponents"])
     same = ("name", "version", "about", "seed", "deals", "quick_deals", "time_limit", "game_time")

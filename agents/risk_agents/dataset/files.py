@@ -127,7 +127,7 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file.
 
-    Raise ValueError also if the footer is inconsistent, or if the encoding is not that of `write_parquet`.
+    Raise ValueError also if the footer is inconsistent, or if the encoding differs from `write_parquet`.
     """
     size = os.fstat(source.fileno()).st_size
     most = max(MOST_TIMES * size, _LEAST_EXPANDED)

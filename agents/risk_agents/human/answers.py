@@ -14,7 +14,7 @@ from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops, room
 from risk_env.text.notation import DECISIONS, Decision
 
-# blocks whose answers are numbered; the others are numbers
+# blocks whose answers are numbered; in other blocks, an answer is itself a number
 NUMBERED = ("territory", "border", "card", "objective")
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 

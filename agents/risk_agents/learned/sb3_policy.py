@@ -27,7 +27,7 @@ from risk_env.players import Policy
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
 MOST_WIDTH = 1024  # largest width of a layer
 MOST_LAYERS = 8
-MOST_BYTES = 1 << 28  # most bytes of a .zip, and of the content that is read from it
+MOST_BYTES = 1 << 28  # maximum number of bytes of a .zip, and of the content that is read from it
 WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3
 OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
 POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed names in `policy_kwargs`

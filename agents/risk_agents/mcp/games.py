@@ -21,13 +21,15 @@ from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # most games at once
-MOST_OF_CLIENT = 16  # most games of one client at once; a new game ends the least recently used one
-MOST_DECISIONS = 10_000  # most decisions of a game; its history then takes about 15 MB
+MOST_GAMES = 256  # maximum number of games at once
+MOST_OF_CLIENT = (
+    16  # maximum number of games of one client at once; a new game ends the least recently used one
+)
+MOST_DECISIONS = 10_000  # maximum number of decisions of a game; its history then takes about 15 MB
 IDLE = 1800.0  # seconds without use after which a game may end to make room for another client's game
-MOST_ROUNDS = 1000  # most rounds of a game
-MOST_EVENTS = 200  # most events of one reply about the history
-LONGEST_HISTORY = 1_000_000  # most bytes of one reply about the history
+MOST_ROUNDS = 1000  # maximum number of rounds of a game
+MOST_EVENTS = 200  # maximum number of events of one reply about the history
+LONGEST_HISTORY = 1_000_000  # maximum number of bytes of one reply about the history
 _WIDTH = 400  # letters of a line of the history
 
 

@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in this phase: first of a hunt, then against threats, else that of `grower`."""
+    """Return the action in this phase: of a hunt, else against threats, else the action of `grower`."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action

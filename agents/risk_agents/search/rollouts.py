@@ -25,7 +25,7 @@ from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
 
-MOST_ROUNDS = 200  # most rounds of a rollout if the rules set no limit
+MOST_ROUNDS = 200  # maximum number of rounds of a rollout if the rules set no limit
 TO_THE_END = None  # number of turns for a rollout to the end of the game
 
 Array = npt.NDArray[Any]
@@ -122,7 +122,7 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Play games on; return each seat's win probability, float64 (games, 6).
 
-        `rng` draws the players and the random states of the bots. `turns` is that of `play`, for `seat`.
+        `rng` draws the players and the random states of the bots. `turns`, for `seat`, is as in `play`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
@@ -213,7 +213,7 @@ class Rollouts:
         """Play the trades and drafts of each plan in `lanes`, (plans, samples).
 
         Before the first dice a bot sees the same facts in every sample. It therefore acts in the first sample
-        only, and its actions are repeated in the others.
+        only, and its actions are repeated in the other samples.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]

@@ -65,14 +65,17 @@ PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the
 # In duels, `marshal`'s value judges turns of `marshal` with several drafts, and turns of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
-MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # most turns of the seat in a rollout with these plans
+MOST_TURNS = {
+    DUEL_PLANS: 0,
+    PLANS_FOR_THREE: 1,
+}  # maximum number of turns of the seat in a rollout with these plans
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and the scripts do not
 DECIDED = 0.95  # win probability of a seat in a duel from which on few games choose the turns
 MANY = 5  # number of players from which on rollouts of the first troops are short and use QUICK_PLAYER
 SET_UP = breaker.BOT  # the plan that places the first troops, except in duels
-LEAST_GAMES = len(PLANS)  # least games of a budget: one for each plan of most tables
+LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each plan of most tables
 # The player of rollouts of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
 MOST_LANES = 480  # games that are played at once
@@ -224,7 +227,7 @@ class Strategist(Agent):
     def _choose_again(self, view: View) -> None:
         """Change the plan for the rest of the turn if another one beats the current plan.
 
-        The other plans are those that were best when the turn began.
+        The other plans are the plans that were best when the turn began.
         """
         others = [plan for plan in self._ranked if plan != self._plan]
         plans = [self._plan, *others[: self.budget.others]]

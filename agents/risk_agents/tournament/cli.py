@@ -119,7 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--against",
         metavar="B",
-        help="test whether the one agent of --agents is better than agent B, by a sequential test (SPRT)",
+        help="test if the single agent of --agents is better than agent B, by a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(

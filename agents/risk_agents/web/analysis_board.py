@@ -147,7 +147,7 @@ def _play(game: Game, wish: dict[str, Any]) -> str:
 def _hidden(game: Game) -> dict[str, Any]:
     """Return the facts that seats hide from each other: hands and missions.
 
-    The analysis board shows them, because whoever analyses a position knows all of it.
+    The analysis board shows them, because a person who analyses a position knows all facts of the position.
     """
     hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
     missions = game.record["mission"][: game.num_players].tolist()

@@ -50,7 +50,7 @@ UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` lea
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
 MOST_COMPOSED = 20  # maximum number of choices per second that are composed or taken back in a game
-RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
+RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for these seats
 
 
 # compiled bots compute all the time: more threads would only delay the event loop
@@ -614,7 +614,7 @@ def _choice_of(game: Game, answer: Answer) -> list[int] | str:
 
 
 def _set_of(game: Game, cards: list[int]) -> list[int]:
-    """Return the actions that trade cards; raise Refused if they are no set of the hand."""
+    """Return the actions that trade cards; raise Refused if they are not a set of the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
         raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:

@@ -83,7 +83,7 @@ class RayExecutor(WorkExecutor):
     ) -> None:
         """Join the cluster of an address, or start one on this machine.
 
-        A new cluster has `processors` processors, all if None. `limit` is that of `Limits`.
+        A new cluster has `processors` processors, all if None. `limit` is passed to `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -423,7 +423,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     except Exception as error:  # Ray raises many kinds of errors
         if own:
             own.close()
-        hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"
+        hint = "" if is_own else " (check that RAY_AUTH_MODE and the token are the same on both sides)"
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}{hint}") from error
     return own
 
