@@ -293,7 +293,7 @@ class Analysis {
   }
 }
 
-/** Return the moves after a node with their depth: the first move in line, other moves before it, indented. */
+/** Return the moves after a node with their depth: first moves in line, other moves before them, indented. */
 function variations(node, depth) {
   const [main, ...others] = node.children;
   if (!main) return [];
