@@ -622,8 +622,8 @@ def test_records_play_again_and_a_changed_one_does_not(tmp_path: Path) -> None:
     facts = next(facts for facts in map(json.loads, lines) if facts["result"]["ending"] != FORFEIT)
     for changes, told in (
         ({"seed": facts["seed"] + 1}, "line 1"),
-        ({"actions": facts["actions"][:-1]}, "over is False, recorded True"),
-        ({"result": facts["result"] | {"winner": 5}}, "winner is .*, recorded 5"),
+        ({"actions": facts["actions"][:-1]}, "over=False, but the file records True"),
+        ({"result": facts["result"] | {"winner": 5}}, "winner=.*, but the file records 5"),
     ):
         (tmp_path / "changed.jsonl").write_text(json.dumps({**facts, **changes}))
         with pytest.raises(SavedGameError, match=told):

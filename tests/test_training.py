@@ -115,7 +115,7 @@ def test_numbers_as_yaml_reads_them() -> None:
         ({"n_step": 3}, "config: 'n_step' is unknown"),
         ({"n_steps": 1.5}, "n_steps=1.5: must be a whole number"),
         ({"n_envs": 0}, "n_envs=0: must be 1 to 16,384"),
-        ({"gama": 0.9}, "'gama' is unknown, did you mean 'gamma'"),
+        ({"gama": 0.9}, "'gama' is unknown .did you mean 'gamma'"),
         ({"gamma": 1e23}, r"gamma=1e\+23: must be 0 to 1"),
         ({"ent_coef": float("nan")}, "ent_coef=nan: must be a number"),
         ({"learning_rate": 1e30}, r"learning_rate=1e\+30: must be 1e-09 to 1"),
