@@ -37,8 +37,8 @@ Row = Sequence[object]
 OBSERVATION = f"""# Observation
 
 An observation contains all public facts, and the cards, the mission and the headquarters of the observing
-seat. It contains nothing else. `make docs` generates this page from `risk_env/core/observe.py`, the module that writes
-observations.
+seat. It contains nothing else. `make docs` generates this page from `risk_env/core/observe.py`, the module
+that writes observations.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
 clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
