@@ -1,6 +1,6 @@
-"""Whole games per second between compiled bots: `python -m benchmarks.bots [--record]`.
+"""Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
+Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
 until they take long enough; compiling is not timed.
 """
@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Return the games per second of a bot against itself, and the mean length of the games."""
+    """Return games a second of a bot against itself, and the mean length of the games."""
     rules, board = (
         Rules.preset("classic", players, profile="fast", setup=SETUPS[players]),
         load_map("classic"),
@@ -78,7 +78,7 @@ def measure(bot: str, players: int, seconds: float) -> Row:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    columns = ("bot", "players", "games/s", "rounds a game", "decisions a game")
+    columns = ("bot", "players", "games/s", "rounds per game", "decisions per game")
     rows = [
         (
             row["bot"],
@@ -87,7 +87,7 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    text = "Whole games of compiled bots against themselves, preset classic, one core, in CPU time."
+    text = "Whole games of compiled bots against themselves: preset `classic`, one core, in CPU time."
     return "\n".join(
         ["# Bots", "", *heading_lines(record), "", text, "", *table(columns, rows), "", *aims(record["rows"])]
     )

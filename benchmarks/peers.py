@@ -100,9 +100,7 @@ def names_in(text: str) -> tuple[str, ...]:
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
-        raise argparse.ArgumentTypeError(
-            f"{unknown[0]!r} is not a measure; choose from {', '.join(MEASURES)}"
-        )
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} must be one of {', '.join(MEASURES)}")
     return names
 
 
@@ -195,7 +193,7 @@ def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     measures = record["measures"]
     lines = [
-        "# Peers side by side",
+        "# Comparison with other libraries",
         "",
         *heading_lines(record),
         "",
@@ -216,11 +214,10 @@ def report(record: dict[str, Any]) -> str:
 def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
-        "Decisions per second on one core with random legal actions. The time to choose actions is not",
-        "included. The time for observation, mask, rewards, ends and new games is included.",
-        f"Each row shows the best and the median of {record['repeats']} windows of "
-        f"{record['seconds']:g} s, from the best of",
-        f"{record['rounds']} rounds. Each round runs all measures once.",
+        "The table shows decisions per second on one core, with random legal actions. The time includes",
+        "observation, mask, rewards, ends and new games, but not the choice of the actions.",
+        f"Each row shows the best and the median of {record['repeats']} windows of {record['seconds']:g} s,",
+        f"from the best of {record['rounds']} rounds. Each round runs all measures once.",
     ]
 
 
@@ -270,8 +267,8 @@ def threads_lines(measures: dict[str, Any]) -> list[str]:
     """Return lines on the gain from a second thread."""
     return [
         f"{row['games']:,} games: {amount(row['one'])} decisions/s with one thread, "
-        f"{amount(row['two'])} with two (best windows). Median ratio over {len(row['ratios'])} pairs of "
-        f"windows: {statistics.median(row['ratios']):.2f}."
+        f"{amount(row['two'])} with two (best windows). "
+        f"Median ratio over {len(row['ratios'])} pairs of windows: {statistics.median(row['ratios']):.2f}."
         for row in rows_of(measures, "threads")
     ]
 
@@ -300,7 +297,7 @@ class Aim(NamedTuple):
 
 def aims_table(measures: dict[str, Any]) -> list[str]:
     """Return the table of aims, with the values of this run."""
-    return table(("aim", "wanted", "found", "reached"), [aim.cells for aim in aims(measures)])
+    return table(("aim", "target", "measured", "reached"), [aim.cells for aim in aims(measures)])
 
 
 def aims(measures: dict[str, Any]) -> list[Aim]:
@@ -310,12 +307,17 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
     raw, wrapped = (best(measures, "aec", interface=f"risk_v0.{name}()") for name in ("raw_env", "env"))
     threads = max((statistics.median(row["ratios"]) for row in rows_of(measures, "threads")), default=None)
     return [
-        Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),
-        Aim("the same against Pgx's backgammon at its best batch size", over(batch, backgammon), 100, " ×"),
-        Aim("the Python call's share of a step of 1,024 games", call_share(measures), 10, " %", less=True),
-        Aim("two threads against one, at the better size", threads, 1.9, " ×"),
+        Aim("GameBatch, byte mask and int8 observation, decisions/s per core", over(batch, 1e6), 8, " M"),
+        Aim(
+            "the same, relative to backgammon in Pgx at its best batch size",
+            over(batch, backgammon),
+            100,
+            " ×",
+        ),
+        Aim("share of the Python call in a step of 1,024 games", call_share(measures), 10, " %", less=True),
+        Aim("two threads relative to one, at the better size", threads, 1.9, " ×"),
         Aim("raw_env(), last() and step(), decisions/s", over(raw, 1e6), 0.3, " M"),
-        Aim("env() against PettingZoo's chess", over(wrapped, chess), 100, " ×"),
+        Aim("env(), relative to chess in PettingZoo", over(wrapped, chess), 100, " ×"),
     ]
 
 

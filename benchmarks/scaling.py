@@ -1,13 +1,12 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Games per second of a tournament between six copies of one agent, and decisions per second of self-play
-  with one actor per worker, with and without learning. Both are measured with 1 and 2 workers of each kind,
-  as medians over windows. In each round, all kinds take turns. Two workers are compared with one worker of
-  the same kind, and Ray with the same number of processes, round by round. Workers start and end with their
-  window, because idle processes of Ray would take CPU time from the other kinds.
-* CPU time of the driver per game, in a tournament whose thousands of simulated workers return at once.
-* Bytes sent per game, per decision and per update of the weights.
-* Expected rates on 10, 100 and 1,000 cores, computed from these measurements.
+* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a
+  worker, played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which
+  all kinds take turns. Two workers are compared with one of the kind, and Ray with as many processes, round
+  by round. Workers begin and end with their window: Ray's own processes would take from the others'.
+* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
+* What is sent: bytes a game, a decision and an update of the weights.
+* From these, what to expect of 10, 100 and 1,000 cores.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the
 CHANCE = 0.05  # probability that the median of the ratios is outside its interval
 PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
-    "games_a_second": "games a second",
-    "played_a_second": "decisions played a second",
-    "decisions_a_second": "decisions trained a second",
+    "games_a_second": "games per second",
+    "played_a_second": "decisions played per second",
+    "decisions_a_second": "decisions trained per second",
 }
 
 Row = dict[str, Any]
@@ -181,7 +180,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Return the games per second of a tournament, in wall time."""
+        """Games a second of a tournament, by the clock."""
         with closing(Store.create(self.folder / f"{name}.sqlite", self.config)) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -295,7 +294,7 @@ class Simulated(WorkExecutor):
 
 
 def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
-    """Return the driver's CPU time per game, with the game's share of a piece of work, and bytes sent."""
+    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -375,7 +374,7 @@ def expected(record: Row) -> list[Row]:
 def report(record: Row) -> str:
     """Return the record as Markdown."""
     parts = (_measured(record["rows"]), _of_the_driver(record["driver"]), _of_the_learner(record["learner"]))
-    lines = ["# Past one machine", "", *heading_lines(record)]
+    lines = ["# Many processes and machines", "", *heading_lines(record)]
     for part in (*parts, _expected(record["expected"])):
         lines += ["", *part]
     return "\n".join(lines)
@@ -384,26 +383,26 @@ def report(record: Row) -> str:
 def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
-        f"One game takes {row['us_a_game']:,.0f} µs of CPU time of the driver "
-        f"({row['simulated_workers']:,} simulated workers that return at once), which includes the game's "
-        f"share of a piece of {row['games_a_piece']:.0f} games. "
-        f"One game takes a worker {row['core_seconds_a_game']:.2f} s, so one driver supplies "
-        f"{cores:,.0f} cores. The driver sends {row['bytes_out_a_game']:,.0f} bytes per game "
-        f"and receives {row['bytes_back_a_game']:,.0f}."
+        f"A game takes {row['us_a_game']:,.0f} µs of CPU time in the driver (the main process) "
+        f"and {row['core_seconds_a_game']:.2f} s in a worker, so one driver can supply {cores:,.0f} cores. "
+        f"The driver was measured with {row['simulated_workers']:,} simulated workers that return at once, "
+        f"and chunks of {row['games_a_piece']:.0f} games. "
+        f"A game sends {row['bytes_out_a_game']:,.0f} bytes to a worker and returns "
+        f"{row['bytes_back_a_game']:,.0f} bytes."
     ]
 
 
 def _of_the_learner(row: Row) -> list[str]:
     actors = (row["us_play"] + row["us_pack"]) / (row["us_learn"] + row["us_unpack"])
     return [
-        f"Per decision, an actor plays for {row['us_play']:.1f} µs and packs for {row['us_pack']:.1f} µs. "
-        f"The learner unpacks for {row['us_unpack']:.1f} µs and learns for {row['us_learn']:.1f} µs, so a "
-        f"learner on one core needs {actors:.1f} actors. "
-        f"A decision takes {row['bytes_a_decision']:,.0f} bytes, "
-        f"the weights {row['bytes_a_weight_update']:,} bytes, "
-        f"and an actor's games {row['bytes_of_an_actors_games']:,} bytes. "
-        f"For each rollout of {row['decisions_a_rollout']:,} decisions, the actor receives weights and "
-        "games, and returns the games."
+        f"An actor takes {row['us_play']:.1f} µs to play a decision and {row['us_pack']:.1f} µs to send it. "
+        f"The learner takes {row['us_unpack']:.1f} µs to receive the decision "
+        f"and {row['us_learn']:.1f} µs to learn from it, so a learner on one core needs {actors:.1f} actors. "
+        f"A decision has {row['bytes_a_decision']:,.0f} bytes, the weights have "
+        f"{row['bytes_a_weight_update']:,} bytes, and the games of an actor have "
+        f"{row['bytes_of_an_actors_games']:,} bytes. "
+        f"Every rollout of {row['decisions_a_rollout']:,} decisions "
+        "sends weights and games to an actor, and returns the games."
     ]
 
 
@@ -412,13 +411,17 @@ def _measured(rows: Sequence[Row]) -> list[str]:
         (row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}")
         for row in rows
     ]
-    lines = table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
+    lines = table(("workers (× one worker)", *RATES.values(), "CPU time of the driver per chunk, µs"), cells)
     compared = [
         (row["kind"], *map(_with_interval, row["of_processes"].values()))
         for row in rows
         if "of_processes" in row
     ]
-    return [*lines, "", *table(("× as many processes", *RATES.values()), compared)] if compared else lines
+    return (
+        [*lines, "", *table(("ratio to the same number of processes", *RATES.values()), compared)]
+        if compared
+        else lines
+    )
 
 
 def _with_interval(found: Row) -> str:
@@ -443,10 +446,10 @@ def _expected(rows: Sequence[Row]) -> list[str]:
     ]
     columns = (
         "cores",
-        "games a second",
-        "MB a second",
-        "decisions trained a second, one core learns",
-        "MB a second",
+        "games per second",
+        "MB per second",
+        "decisions trained per second, with one learner",
+        "MB per second",
     )
     return table(columns, cells)
 

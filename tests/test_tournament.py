@@ -406,7 +406,7 @@ def test_what_an_agents_process_is_sent_holds_nothing_hidden() -> None:
 )
 def test_an_agent_that_cannot_be_had_is_refused_at_the_start(text: str) -> None:
     with pytest.raises(ValueError, match="agent"):
-        config_of(FIRST, text, players=2)
+        config_of("random", text, players=2)
 
 
 def test_two_agents_of_one_name_are_refused() -> None:
