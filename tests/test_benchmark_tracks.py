@@ -221,7 +221,10 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "day": (lambda header, game: header["times"].update(date="2026-02-30"), "but must be YYYY-MM-DD"),
     "long name": (lambda header, game: header["machine"].update({"m" * 301: ""}), "not a text of at most"),
     "long text": (lambda header, game: header.update(risk_env="V" * 301), "not a text of at most"),
-    "long game": (lambda header, game: game.update(map="x" * (1 << 20)), "line 2: more than 1048576 bytes"),
+    "long game": (
+        lambda header, game: game.update(map="x" * (1 << 20)),
+        "line 2: line too long: a game has at most",
+    ),
     "won by nobody": (lambda header, game: game["result"].update(winner=-1), "ending is 'won'"),
     "first place": (lambda header, game: game["result"]["places"].reverse(), "winner is ., but places are"),
     "rounds": (lambda header, game: game["result"].update(rounds=101), "ends games after 100"),

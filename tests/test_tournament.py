@@ -913,7 +913,7 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         database.execute(
             "UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),)
         )
-    with pytest.raises(ValueError, match="'first' is version '1' now, '0' in"):
+    with pytest.raises(ValueError, match="'first' is version '1', but was '0' in"):
         tournament(["--resume", str(out), "--quiet", "--allow-programs"])
 
 
