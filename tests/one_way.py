@@ -52,3 +52,9 @@ def random_one_way_map(name: str, seed: int = 0) -> Board:
             borders.remove(back)
             ways.append((board.territories[back[1]], board.territories[back[0]]))
     return one_way_map(name, *ways)
+
+
+def ring() -> Board:
+    """Return the map `tiny` with five of seven borders one-way: Ash > Birch > Ember > Dune > Cedar > Ash."""
+    ways = ("Ash", "Birch"), ("Birch", "Ember"), ("Ember", "Dune"), ("Dune", "Cedar"), ("Cedar", "Ash")
+    return one_way_map("tiny", *ways)
