@@ -15,6 +15,7 @@ from risk_env.board.borders import unreachable
 from risk_env.board.maps import Board, load_map, read_map
 
 FOLDER = Path(maps.__file__).parent / "map_files"
+RING = ("Ash", "Birch"), ("Birch", "Ember"), ("Ember", "Dune"), ("Dune", "Cedar"), ("Cedar", "Ash")
 SHARE = 0.5  # share of the borders of a random map that lose one direction
 
 
@@ -54,7 +55,7 @@ def random_one_way_map(name: str, seed: int = 0) -> Board:
     return one_way_map(name, *ways)
 
 
+@cache
 def ring() -> Board:
     """Return the map `tiny` with five of seven borders one-way: Ash > Birch > Ember > Dune > Cedar > Ash."""
-    ways = ("Ash", "Birch"), ("Birch", "Ember"), ("Ember", "Dune"), ("Dune", "Cedar"), ("Cedar", "Ash")
-    return one_way_map("tiny", *ways)
+    return one_way_map("tiny", *RING)

@@ -29,12 +29,12 @@ from risk_env.render.svg import draw_map
 from risk_env.text.positions import PositionError
 from risk_env.viewer.map_data import map_data
 from risk_env.words import seat_report
-from tests.one_way import one_way_map, one_way_text, random_one_way_map, ring
+from tests.one_way import RING, one_way_map, one_way_text, random_one_way_map, ring
 from tests.positions import in_phase, legal, play, play_at_random, position, refused, troops_on
 from tests.test_largest_maps import scripted
 from tests.test_star_games import check_rolls, command_room
 
-RING = ("Ash 3, Birch 4, Cedar 2", "Dune 4, Ember 2", "Flint 5")
+ARMIES = ("Ash 3, Birch 4, Cedar 2", "Dune 4, Ember 2", "Flint 5")
 
 
 def on_ring(*armies: str, rules: str = "classic", **lines: Any) -> Game:
@@ -42,7 +42,7 @@ def on_ring(*armies: str, rules: str = "classic", **lines: Any) -> Game:
 
     Forced decisions are asked.
     """
-    return position(rules, *(armies or RING), map=ring(), ask_forced=True, **lines)
+    return position(rules, *(armies or ARMIES), map=ring(), ask_forced=True, **lines)
 
 
 def named(board: Board, numbers: Any) -> list[str]:
@@ -96,7 +96,7 @@ def test_a_map_lists_one_way_borders_in_one_direction() -> None:
     ],
 )
 def test_refused_borders(old: str, new: str, words: str) -> None:
-    text = one_way_text("tiny", [tuple(named(ring(), way)) for way in ring().one_way_borders])
+    text = one_way_text("tiny", RING)
     assert text.count(old) == 1, text
     with pytest.raises(MapError, match=words):
         read_map(text.replace(old, new))
