@@ -1024,7 +1024,7 @@ def checkpoints() -> tuple[bytes, ...]:
     from tests.test_run import TRAINERS
 
     found = []
-    for name in ("ppo", "values", "state_values", "turn_policy"):
+    for name in ("ppo", "beam_value", "state_value", "turn_policy"):
         module, config, _ = TRAINERS[name]
         module.Trainer(config, folder() / name).train()
         found.append((folder() / name / "checkpoint.pt").read_bytes())
@@ -1095,7 +1095,7 @@ def read_a_checkpoint(data: bytes) -> None:
 
     path = folder() / "resumed"
     if not path.exists():
-        shutil.copytree(folder() / "values", path)
+        shutil.copytree(folder() / "beam_value", path)
     (path / "checkpoint.pt").write_bytes(data)
     import_module(TRAINERS[load_checkpoint(path)["config"]["trainer"]]).Trainer.resume(path)
 
