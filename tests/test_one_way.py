@@ -88,10 +88,10 @@ def test_a_map_lists_one_way_borders_in_one_direction() -> None:
         ('to = ["Birch"]', 'to = ["Ash"]', "'Ash', one_way_to 1: a territory does not border itself"),
         ('to = ["Birch"]', 'to = ["Birsh"]', "'Ash', one_way_to 1: no territory 'Birsh'; .*'Birch'"),
         ('to = ["Birch"]', "to = 3", "'Ash', one_way_to: 3 is not a list of texts"),
-        ('["Cedar"]\none', '["Cedar"]\nalso', "'Birch': unknown key 'alsoway_to'|unknown key 'also_way_to'"),
+        ('["Cedar"]\none', '["Cedar"]\nalso', "'Birch': unknown key 'also_way_to'"),
         ('["Cedar"]\none', '["Cedar", "Ember"]\none', "'Birch', one_way_to 1: 'Ember' is listed twice"),
         ('to = ["Dune"]', 'to = ["Dune", "Birch"]', "'Birch', one_way_to 1: territory 'Ember' lists 'Birch'"),
-        ('one_way_to = ["Ash"]\n', "", "'Ash', borders: no chain of borders leads to it|from it to"),
+        ('one_way_to = ["Ash"]\n', "", "'Birch', borders: no chain of borders leads from it"),
         ('["Flint"]\n', "[]\n", "'Flint', border 1: territory 'Ember' does not list .* in one_way_to"),
     ],
 )
@@ -285,17 +285,28 @@ def test_every_bot_plays_on_one_way_maps(name: str) -> None:
 # ------------------------------------------------------------------------------------------------ pictures
 
 
+def nearer(board: Board, point: Any, one: int, other: int) -> float:
+    """Return by how much a point is nearer to the outline of a territory than to that of another one."""
+    outlines = (np.array([p for ring in board.drawing.outlines[t] for p in ring]) for t in (one, other))
+    here, there = (np.hypot(*(outline - point).T).min() for outline in outlines)
+    return there - here
+
+
 @pytest.mark.parametrize("name", ["classic", "inner_sea", "tiny"])
 def test_each_one_way_border_has_an_arrow(name: str) -> None:
-    """The arrow points to the target: its tip is nearer to the target than the middle of its base."""
+    """The arrow points to the target. Along a route it points where the route leads."""
     board = random_one_way_map(name)
-    arrows, centres = geometry_of(board).arrows, board.drawing.centres
+    arrows = geometry_of(board).arrows
+    bent = {frozenset(pair) for pair in board.drawing.wrapped}
+    bent |= {frozenset((one, other)) for one, other, _ in board.drawing.routes}
     assert len(arrows) == len(board.one_way_borders) > 0
     for (source, target), (tip, left, right) in zip(board.one_way_borders, arrows, strict=True):
         base = np.add(left, right) / 2
-        if (source, target) not in board.drawing.wrapped and (target, source) not in board.drawing.wrapped:
-            along = np.subtract(centres[target], centres[source])
-            assert np.subtract(tip, base) @ along > 0 or board.drawing.routes
+        if (source, target) in geometry_of(board).touching:
+            along = np.subtract(board.drawing.centres[target], board.drawing.centres[source])
+            assert (tip - base) @ along > 0
+        elif {source, target} not in bent:
+            assert nearer(board, tip, target, source) > nearer(board, base, target, source)
     assert len(geometry_of(board).sea) == len(geometry_of(load_map(name)).sea)
     assert map_data(board)["one_way"].count("Z") == len(arrows)
     assert map_data(load_map(name))["one_way"] == ""
