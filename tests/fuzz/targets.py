@@ -1021,10 +1021,11 @@ def read_a_config(data: bytes) -> None:
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
     """Return the checkpoints of short runs of the project's own trainers."""
+    from tests.kill import OWN_TRAINERS
     from tests.test_run import TRAINERS
 
     found = []
-    for name in ("ppo", "beam_value", "state_value", "turn_policy"):
+    for name in OWN_TRAINERS:
         module, config, _ = TRAINERS[name]
         module.Trainer(config, folder() / name).train()
         found.append((folder() / name / "checkpoint.pt").read_bytes())
