@@ -152,7 +152,7 @@ def test_classic_facts():
 def test_classic_neighbours(name, neighbours):
     """The examples of RULES 1.2."""
     board = load_map("classic")
-    assert {board.territories[t] for t in board.neighbours(board.territory(name))} == neighbours
+    assert {board.territories[t] for t in board.targets(board.territory(name))} == neighbours
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_unknown_territory_names_near_ones():
 @pytest.mark.parametrize("number", [-1, 42])
 def test_neighbours_of_no_territory(number):
     with pytest.raises(MapError, match=f"territory {number}: .* 0 ... 41"):
-        load_map("classic").neighbours(number)
+        load_map("classic").targets(number)
 
 
 def test_board_is_a_value():
@@ -285,7 +285,7 @@ def test_board_is_a_value():
     copy = pickle.loads(pickle.dumps(board))
     assert copy == board
     assert copy.digest == board.digest
-    assert board.neighbours(0) == (1, 2)
+    assert board.targets(0) == (1, 2)
     assert board.territory("inca land") == 0
     assert board.basic_training_cities == (1,)
 

@@ -61,13 +61,13 @@ def test_maps_of_all_sizes(territories: int, continents: int) -> None:
         for members in board.members_of:
             assert is_connected(set(members), board.borders)
         assert geometry_of(board).touching == set(board.borders)
-        assert min(map(len, map(board.neighbours, range(territories)))) >= 1
+        assert min(map(len, map(board.targets, range(territories)))) >= 1
 
 
 def test_bonuses_follow_from_territories_and_outer_territories() -> None:
     board = load_map("random:3:territories=60,continents=8")
     for members, bonus in zip(board.members_of, board.bonuses, strict=True):
-        outer = [t for t in members if any(n not in members for n in board.neighbours(t))]
+        outer = [t for t in members if any(n not in members for n in board.targets(t))]
         assert bonus == max(1, (len(members) + 2 * len(outer)) // 3)
 
 

@@ -1149,7 +1149,7 @@ def test_8_2_two_continents(number, army):
     rest = places(army, last)
     source = next(
         CLASSIC.territories[t]
-        for t in CLASSIC.neighbours(CLASSIC.territory(last))
+        for t in CLASSIC.targets(CLASSIC.territory(last))
         if CLASSIC.territories[t] in rest.split(", ")
     )
     free = "Iceland 9" if "Europe" not in army else "Peru 9"

@@ -135,7 +135,7 @@ def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, pla
     """Return the sums over the front, and the probability by continent that the seat loses no territory."""
     front, safe = np.zeros(8), np.ones(len(board.continents))
     for territory in range(board.num_territories):
-        near, here = board.neighbours(territory), troops[territory]
+        near, here = board.targets(territory), troops[territory]
         own = [troops[n] for n in near if owner[n] == seat]
         if owner[territory] != seat:
             front[7] += win_probability(max(own), here) if own and max(own) > 1 else 0

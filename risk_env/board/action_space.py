@@ -164,8 +164,7 @@ class ActionSpace:
         border = (self._territory(source), self._territory(target))
         number = bisect_left(self.board.borders, border)
         if self.board.borders[number : number + 1] != (border,):
-            names = [self.board.territories[t] for t in border]
-            raise ValueError(f"{names[0]} does not border {names[1]}")
+            raise ValueError(self.board.no_border(*border))
         return number
 
     def to_json(self) -> dict[str, Any]:

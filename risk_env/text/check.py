@@ -504,7 +504,7 @@ def _occupation(p: Position) -> Reasons:
     if p.phase != Phase.OCCUPY or NOWHERE in (source, target):
         return
     way = f"{p.board.territories[source]} > {p.board.territories[target]}"
-    if not p.game.captured or target not in p.board.neighbours(source):
+    if not p.game.captured or target not in p.board.targets(source):
         yield f"phase OCCUPY: {way} was not captured this turn"
     if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
         yield f"phase OCCUPY: no troops of seat {p.game.turn} can follow {way}"

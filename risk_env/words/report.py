@@ -458,12 +458,16 @@ HELP = (
 
 @lru_cache(maxsize=8)
 def _border_lines(board: Board) -> tuple[str, ...]:
-    """Return all borders, each under the first of its two territories."""
-    told = []
-    for territory, name in enumerate(board.names_in_text):
-        later = [board.names_in_text[t] for t in board.neighbours(territory) if t > territory]
+    """Return all borders: two-way ones under the first of two territories, one-way ones under the source."""
+    names, one_way, told = board.names_in_text, set(board.one_way_borders), []
+    for territory, name in enumerate(names):
+        targets = board.targets(territory)
+        later = [names[t] for t in targets if t > territory and (territory, t) not in one_way]
         told += [f"{name}-{'/'.join(later)}"] if later else []
-    return (f"Borders: {'; '.join(told)}",)
+        ahead = [names[t] for t in targets if (territory, t) in one_way]
+        told += [f"{name}>{'/'.join(ahead)}"] if ahead else []
+    legend = " (A>B is one-way, from A to B)" if one_way else ""
+    return (f"Borders{legend}: {'; '.join(told)}",)
 
 
 def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:

@@ -96,12 +96,10 @@ def _no_attack(said: str, view: View) -> str:
             candidates = " or ".join(view.board.territories[t] for t in places)
             return f"{name.strip()!r} could be {candidates}"
     (a,), (b,) = found
-    names = view.board.names_in_text[a], view.board.names_in_text[b]
-    if b not in view.board.neighbours(a):
-        return f"{names[0]} does not border {names[1]}"
-    return (
-        f"{' > '.join(names)} is not legal: attack from your territory with two troops or more to another's"
-    )
+    if b not in view.board.targets(a):
+        return view.board.no_border(a, b)
+    way = f"{view.board.names_in_text[a]} > {view.board.names_in_text[b]}"
+    return f"{way} is not legal: attack from your territory with two troops or more to another's"
 
 
 def _territories_named(name: str, view: View) -> list[int]:

@@ -89,7 +89,7 @@ def threat_worth(game, board, seat, territory, wanted, leader):
     """Return the worth of drafting all troops to a territory: its best capture, and its defence."""
     worth, strength = 0.0, troops_on(game, territory) + int64(game.draft_left)
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        word = board.targets[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE

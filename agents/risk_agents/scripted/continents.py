@@ -2,7 +2,7 @@
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, enemy_neighbours, enemy_troops_near, is_inland
+from risk_agents.scripted.board_sense import NONE, enemy_targets, enemy_troops_near, is_inland
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest, popcount
 from risk_env.core.position import holds_continent, troops_on
@@ -33,10 +33,10 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Number of troops that the seat's largest stack next to a territory, outside the continent, can send."""
+    """Number of troops that the seat's largest stack outside the continent can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
+        word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
         while word != ZERO:
             most = max(most, troops_on(game, (w << 6) + lowest(word)) - 1)
             word &= word - ONE
@@ -45,15 +45,15 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Number of troops that the seat's largest stack next to a territory can send, without stack `but`."""
+    """Number of troops that the seat's largest stack can send to a territory, without the stack on `but`."""
     most = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
+        word = board.sources[territory, w] & game.owned[seat, w]
         while word != ZERO:
-            neighbour = (w << 6) + lowest(word)
+            source = (w << 6) + lowest(word)
             word &= word - ONE
-            if neighbour != but:
-                most = max(most, troops_on(game, neighbour) - 1)
+            if source != but:
+                most = max(most, troops_on(game, source) - 1)
     return most
 
 
@@ -100,10 +100,10 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of neighbours in a continent that the seat does not own, and the troops on them."""
+    """Return the number of targets in a continent that the seat does not own, and the troops on them."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
+        word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
         targets += popcount(word)
         while word != ZERO:
             defenders += troops_on(game, (w << 6) + lowest(word))
@@ -121,8 +121,8 @@ def is_spoil(game, board, territory):
 def has_majority(game, board, seat, source, target):
     """Return whether an attack has a majority.
 
-    Either the source alone has more attackers than the target has defenders, or all troops of the seat around
-    the target are more than 1.5 times the defenders.
+    Either the source alone has more attackers than the target has defenders, or all troops of the seat that
+    can attack the target are more than 1.5 times the defenders.
     """
     attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
     return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
@@ -130,10 +130,10 @@ def has_majority(game, board, seat, source, target):
 
 @kernel
 def support(game, board, seat, territory):
-    """Number of the seat's troops that could attack a territory: all but one of each neighbour."""
+    """Number of the seat's troops that could attack a territory: all but one on each source."""
     total = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
+        word = board.sources[territory, w] & game.owned[seat, w]
         while word != ZERO:
             total += troops_on(game, (w << 6) + lowest(word)) - 1
             word &= word - ONE
@@ -144,8 +144,8 @@ def support(game, board, seat, territory):
 def split_advance(game, board, seat, most):
     """Return how many of `most` troops follow into a captured territory.
 
-    Troops go to the territory that has enemy neighbours. If both have, half follow from a strong source.
-    Otherwise all or none follow, towards more enemy neighbours.
+    Troops go to the territory that is not inland. If neither is, half follow from a strong source. Otherwise
+    all or none follow, towards more enemy targets.
     """
     source, target = int64(game.source), int64(game.target)
     if is_inland(game, board, seat, source):
@@ -155,8 +155,4 @@ def split_advance(game, board, seat, most):
     behind, ahead = enemy_troops_near(game, board, seat, source), enemy_troops_near(game, board, seat, target)
     if troops_on(game, source) > 1.2 * (behind + ahead):
         return most // 2
-    return (
-        most
-        if enemy_neighbours(game, board, seat, target) >= enemy_neighbours(game, board, seat, source)
-        else 0
-    )
+    return most if enemy_targets(game, board, seat, target) >= enemy_targets(game, board, seat, source) else 0

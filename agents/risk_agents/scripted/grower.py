@@ -13,7 +13,7 @@ from risk_agents.scripted.board_sense import (
     STRIKE,
     best_place,
     ends_of,
-    enemy_neighbours,
+    enemy_targets,
     is_inland,
     move_amount,
     next_attack,
@@ -106,7 +106,7 @@ def attack_worth(game, board, seat, bold, wanted, source, target):
         worth += 3.0
     if is_spoil(game, board, target):
         worth += 5.0
-    if enemy_neighbours(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(
+    if enemy_targets(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(
         game, target
     ):
         worth += 2.0

@@ -112,10 +112,10 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
 
 @inlined
 def touches(game, board, territory, owner):
-    """Return whether a territory of the owner is next to this one."""
+    """Return whether this territory can attack one of the owner."""
     word = ZERO
     for w in range(len(game.strong)):
-        word |= board.neighbours[territory, w] & game.owned[owner, w]
+        word |= board.targets[territory, w] & game.owned[owner, w]
     return word != ZERO
 
 
@@ -144,16 +144,16 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
 
 @kernel
 def next_on_route(game, board, prey, here, seen):
-    """Return the unseen territory of the prey next to `here` with the fewest ways on, or NONE."""
+    """Return the unseen target of `here` that the prey owns, with the fewest ways on, or NONE."""
     best, fewest = NONE, 1 << 30
     for w in range(len(seen)):
-        word = board.neighbours[here, w] & game.owned[prey, w] & ~seen[w]
+        word = board.targets[here, w] & game.owned[prey, w] & ~seen[w]
         while word != ZERO:
             territory = (w << 6) + lowest(word)
             word &= word - ONE
             ways = 0
             for v in range(len(seen)):
-                ways += popcount(board.neighbours[territory, v] & game.owned[prey, v] & ~seen[v])
+                ways += popcount(board.targets[territory, v] & game.owned[prey, v] & ~seen[v])
             if ways < fewest:
                 best, fewest = territory, ways
     return best
@@ -176,8 +176,8 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
 def follow(game, board, rules, seat, prey):
     """Return how many troops follow into a captured territory.
 
-    All follow if the prey is next to the target, none if it is next to the source only. Otherwise troops move
-    as `grower` moves them.
+    All follow if the target can attack the prey, none if only the source can. Otherwise troops move as
+    `grower` moves them.
     """
     if touches(game, board, int64(game.target), prey):
         return movable(game, rules)

@@ -26,7 +26,7 @@ from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Deck, Victory
 INCOME = 0  # number of turns of the seat's income that count
 THEIR_INCOME = 1  # number of turns of a rival's income that count
 CARD = 2  # worth of a card, in thirds of the next set
-BACKWARD = 3  # worth of a troop without an enemy neighbour, in troops
+BACKWARD = 3  # worth of a troop in an inland territory, in troops
 EXPOSED = 4  # cost of a territory of the seat that is expected to fall, in troops
 FOLLOW_UP = 5  # share of a rival's income that joins an attack
 SHARPNESS = 6  # the exponent k of the value
@@ -168,7 +168,7 @@ def own_power(game, card, evaluator):
 
 @kernel
 def scan_borders(game, evaluator):
-    """Return the expected number of territories that fall, and the number of troops with no enemy near.
+    """Return the expected number of territories that fall, and the number of inland troops.
 
     Write the safety of each continent's borders to the workspace.
     """

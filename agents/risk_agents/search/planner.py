@@ -123,7 +123,7 @@ def find_routes(game, board, seat, source, strength, routes):
 def relax(game, board, seat, here, strength, routes):
     """Write the routes through a settled territory that are cheaper than the known ones."""
     for w in range(len(game.strong)):
-        word = board.neighbours[here, w] & ~game.owned[seat, w]
+        word = board.targets[here, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE

@@ -119,7 +119,7 @@ def expand(tree, slot, there, found, evaluator):
             source = (w << 6) + lowest(sources)
             sources &= sources - ONE
             for v in range(len(game.strong)):
-                targets = board.neighbours[source, v] & ~game.owned[seat, v]
+                targets = board.targets[source, v] & ~game.owned[seat, v]
                 while targets != ZERO:
                     target = (v << 6) + lowest(targets)
                     targets &= targets - ONE

@@ -733,7 +733,7 @@ def changes_dice(game: Game, target: int) -> bool:
         return False
     record, sides = game.record, (game.seat, int(game.owner[target]))
     dice = zip((Reward.ATTACK_DIE, Reward.DEFENSE_DIE), sides, strict=True)
-    near = (target, *game.board.neighbours(target))
+    near = (target, *game.board.sources(target))
     fields = zip(record.airfield, (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD), strict=True)
     helps = [record.reward_owner[reward] == side for reward, side in dice]
     helps += [place in near and record.reward_owner[reward] in sides for place, reward in fields]

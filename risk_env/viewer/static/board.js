@@ -36,6 +36,7 @@ export class Board {
       svg("path", { d: map.inner, class: "inner" }),
       ...map.continents.map(({ path, edge }) => svg("path", { d: path, class: "edge", stroke: edge })),
       svg("path", { d: map.sea, class: "sea-line" }),
+      svg("path", { d: map.one_way, class: "one-way" }),
       this.lights,
       this.arrows,
       ...map.labels.map(([x, y, lines], t) => label(x, y, lines, t)),
