@@ -36,7 +36,7 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
-OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
+OWN_MODULES = ("analysis", "lobby", "news", "play", "question", "server", "sound")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
@@ -95,7 +95,7 @@ class Pages:
 
     async def game_page(self, request: Request) -> Response:
         """Return the page of a game. Its socket decides which viewer sees it."""
-        parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question")}
+        parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question", "words")}
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
     async def static_file(self, request: Request) -> Response:

@@ -12,6 +12,7 @@ const oddsOf = ({ chance }) => (chance === undefined ? "" : `: ${percent(chance)
 /** Verbs of the buttons for numbers of troops, by phase. */
 const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
 const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // default number of troops per click
+const COMMANDS = ["undo", "confirm", "settle"]; // commands to the server that can be typed
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
@@ -85,11 +86,12 @@ export class Asker {
     if (this.hadFocus) this.focus();
   }
 
-  /** Move the keyboard focus to the first answer. */
+  /** Move the keyboard focus to the first answer; without answers, to the sentence of the question. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
-    (first ?? byId("question").querySelector("button"))?.focus();
+    const { firstElementChild: sentences } = byId("question").querySelector(".question-head");
+    (first ?? byId("question").querySelector("button") ?? sentences).focus();
   }
 
   answer(action) {
@@ -102,6 +104,14 @@ export class Asker {
       places ? { action, troops: this.countAt(action) } : { action },
       kind === "done" && question.phase !== "TRADE",
     );
+  }
+
+  /** Answer in words, as in the terminal. */
+  say(words) {
+    const said = words.trim().toLowerCase();
+    if (!this.isOpen || !said) return;
+    if (COMMANDS.includes(said)) this.give({ command: said });
+    else this.give({ words }, said === "done" && this.question.phase !== "TRADE");
   }
 
   /** Send an answer. An answer that can be taken back waits for its confirmation, unless `atOnce` is true. */
