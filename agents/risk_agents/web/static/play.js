@@ -1,6 +1,7 @@
 // A live game: the replay of what has happened so far, and the questions that this seat is asked.
 
 import { write } from "risk/dom";
+import { Guide, isGuided } from "risk/guide";
 import { News } from "risk/news";
 import { badge } from "risk/panels";
 import { listenToLooks, Replay } from "risk/replay";
@@ -105,6 +106,7 @@ class Live {
   append(frames) {
     this.view.append(frames);
     this.news.add(frames);
+    this.guide?.add(frames);
   }
 
   /** Ask the question. Without a question, show who decides, or the ending and the next steps. */
@@ -144,6 +146,7 @@ class Live {
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
     this.asker.use(this.view.board);
     this.news = new News(byId("question"), this.view.words);
+    if (isGuided(GAME)) this.guide = new Guide(this.asker, this.facts);
     this.view.shown = (frame, last) => this.asker.look(frame < last);
     document.body.toggleAttribute("data-seated", this.facts.seat >= 0);
     this.greet();

@@ -31,6 +31,7 @@ export class Asker {
     this.picked = null; // answer that a finger has touched once
     this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
     this.hasOdds = false; // true if the board shows odds of attacks
+    this.drawn = () => {}; // called when the question has been drawn
     this.each = {}; // number of troops per click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener(
@@ -84,6 +85,7 @@ export class Asker {
     byId("commands").replaceChildren(...(question ? this.commands() : []));
     this.light();
     if (this.hadFocus) this.focus();
+    this.drawn();
   }
 
   /** Move the keyboard focus to the first answer; without answers, to the sentence of the question. */
