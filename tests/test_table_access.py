@@ -158,7 +158,7 @@ def play_to_the_end(reader: Reader, most: int) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("preset", presets())
 def test_a_whole_game_of_every_preset_by_the_tree(browser: Any, tmp_path: Path, preset: str) -> None:
-    options = {"max_rounds": 6}
+    options = {"max_rounds": 3}
     game = {"map": "classic"} if preset == "basic_training" else {"map": "tiny"}
     players = ["human", *["random"] * (1 if preset == "two_player" else 2)]
     with served(tmp_path) as (address, lobby), opened_page(browser, address + NO_GAME) as page:
