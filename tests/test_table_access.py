@@ -28,6 +28,19 @@ NEWS = """() => { const region = document.querySelector(".unseen");
         .observe(region, { childList: true, characterData: true, subtree: true }); }"""
 
 
+SILENT = """() => { window.tones = 0;
+    const nothing = () => {}, same = (node) => node;
+    window.AudioContext = class {
+        currentTime = 0; destination = {}; resume = async () => {};
+        createOscillator() { tones += 1;
+            return { frequency: {}, connect: same, start: nothing, stop: nothing }; }
+        createGain() { const gain = { setValueAtTime: nothing, exponentialRampToValueAtTime: nothing };
+            return { gain, connect: same }; } }; }"""
+NEXT_TURN = """() => { const { latest, view } = live;
+    live.isWaiting = true;
+    live.takeFrames({ frames: [], more: false, question: latest, problem: "", outlook: view.outlook }); }"""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with opened_browser() as found:
@@ -190,6 +203,22 @@ def test_a_turn_is_played_in_words(browser: Any, tmp_path: Path, size: dict[str,
         assert "Ash: Player 0, 16 troops" in page.locator("#text").inner_text()
         assert table.game.phase.name == "ATTACK" and violations(page) == []
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+
+
+def test_a_tone_tells_that_it_is_your_turn(browser: Any, tmp_path: Path) -> None:
+    with served(tmp_path) as (address, lobby), opened_page(browser, address + NO_GAME) as page:
+        begin(page, lobby, preset="classic", players=["human"] * 2, position=end_of().to_text())
+        for tones in (0, 2):  # off at first; then two notes when the sound is turned on, and two at the turn
+            page.evaluate(SILENT)
+            if tones:
+                page.get_by_role("button", name="Sound").click()
+                page.wait_for_function("() => tones === 2")
+            page.evaluate(NEXT_TURN)
+            page.wait_for_function("n => tones === n", arg=2 * tones)
+            page.wait_for_timeout(50)
+            assert page.evaluate("tones") == 2 * tones
+        page.reload()
+        page.wait_for_selector("#sound[aria-pressed=true]")
 
 
 @pytest.mark.parametrize(
