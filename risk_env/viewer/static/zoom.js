@@ -15,7 +15,7 @@ export class Zoom {
     this.fingers = new Map(); // pressed pointers: [x, y] by number
     this.moved = false; // true if the present gesture moves the board
     this.ended = 0; // time at which the last finger left the screen
-    this.tap = { time: 0, x: 0, y: 0 }; // last tap
+    this.tap = { time: -TAP, x: 0, y: 0 }; // last tap
     this.use(board, map);
     button.addEventListener("click", () => (this.scale > 1 ? this.reset() : this.close(this.middle())));
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -135,11 +135,12 @@ export class Zoom {
   click(event) {
     if (event.target === this.button) return;
     const [x, y, time] = [event.clientX, event.clientY, event.timeStamp];
+    const isTouch = event.pointerType === "touch";
     const isDouble =
-      event.pointerType === "touch" &&
+      isTouch &&
       time - this.tap.time < TAP &&
       distance([x, y], [this.tap.x, this.tap.y]) < NEAR;
-    this.tap = { time: isDouble ? 0 : time, x, y };
+    this.tap = { time: isTouch && !isDouble ? time : -TAP, x, y };
     const isDrag = this.moved && time - this.ended < TAP; // a pinch ends without a click
     if (isDouble && !isDrag) {
       if (this.scale > 1.01) this.reset();
