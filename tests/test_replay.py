@@ -238,7 +238,7 @@ def shown_for(path: Path) -> list[float]:
 
 @pytest.mark.parametrize("fps", ["0", "51", "nan"])
 def test_a_speed_out_of_range_is_refused(fps: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"--fps=.* must be .* from 0\.1 to 50"):
+    with pytest.raises(ValueError, match=r"--fps=.*: must be .* from 0\.1 to 50"):
         replay([str(tmp_path / "game.json"), "--gif", str(tmp_path / "game.gif"), "--fps", fps])
 
 

@@ -30,7 +30,7 @@ def check_fps(name: str, fps: float) -> None:
     """Raise ValueError unless a number of frames per second is allowed; `name` is the argument's name."""
     if not SLOWEST <= fps <= FASTEST:
         raise ValueError(
-            f"{name}={fps} must be a number of frames per second from {SLOWEST:g} to {FASTEST:g}"
+            f"{name}={fps}: must be a number of frames per second from {SLOWEST:g} to {FASTEST:g}"
         )
 
 
@@ -42,7 +42,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     """
     ending = Path(path).suffix
     if ending not in KINDS:
-        raise ValueError(f"path={str(path)!r} must end in {' or '.join(KINDS)}")
+        raise ValueError(f"path={str(path)!r}: the name must end in {' or '.join(KINDS)}")
     check_fps("fps", fps)
     speed = {"duration": 1000 / fps, "loop": 0} if ending == ".gif" else {"fps": fps, "macro_block_size": 2}
     written, padded = 0, None
