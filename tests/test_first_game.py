@@ -12,7 +12,7 @@ from risk_env import Game
 from risk_env.viewer.page import static
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
 from tests.test_table_page import BOARD, LEAST, PREPARED, SMALL, Hand
-from tests.web_server import client, posted, refused, served
+from tests.web_server import client, refused, served
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +29,6 @@ def test_the_position_is_what_the_guide_says(tmp_path: Path) -> None:
     assert game.seat == 0 and game.phase.name == "DRAFT" and owner[advised] == 0
     assert open_land == [board.territory("Furze")] and open_land[0] in board.neighbours(advised)
     with client(tmp_path) as found:
-        begun = posted(found, "/api/first", {})
-        assert found.lobby.tables[begun["game"]].setting.game.players == ("human", "grower")
-        assert begun["tokens"][0] and not begun["tokens"][1]
         assert "has no choices" in refused(found, "/api/first", {"players": []})
 
 
@@ -47,6 +44,7 @@ def test_a_guided_turn(browser: Any, tmp_path: Path, size: dict[str, int], schem
         page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
         (table,) = lobby.tables.values()
         table.set_pace(0)
+        assert table.setting.game.players == ("human", "grower")
         page.on("dialog", lambda dialog: dialog.accept())
         hand, board = Hand(page, touch), page.evaluate(BOARD)
         assert "all 27 territories" in advice(page) and violations(page) == []
@@ -89,6 +87,7 @@ def play_the_turn(hand: Hand, table: Any) -> None:
     hand.press("End the turn")
 
 
+@pytest.mark.long
 def test_the_guide_can_be_skipped(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/game/none") as page:
         begun = page.request.post(f"{address}/api/first", data={}).json()

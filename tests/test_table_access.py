@@ -180,7 +180,9 @@ def test_a_whole_game_of_every_preset_by_the_tree(browser: Any, tmp_path: Path, 
         assert table.game.is_over
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "dark"), (PHONE, "light")])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [pytest.param(DESKTOP, "dark", marks=pytest.mark.long), (PHONE, "light")]
+)
 def test_a_turn_is_played_in_words(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
     start = position(RULES, "rest 5, Ash 9", "Ember 1, Flint 3", map="tiny", phase="draft", draft_left=7)
     with served(tmp_path) as (address, lobby), opened_page(browser, address + NO_GAME, size, scheme) as page:
