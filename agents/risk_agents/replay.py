@@ -12,7 +12,7 @@ from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
 from risk_env.render.scene import scene_of
-from risk_env.render.video import import_imageio, write_video
+from risk_env.render.video import FRAMES_A_SECOND, check_fps, import_imageio, write_video
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
 
@@ -24,6 +24,7 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `replay`: play the games again, compare the results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
+    check_fps("--fps", arguments.fps)
     if arguments.gif or arguments.mp4:
         import_imageio()
         import_pygame()
@@ -60,6 +61,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=MOMENTS,
         default="decision",
         help="unit of play per frame of --gif and --mp4 (default: decision)",
+    )
+    add(
+        "--fps",
+        type=float,
+        default=FRAMES_A_SECOND,
+        metavar="N",
+        help=f"frames per second of --gif and --mp4 (default: {FRAMES_A_SECOND})",
     )
     add(
         "--chances",
@@ -113,7 +121,7 @@ def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace,
 
 def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
     scenes = (scene_of(past, names) for past in moments(game, arguments.every))
-    write_video(path, (draw_rgb(game.board, scene) for scene in scenes))
+    write_video(path, (draw_rgb(game.board, scene) for scene in scenes), arguments.fps)
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:
