@@ -27,6 +27,7 @@ from risk_env.core.observe import (
     num_globals,
 )
 from risk_env.core.types import Phase
+from risk_env.observations import COUNT_DIVISOR
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
@@ -41,9 +42,13 @@ The observation of one seat has all public facts, the seat's cards and the seat'
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, \
 and so on,
-mission targets included; so one policy plays every seat. \
-`GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
-else gives the same codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
+mission targets included; so one policy plays every seat.
+
+`GameBatch` gives int8 codes 0 ... {MOST_CODE}. All other interfaces give float32: a count is its code
+divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. *Count* means
+`encode_count`, below. `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats,
+and `observation_scales(board)` the factor of each column, float32 (D,). [Features for networks](features.md)
+also have sums over neighbours and static facts of the map.
 
 `"flat"`: one vector of D = {TERRITORY_WIDTH} T + G numbers, territory after territory, then the globals.
 `"structured"`: `territories` (T, {TERRITORY_WIDTH}) and `globals` (G,).

@@ -26,8 +26,9 @@ from risk_env.core.types import NOBODY
 from risk_env.engine.step_buffer import decision_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
 from risk_env.game_vector import REWARDS
+from risk_env.observations import observation_size, split_view
 
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
@@ -107,7 +108,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._to_act: Any = None  # the agent to act, or None
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
+        highest = np.tile(observation_space(self.board).high, self.rules.num_players)
+        self.state_space = spaces.Box(np.zeros_like(highest), highest)
 
     def _new_observation_space(self) -> spaces.Dict:
         mask = spaces.Box(0, 1, (self._num_actions,), np.int8)
