@@ -141,10 +141,9 @@ def test_wrong_arguments_and_actions_are_named() -> None:
     moves.reset(0)
     with pytest.raises(IllegalAction, match=r"lane 0: action -1 must be from 0 to 146"):
         moves.step(np.array([-1]))
-    done = moves.batch.num_actions - 1
-    with pytest.raises(IllegalAction):
-        moves.step(np.array([done]))
-    unasked = np.flatnonzero(moves.masks()[0, : done + 1] > moves.masks()[0, done + 1 : 2 * done + 2])
-    for action in unasked[:1]:
-        with pytest.raises(IllegalAction, match="with the amount 'half', but no question about an amount"):
-            moves.step(np.array([action + done + 1]))
+    n, mask = moves.batch.num_actions, moves.masks()[0]
+    with pytest.raises(IllegalAction, match="lane 0"):
+        moves.step(np.flatnonzero(mask[:n] == 0)[:1])
+    unasked = np.flatnonzero((mask[:n] > 0) & (mask[n : 2 * n] == 0))
+    with pytest.raises(IllegalAction, match="with the amount 'half', but no question about an amount"):
+        moves.step(unasked[:1] + n)
