@@ -32,7 +32,7 @@ def picks(masks: Any, rng: np.random.Generator) -> Any:
 
 
 def by_hand(game: Game, seat: int, kind: str) -> None:
-    """Answer the questions about amounts after an action with an amount, one by one."""
+    """Decide on the amounts after an action with an amount, one by one."""
     is_repeated = False
     while not game.is_over and game.seat == seat and game.phase in ASKED:
         words = {text.split()[1]: text for text in map(game.action_text, game.legal_actions()) if " " in text}
@@ -145,5 +145,5 @@ def test_wrong_arguments_and_actions_are_named() -> None:
     with pytest.raises(IllegalAction, match="lane 0"):
         moves.step(np.flatnonzero(mask[:n] == 0)[:1])
     unasked = np.flatnonzero((mask[:n] > 0) & (mask[n : 2 * n] == 0))
-    with pytest.raises(IllegalAction, match="with the amount 'half', but no question about an amount"):
+    with pytest.raises(IllegalAction, match="with the amount 'half', but no decision about an amount"):
         moves.step(unasked[:1] + n)

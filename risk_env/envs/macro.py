@@ -24,12 +24,12 @@ _LEAST_ATTACKERS = 5  # fewer troops leave nothing to move after an attack with 
 
 
 class MoveVector(SingleSeatVector):
-    """Lanes in which the learner never answers how many troops move: an action names the amount in advance.
+    """Lanes in which the learner never decides on an amount alone: an action names the amount in advance.
 
     Action `a + n * k` is action `a` of the game with the amount `AMOUNTS[k]`, where n is the number of the
-    game's actions. The amount answers the next question about an amount: of a draft, of an occupation after
-    an attack, or of a fortify move. "least" is one troop, and no further troop in an occupation. After one
-    answer, the move is over. A question before the learner's first action in a game is answered with "all".
+    game's actions. The amount is the answer to the next decision about an amount: of a draft, of an
+    occupation after an attack, or of a fortify move. "least" is one troop, and no further troop in an
+    occupation. One amount ends the move. Before the learner's first action in a game, amounts are "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")
@@ -57,7 +57,7 @@ class MoveVector(SingleSeatVector):
         return np.concatenate([self._mask, with_amount, with_amount], axis=1)
 
     def _asks_amount(self) -> npt.NDArray[np.int8]:
-        """Return a mask of the actions after which the game may ask for an amount, int8 (N, n)."""
+        """Return a mask of the actions that can lead to a decision about an amount, int8 (N, n)."""
         games, blocks = self.batch.records, self._blocks
         phase, troops = games["phase"], games["troops"]
         asks = np.zeros(self._mask.shape, np.int8)
@@ -88,7 +88,7 @@ class MoveVector(SingleSeatVector):
             amount, action = AMOUNTS[actions[lane] // n], actions[lane] % n
             raise IllegalAction(
                 f"lane {lane}: action {actions[lane]} is action {action} with the amount {amount!r}, "
-                f"but no question about an amount can follow: play {action}"
+                f"but no decision about an amount can follow: play {action}"
             )
 
     def _take(self, actions: Array, lanes: Array) -> None:
@@ -101,7 +101,7 @@ class MoveVector(SingleSeatVector):
         super()._begin(lanes)
 
     def _play_on(self, lanes: Array) -> None:
-        """Play in these lanes until their learners must act, and answer their questions about amounts."""
+        """Play in these lanes until their learners must act, and decide on their amounts."""
         super()._play_on(lanes)
         answered = np.zeros(self.num_lanes, np.bool_)
         while len(asked := self._asked_amount(lanes)):
@@ -111,15 +111,15 @@ class MoveVector(SingleSeatVector):
             super()._play_on(asked)
 
     def _asked_amount(self, lanes: Array) -> Array:
-        """Return the lanes whose learners are asked for an amount."""
+        """Return the lanes whose learners must decide on an amount."""
         games = self.batch.records
         is_asked = np.isin(games["phase"][lanes], _AMOUNT_PHASES)
         return lanes[is_asked & (games["seat"][lanes] == self.seat[lanes])]
 
     def _answers(self, lanes: Array, is_repeated: Array) -> npt.NDArray[np.int64]:
-        """Return the answers to questions about amounts, int64 (k,).
+        """Return the actions that decide on amounts, int64 (k,).
 
-        A repeated question of an occupation or a fortify move is answered with DONE, which ends the move.
+        A repeated decision of an occupation or a fortify move is DONE, which ends the move.
         """
         games, kinds = self.batch.records, self.amounts[lanes]
         phase, troops = games["phase"][lanes], games["troops"]
@@ -136,8 +136,7 @@ class MoveVector(SingleSeatVector):
 class TurnVector(SingleSeatVector):
     """Lanes in which the learner decides once a turn which of the `plans`, compiled bots, plays the turn.
 
-    The chosen bot plays for the learner until the learner's next turn begins, and answers for it in the turns
-    of others. The first decision of a game covers the set-up, too. Each bot begins without memory of earlier
+    The chosen bot plays for the learner until the learner's next turn begins, in the turns of others too. The first decision of a game covers the set-up, too. Each bot begins without memory of earlier
     turns. Action k is plan k, and all are legal.
     """
 
