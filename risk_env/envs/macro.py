@@ -136,8 +136,9 @@ class MoveVector(SingleSeatVector):
 class TurnVector(SingleSeatVector):
     """Lanes in which the learner decides once a turn which of the `plans`, compiled bots, plays the turn.
 
-    The chosen bot plays for the learner until the learner's next turn begins, in the turns of others too. The first decision of a game covers the set-up, too. Each bot begins without memory of earlier
-    turns. Action k is plan k, and all are legal.
+    The chosen bot plays for the learner until the learner's next turn begins, in the turns of others too. The
+    first decision of a game also covers the set-up. Each bot begins without memory of earlier turns. Action k
+    is plan k, and all are legal.
     """
 
     def __init__(self, *arguments: Any, plans: Sequence[Named] = PLANS, **options: Any) -> None:
@@ -184,7 +185,8 @@ class TurnVector(SingleSeatVector):
 
 def _compiled(plans: Any) -> list[CompiledBot]:
     """Return plans as compiled bots. Raises ValueError for an empty list, and for any other player."""
-    found = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
-    if not found or not all(isinstance(plan, CompiledBot) for plan in found):
+    listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
+    found = [plan for plan in listed if isinstance(plan, CompiledBot)]
+    if not found or len(found) < len(listed):
         raise ValueError(f"plans={plans!r:.80} must be a list of names of compiled bots, or of CompiledBots")
     return found

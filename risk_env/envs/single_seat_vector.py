@@ -74,7 +74,7 @@ class SingleSeatVector:
     """
 
     plans: Sequence[CompiledBot] = ()  # bots that a learner can choose (`macro.TurnVector`)
-    _state_names = _STATE  # attributes in a `state_dict`
+    _state_names: tuple[str, ...] = _STATE  # attributes in a `state_dict`
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class SingleSeatVector:
         self.batch = GameVector(rules, self.board, num_lanes, autoreset=False, reward=reward)
         self.arena = Arena(self.batch, [*self.players, *self.plans])
         self._arguments = (rules, self.board, num_lanes, opponents)
-        self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
+        self._options: dict[str, Any] = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # true if a step, a reset or a `place` has begun and not ended
