@@ -126,7 +126,7 @@ def test_the_page_runs() -> None:
 
 
 def test_wrong_arguments_and_actions_are_named() -> None:
-    with pytest.raises(ValueError, match="decisions='turn' must be one of 'actions', 'moves', 'turns'"):
+    with pytest.raises(ValueError, match="decisions='turn': choose one of 'actions', 'moves', 'turns'"):
         make("turn")
     with pytest.raises(ValueError, match=r"plans=\['random'\] need decisions='turns', not 'moves'"):
         make("moves", plans=["random"])
