@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record["rows"] = []
     for pair in arguments.pairs.split(","):
         record["rows"].append(measure(pair, rules, arguments.games, arguments.seed))
-        print(table(*_cells(record["rows"][-1:])), flush=True)
+        print(*table(*_cells(record["rows"][-1:])), sep="\n", flush=True)
     print(f"\n{report(record)}")
     if arguments.record:
         print(f"\nKept: {keep('luck', record, report(record))}")
@@ -122,7 +122,7 @@ def interval(plain: Floats, adjusted: Floats, seed: int) -> tuple[float, float]:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    return "\n".join([*heading_lines("Luck in duels", record), table(*_cells(record["rows"]))])
+    return "\n".join(["# Luck in duels", "", *heading_lines(record), "", *table(*_cells(record["rows"]))])
 
 
 def _cells(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:

@@ -352,7 +352,7 @@ class Game:
     def new_step_buffer(self) -> npt.NDArray[Any]:
         """Return a new step buffer that holds this game (`engine.step_buffer`).
 
-        From now on the game's record is the one in this buffer. An earlier step buffer is no longer used.
+        From now on the game's record is in this buffer. An earlier step buffer is no longer used.
         """
         buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
         self._games = buffer["game"]
@@ -375,7 +375,7 @@ class Game:
     def _number(self, action: Any) -> int:
         """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.
 
-        Raises IllegalAction for a text that is no legal action, and for a value that is no whole number.
+        Raises IllegalAction for a text that is not a legal action, and for anything but a whole number.
         """
         if isinstance(action, str):
             return self.parse_action(action)
@@ -410,7 +410,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ what happened
 
     def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
-        """Return the events so far: the public events and, with `seat`, those that only this seat saw.
+        """Return the events so far: the public events and, with `seat`, the events that only this seat saw.
 
         The first `since` events are left out. The history of a loaded game begins where it was loaded.
         """
@@ -495,10 +495,10 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy of the game in which the coming dice and cards follow from `seed`.
+        """Return a copy of the game in which future dice and cards follow from `seed`.
 
-        Hidden facts stay as they are; `determinize` draws them again too. The history of the copy begins with
-        this state.
+        Hidden facts stay as they are. `determinize` also redraws hidden facts. The history of the copy begins
+        with this state.
         """
         other = self._fork()
         other._games["random"] = game_seed(seed)
@@ -707,7 +707,7 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
     """Return one outcome, or several, as a list. Raises ValueError for anything else."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
-        raise ValueError(f"outcome={strange[0]!r:.80} must be an outcome of chance_outcomes(action)")
+        raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")
     return listed
 
 
@@ -719,7 +719,7 @@ def observation_size(board: Board) -> int:
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
 
-    `chance` is no seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
+    `chance` is not the seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
     """
     game = Game.from_record(rules, board, tables(rules, board).new_games(1))
     game._start, game._chance = None, chance
@@ -765,7 +765,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
-        raise SavedGameError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
+        raise SavedGameError(f"not a saved game: {len(data)} bytes; at most {MOST_BYTES} are allowed")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
         raise SavedGameError("not a saved game: bad magic number")

@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         "action",
         nargs="?",
         default=LIST,
-        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); the name of a map instead draws it",
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); or the name of a map to draw",
     )
     add("map", nargs="?", help="name or file of a map; for import, a file of another program")
     add(
@@ -47,7 +47,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
     )
-    add("--cards", metavar="FILE", help="import: .cards file of a Domination map (default: named in the map)")
+    add(
+        "--cards",
+        metavar="FILE",
+        help="import: .cards file of a Domination map (default: the file named in the map)",
+    )
     add("--mirror", action="store_true", help="import: make one-way borders two-way")
     add("--simplify", action="store_true", help="import: leave out features that the rules lack")
     return parser
@@ -56,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Exit with an error if the action does not take one of the arguments."""
     if arguments.action not in ACTIONS:
-        parser.error(f"{arguments.action}: must be one of {', '.join(ACTIONS)}")
+        parser.error(f"{arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):

@@ -132,7 +132,7 @@ def changed(text: str, *pairs: tuple[str, str]) -> str:
 
 
 ODD_NAMES = (("Ash", "1st Bank"), ("Dune", "Done"), ("Cedar", "Cafétéria: [<b>]"), ("Birch Hill", "★ B > C"))
-NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets one"
+NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets a card"
 FILES = (
     Foreign(
         "corners.map",
@@ -321,7 +321,7 @@ FILES = (
         [
             "unknown key 'contonents'; did you mean 'continents'?",
             "continents: 3 is not a list",
-            "territory 2: 4 must be an object",
+            "territory 2: 4 is neither an object",
             "no territory 'Ceder'; did you mean 'Cedar'",
             "0 continents",
             "'A\\u200bB': a name has no invisible",

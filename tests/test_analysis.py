@@ -69,17 +69,17 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("address", "wish", "message"),
     [
-        (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
+        (NODE, {"position": "nonsense"}, "line 1: expected 'risk_env game 1', found 'nonsense'"),
         (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
         (NODE, {"position": TEXT, "action": 9999}, "9999 is not legal in phase ATTACK"),
         (NODE, {"position": TEXT, "troops": 3}, "troops=3: this decision takes no number of troops"),
-        (NODE, {"position": DRAFT, "troops": -3}, "troops=-3 must be from 1 to "),
+        (NODE, {"position": DRAFT, "troops": -3}, "troops=-3: must be from 1 to "),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),
         (NODE, {"position": TEXT, "acton": 1}, "'acton' is unknown; did you mean 'action'"),
         (NODE, {"position": DRAFT, "action": 0, "troops": 3}, "both action and troops: it must have one of"),
         (NODE, {"position": "x" * 140_000}, "longer than"),
-        (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000 must be from 1 to 1000"),
+        (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000: must be from 1 to 1000"),
         (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
     with client(tmp_path) as found:
         chances = posted(found, CHANCES, {"position": TEXT})
         assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis_board.GAMES
-        assert "agent='cmd:true' must be one of" in refused(
+        assert "agent='cmd:true': choose one of" in refused(
             found, PLANS, {"position": TEXT, "agent": "cmd:true"}
         )
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)

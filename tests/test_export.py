@@ -138,9 +138,9 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["README.md", "--onnx", "x.onnx"], "policy='README.md' must be"),
+        (["README.md", "--onnx", "x.onnx"], "policy='README.md': must be"),
         (["none.npz", "--onnx", "x.onnx"], "none.npz"),
-        (["duelist"], "--onnx and --npz"),
+        (["duelist"], "--onnx or --npz"),
         (["duelist", "--onnx", "x.npz"], "must end in .onnx"),
         (["duelist", "--onnx", "missing/x.onnx"], "a folder that exists"),
     ],

@@ -150,12 +150,12 @@ def test_a_wrong_seat_is_named(seat):
     asking = (game.hand, game.mission, game.headquarters, game.observe, game.observe_codes)
     asking += (lambda wrong: game.determinize(wrong, 1),)
     for ask in asking:
-        with pytest.raises(ValueError, match=r"seat=.* must be a whole number from 0 to 2"):
+        with pytest.raises(ValueError, match=r"seat=.*: must be a whole number from 0 to 2"):
             ask(seat)
 
 
 def test_a_wrong_view_is_named():
-    with pytest.raises(ValueError, match=r"observation='dict' must be one of 'flat', 'structured'"):
+    with pytest.raises(ValueError, match=r"observation='dict': choose one of 'flat', 'structured'"):
         new_game("classic").observe(0, "dict")
 
 

@@ -339,7 +339,7 @@ def test_with_autoreset_disabled_an_ended_lane_needs_a_reset() -> None:
 
 def test_a_wrong_mode_is_refused() -> None:
     with pytest.raises(
-        ValueError, match="autoreset_mode='same' must be one of 'NextStep', 'SameStep', 'Disabled'"
+        ValueError, match="autoreset_mode='same': choose one of 'NextStep', 'SameStep', 'Disabled'"
     ):
         make_vec(2, autoreset_mode="same")
 
@@ -635,7 +635,7 @@ def test_a_policy_that_answers_wrongly_is_named(answer: float) -> None:
     [
         ({"opponents": [COIN]}, "1 opponents, but num_players=3"),
         ({"opponents": [], "opponent_order": "drawn"}, "at least one"),
-        ({"opponents": 7}, "player=7 must be a registered name"),
+        ({"opponents": 7}, "player=7: must be a registered name"),
         ({"opponents": "no such bot"}, "no such bot"),
         ({"opponent_order": "sideways"}, "opponent_order='sideways'"),
         ({"seat": 3}, "seat=3"),

@@ -200,8 +200,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "power": (cube, "has more than"),
     "domain": (lambda: model(node("Relu", ["a"], domain="evil")), "is not allowed|standard set"),
     "external": (external, "in another file"),
-    "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed are observation"),
-    "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed are observation"),
+    "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed: observation"),
+    "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed: observation"),
     "fixed rows": (lambda: model(inputs=[value("observation", FLOAT, 1, D)]), "the first one dynamic"),
     "output": (
         lambda: model(
@@ -228,7 +228,7 @@ def test_other_files_and_other_games_are_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(ValueError, match="agent="):
         registry.load(str(path))
     policy = registry.load(str(saved(path, model())))
-    with pytest.raises(ValueError, match=f"observation has {D} columns, the game"):
+    with pytest.raises(ValueError, match=f"observation has {D} columns, but the game"):
         policy.prepare(TINY.replace(initial_troops=None), load_map("classic"))
     path.write_bytes(
         onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto()] * 100)).SerializeToString()

@@ -451,7 +451,7 @@ def test_calls_in_the_wrong_order() -> None:
         with pytest.raises((AttributeError, AssertionError), match="reset"):
             call()
     env.reset()
-    with pytest.raises(ValueError, match=r"agent='player_9' must be one of 'player_0'"):
+    with pytest.raises(ValueError, match=r"agent='player_9': choose one of 'player_0'"):
         env.observe("player_9")
 
 

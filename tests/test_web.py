@@ -93,7 +93,7 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
         game = found.lobby.tables[begin["game"]].game
         with seated(found, begin["game"], begin["tokens"][0]) as socket:
             for wrong, told in (
-                ({"troops": 0}, "troops=0 must be from 1 to 40"),
+                ({"troops": 0}, "troops=0: must be from 1 to 40"),
                 ({"troops": 7, "x": 1}, "'x' is unknown"),
                 ({}, "neither action nor troops"),
                 ({"troops": 7, "action": int(game.legal_actions()[0])}, "both action and troops"),
@@ -405,7 +405,7 @@ def test_a_file_of_games_that_could_do_more_is_refused(tmp_path: Path, more: str
     GameStore(tmp_path / "games.sqlite").close()
     with closing(sqlite3.connect(tmp_path / "games.sqlite")) as database, database:
         database.execute(more)
-    with pytest.raises(ValueError, match="its tables are not games and actions"):
+    with pytest.raises(ValueError, match="expected only the tables games and actions"):
         GameStore(tmp_path / "games.sqlite")
 
 

@@ -1,6 +1,6 @@
 """Convert trained files to ONNX models.
 
-The networks are those of `learned.compiled_network` and `learned.beam_value_features`.
+The modules `learned.compiled_network` and `learned.beam_value_features` define the networks.
 
 The model of a policy also encodes the observation (`learned.features`), so it takes the observations of
 environments. The model computes sums in another order than the compiled network. The last digits of logits
@@ -66,7 +66,7 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
         return policy_model(trained)
     if isinstance(trained, BeamValueFile):
         return value_model(trained)
-    raise TypeError(f"trained={trained!r} must be a PolicyFile or a BeamValueFile")
+    raise TypeError(f"trained={trained!r}: must be a PolicyFile or a BeamValueFile")
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:

@@ -155,7 +155,7 @@ class Board:
         """
         if not 0 <= territory < self.num_territories:
             raise MapError(
-                f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}"
+                f"territory {territory}: {self.name!r} has territories 0 ... {self.num_territories - 1}"
             )
         return self._neighbours[territory]
 
@@ -242,8 +242,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
             raise MapError(f"{error}; pass the board of any other map") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
-        written = f"written for the map of digest {shortened(digest)}"
-        raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
+        written = f"written for the map with digest {shortened(digest)}"
+        raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]}")
     return board
 
 
@@ -260,7 +260,7 @@ def check_open_map(name: Any) -> None:
             raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
     elif name not in map_names():
         similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
-        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}, random:SEED")
+        raise MapError(f"{shortened(name)} is not a shipped map{similar}; allowed: {names}, random:SEED")
 
 
 @cache
@@ -300,7 +300,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
     if _LONG_KEY.search(text):
-        raise MapError(f"{source}: a key with more than eight dots")
+        raise MapError(f"{source}: a key has more than eight dots")
     try:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
@@ -380,7 +380,7 @@ def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
 def _territory_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("territory", MAX_TERRITORIES)
     if len(tables) < 2:
-        raise file.error(f"{len(tables)} of [[territory]]; at least 2 are needed")
+        raise file.error(f"{len(tables)} tables [[territory]]; at least 2 are needed")
     for table in tables:
         table.only("name", "aliases", "continent", "symbol", "stars", "city", "borders")
         table.name()
@@ -432,7 +432,9 @@ def _all_or_none(
         return None
     for table in tables:
         if key not in table.values:
-            raise table.error(f"the key {key!r} is missing; {given[0].place} has it, so all must")
+            raise table.error(
+                f"the key {key!r} is missing; {given[0].place} has it, so every territory needs it"
+            )
     return tuple(read(t) for t in tables)
 
 
@@ -523,9 +525,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(
-            f"{shortened(list(names))} must name at least one continent, each once", "continents"
-        )
+        raise table.error(f"{shortened(list(names))}: name at least one continent, each once", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those named", "any_third")
     return numbers

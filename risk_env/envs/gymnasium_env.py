@@ -95,7 +95,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the game with all hidden cards and the coming dice.
+        """A copy of the game with all hidden cards and future dice.
 
         A search in this copy foresees the dice. Use `sample` for search.
         """
@@ -137,7 +137,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or its episode ends."""
         if not self._is_running:
-            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun, call reset() first")
+            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
         self.lanes.step(np.array([action]))
         self._is_running = not self.lanes.ended[0]
         if self.render_mode == "human":
@@ -163,7 +163,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return info
 
     def render(self) -> Any:
-        """Return the board as text or as pixels, or show it in a window and return None (`render_mode`)."""
+        """Return the board as text or as pixels, or show it in a window and return None."""
         return self._display.render(self.game)
 
     def close(self) -> None:
@@ -272,11 +272,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
 
     def _step_lanes(self, actions: Array) -> None:
-        """Step the lanes whose game continues, and begin the next game in the others (NEXT_STEP)."""
+        """Step the lanes whose game continues, and begin the next game in all other lanes (NEXT_STEP)."""
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(
-                f"step: the games of lanes {over.tolist()} have ended, "
+                f"step: the games of lanes {over.tolist()} have ended; "
                 "call reset(options={'reset_mask': ...}) first"
             )
         self.lanes.step(actions, np.flatnonzero(~self._is_over) if len(over) else None)
@@ -286,7 +286,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return every learner's observation, float32 (N, ...). If its game is over, it is the last one."""
+        """Return every learner's current or last observation, float32 (N, ...)."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -320,7 +320,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the board of every lane, as text or as pixels, by `render_mode`."""
+        """Return the board of every lane as text or as pixels (see `render_mode`)."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))
@@ -358,5 +358,5 @@ def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
 def _check_options(options: dict[str, Any] | None, *known: str) -> None:
     for name in options or {}:
         if name not in known:
-            allowed = f"allowed {'are' if known[1:] else 'is'} {' and '.join(map(repr, known))}"
-            raise ValueError(f"options[{name!r}] is unknown{suggestion(name, known)}: {allowed}")
+            allowed = f"allowed: {', '.join(map(repr, known))}"
+            raise ValueError(f"options[{name!r}] is unknown{suggestion(name, known)}; {allowed}")

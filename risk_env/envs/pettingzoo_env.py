@@ -53,8 +53,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
     are those of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is
-    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`, `observation` `"flat"` or
-    `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
+    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`. `observation` is `"flat"` or
+    `"structured"`. An agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
     (G,)}, "action_mask": int8 (n,)}.
     """
 
@@ -90,7 +90,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
+        self._ending = True  # true if an agent that has ended is to step next, or if no step is due
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
@@ -123,7 +123,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     @property
     def game(self) -> Game:
-        """The game with all hidden cards and coming dice. Inspect or copy it, but do not step it.
+        """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
 
         A search in a copy of this game foresees the dice. Use `sample` for search.
         """
@@ -310,7 +310,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
 
 def _frozen(mask: Mask) -> Mask:
-    """Make a mask of an info read-only. Infos of equal content compare equal only if they share it."""
+    """Make a mask of an info read-only. Equal infos compare equal only if they share one mask."""
     mask.flags.writeable = False
     return mask
 

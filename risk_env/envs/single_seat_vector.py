@@ -120,7 +120,7 @@ class SingleSeatVector:
         """Set the start positions of all games that begin from now on. None means the set-up.
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
-        position i + k N modulo the number of positions. The coming dice follow from seed, lane and k. Raises
+        position i + k N modulo the number of positions. Future dice follow from seed, lane and k. Raises
         ValueError if a position cannot be played on or its game is over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
@@ -143,7 +143,7 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' actions, int (N,), then let all other seats play until every learner must act.
 
-        Only `lanes` (int64, k; None: all) are stepped. In the others nothing happens, whatever their actions.
+        Only `lanes` (int64, k; None: all) are stepped. Other lanes do not change, whatever their actions.
         An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
         truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
@@ -197,7 +197,7 @@ class SingleSeatVector:
                 f"and {len(self._bounds)} opponents to draw from"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
-            raise ValueError(f"weights={weights.tolist()} must be 0 or more, and at least one above 0")
+            raise ValueError(f"weights={weights.tolist()}: each must be 0 or more, and at least one above 0")
         self._bounds = np.cumsum(weights / weights.sum())
         self._bounds[np.flatnonzero(weights)[-1] :] = 1.0
         self._is_even = False
@@ -206,7 +206,7 @@ class SingleSeatVector:
         """Return the state of all games and players for `load_state_dict`, without the players themselves.
 
         Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
-        these. Raise RuntimeError if an error has interrupted a step or a reset.
+        such players. Raise RuntimeError if an error has interrupted a step or a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
@@ -400,7 +400,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
             "a list of another length needs opponent_order='drawn'"
         )
     if not opponents:
-        raise ValueError("opponents=[]: opponent_order='drawn' needs at least one to draw")
+        raise ValueError("opponents=[]: opponent_order='drawn' needs at least one opponent")
     # an object named twice is one player
     found = {id(opponent): find_player(opponent) for opponent in opponents}
     return [found[id(opponent)] for opponent in opponents]

@@ -31,7 +31,7 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
     """
     ending = Path(path).suffix
     if ending not in KINDS:
-        raise ValueError(f"path={str(path)!r} must end in {' or '.join(KINDS)}")
+        raise ValueError(f"path={str(path)!r}: the name must end in {' or '.join(KINDS)}")
     speed = {"duration": 1000 / fps, "loop": 0} if ending == ".gif" else {"fps": fps, "macro_block_size": 2}
     written = 0
     with import_imageio().get_writer(path, mode="I", **speed) as writer:

@@ -1014,10 +1014,11 @@ def read_a_config(data: bytes) -> None:
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
     """Return the checkpoints of short runs of the project's own trainers."""
+    from tests.kill import OWN_TRAINERS
     from tests.test_run import TRAINERS
 
     found = []
-    for name in ("ppo", "values", "state_values", "turn_policy"):
+    for name in OWN_TRAINERS:
         module, config, _ = TRAINERS[name]
         module.Trainer(config, folder() / name).train()
         found.append((folder() / name / "checkpoint.pt").read_bytes())
@@ -1088,7 +1089,7 @@ def read_a_checkpoint(data: bytes) -> None:
 
     path = folder() / "resumed"
     if not path.exists():
-        shutil.copytree(folder() / "values", path)
+        shutil.copytree(folder() / "beam_value", path)
     (path / "checkpoint.pt").write_bytes(data)
     import_module(TRAINERS[load_checkpoint(path)["config"]["trainer"]]).Trainer.resume(path)
 

@@ -24,7 +24,7 @@ class Layout:
 
     @property
     def own_features(self) -> int:
-        """Number of own features of a territory (F)."""
+        """Number of a territory's own features (F)."""
         return len(COUNT_KINDS) * len(self.count_columns) + len(self.mark_columns)
 
     @property

@@ -208,7 +208,7 @@ def best_place(game, board, seat, purpose):
 def place_worth(game, board, seat, territory, purpose):
     """Return the worth of a territory for a purpose.
 
-    * STRIKE: many neighbours that the seat does not own, then many own troops.
+    * STRIKE: many neighbours that the seat does not own, then many troops of the seat.
     * DEFENCE: outnumbered by the enemy troops around it.
     * NEUTRAL: in the way of the other player, not of the seat (RULES 6.1).
     * HEADQUARTERS: safe (RULES 7.1).
@@ -235,7 +235,7 @@ def place_worth(game, board, seat, territory, purpose):
 def card_to_trade(game, board, rules, seat):
     """Return the next card of a set to trade, or DONE if no card is legal.
 
-    Cards of own territories come first (RULES 5.4), wild cards last.
+    Cards of the seat's territories come first (RULES 5.4), wild cards last.
     """
     best, most = int64(rules.done), int64(NONE)
     for card in range(board.num_territories + 1):

@@ -10,7 +10,7 @@ from risk_env.core.position import holds_continent, troops_on
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Return the ratio of own troops in and near a continent to others' troops in it, weighed by its bonus.
+    """Return the ratio of the seat's troops in and near a continent to other troops, weighed by the bonus.
 
     The ratio is 0 if the seat holds the continent.
     """
@@ -33,7 +33,7 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Number of troops that the largest own stack next to a territory, outside the continent, can send."""
+    """Number of troops that the seat's largest stack next to a territory, outside the continent, can send."""
     most = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -45,7 +45,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Number of troops that the largest own stack next to a territory can send; ignore the stack on `but`."""
+    """Number of troops that the seat's largest stack next to a territory can send, without stack `but`."""
     most = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w]
@@ -70,7 +70,7 @@ def easiest_continent(game, board, seat):
 
 @kernel
 def weakest_border(game, board, seat):
-    """Return the legal territory of an own continent that is outnumbered most, or NONE if all hold."""
+    """Return the most outnumbered legal territory of the seat's continents, or NONE if all hold."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
         if has(game.legal, territory) and holds_continent(
@@ -121,8 +121,8 @@ def is_spoil(game, board, territory):
 def has_majority(game, board, seat, source, target):
     """Return whether an attack has a majority.
 
-    Either the source alone has more attackers than the target has defenders, or all own troops around the
-    target are more than 1.5 times the defenders.
+    Either the source alone has more attackers than the target has defenders, or all troops of the seat around
+    the target are more than 1.5 times the defenders.
     """
     attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
     return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
@@ -130,7 +130,7 @@ def has_majority(game, board, seat, source, target):
 
 @kernel
 def support(game, board, seat, territory):
-    """Number of own troops that could attack a territory: all but one of each own neighbour."""
+    """Number of the seat's troops that could attack a territory: all but one of each neighbour."""
     total = 0
     for w in range(len(game.strong)):
         word = board.neighbours[territory, w] & game.owned[seat, w]

@@ -82,7 +82,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, seen):
 def worth_of(game, rules, other, armies):
     """Return the worth of eliminating a rival, in troops, at least 0.1.
 
-    The worth is that of its cards and of having one rival less, minus a third of its armies.
+    The worth is the worth of its cards and of having one rival less, minus a third of its armies.
     """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
@@ -161,7 +161,7 @@ def next_on_route(game, board, prey, here, seen):
 
 @kernel
 def others_take_the_rest(game, board, seat, prey, source, seen):
-    """Return whether other own stacks can take the territories of the prey that the route leaves out."""
+    """Return whether the seat's other stacks can take the prey's territories that the route leaves out."""
     for w in range(len(seen)):
         word = game.owned[prey, w] & ~seen[w]
         while word != ZERO:

@@ -17,7 +17,7 @@ DUE = 1  # row of the workspace: troops that each seat is expected to get
 def largest_threat(game, board, rules, seat, territory, follow_up, work):
     """Return the number of attackers in the strongest attack that a rival could make on a territory.
 
-    Return 0 if the only enemy neighbour is the neutral army, and -1 if all neighbours are own territories.
+    Return 0 if the only enemy neighbour is the neutral army, and -1 if the seat owns all neighbours.
     """
     strongest = -1.0
     for w in range(len(game.strong)):

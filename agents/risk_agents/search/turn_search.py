@@ -49,7 +49,7 @@ class Tree(NamedTuple):
     paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
     passed: Any  # uint64 (W,): territories that the draft passes over
     width: int  # nodes kept at each depth
-    depth: int  # most captures of a turn
+    depth: int  # maximum number of captures of a turn
 
 
 @inlined

@@ -99,7 +99,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
-        raise ValueError(f"--out {arguments.out}: --resume continues its own file, {arguments.resume}")
+        raise ValueError(
+            f"--out {arguments.out}: leave it out, because --resume writes to {arguments.resume}"
+        )
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
@@ -120,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--against",
         metavar="B",
-        help="test whether the one agent of --agents is better than agent B, by a sequential test (SPRT)",
+        help="test if the single agent of --agents is better than agent B, by a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(
@@ -269,7 +271,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
             raise ValueError(
-                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new one by --out"
+                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new file with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -302,8 +304,8 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     for now, then in zip(found, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
-                f"agent={then.label!r} is version {now.version!r} now, {then.version!r} in {store.path}; "
-                "begin a new tournament by --out"
+                f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
+                "begin a new tournament with --out"
             )
     return replace(config, entrants=found, sandbox=level)
 

@@ -59,8 +59,8 @@ class TournamentConfig:
         board = load_map(self.map_source)
         if board.digest != self.map_digest:
             raise ValueError(
-                f"map {self.map_source!r} is {board.digest[:16]} now, "
-                f"but was {self.map_digest[:16]} in the tournament"
+                f"map {self.map_source!r} has digest {board.digest[:16]} now, "
+                f"but had {self.map_digest[:16]} when the tournament began"
             )
         return board
 
@@ -160,7 +160,7 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError(
-                "the configuration's agents must have a label, a spec, a version, and whether compiled"
+                "each agent of the configuration must have `label`, `spec`, `version` and `compiled`"
             )
         if not is_label(agent["label"]):
             raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")

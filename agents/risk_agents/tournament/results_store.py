@@ -90,10 +90,10 @@ class Store:
             _check_tables(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
-                raise ValueError("its configuration is not one row of two texts")
+                raise ValueError("the configuration is not one row of two texts")
             arguments = json.loads(rows[0][1])
             if not isinstance(arguments, dict):
-                raise ValueError("its arguments are no JSON object")
+                raise ValueError("the arguments are not a JSON object")
             config = TournamentConfig.from_json(rows[0][0])
         return cls(path, config, arguments)
 
@@ -199,7 +199,7 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
     """Return notes from a file; raise ValueError unless each seat has valid notes or None."""
     is_list = isinstance(notes, list) and len(notes) == config.num_players
     if not is_list or not all(one is None or are_notes(one) for one in notes):
-        raise ValueError(f"notes={brief(notes)} must be one note of a language model, or None, per seat")
+        raise ValueError(f"notes={brief(notes)}: must be one note of a language model, or None, per seat")
     return notes
 
 
@@ -268,4 +268,4 @@ def _check_tables(database: sqlite3.Connection) -> None:
     """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found not in (_TABLES, _TABLES | _NOTES):
-        raise ValueError(f"its tables are not those of a tournament, {' and '.join(_TABLES)}")
+        raise ValueError(f"expected only the tables {', '.join(_TABLES)} and optionally notes")

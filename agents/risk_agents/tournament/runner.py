@@ -167,7 +167,7 @@ class TournamentMatch(Match):
         seat, limit = self.game.seat, self._config.game_time
         action = super().query_player()
         if self.seconds[seat] > limit:
-            raise PlayerFault(seat, "", "time", f"more than {limit:g} s in one game")
+            raise PlayerFault(seat, "", "time", f"used more than {limit:g} s in one game")
         return action
 
     def step(self, action: int | str) -> None:

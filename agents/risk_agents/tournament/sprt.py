@@ -75,7 +75,10 @@ class Played(NamedTuple):
 
 
 def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
-    """Return the scores of blocks 0, 1, ..., up to the first incomplete block: float (blocks,)."""
+    """Return the scores of the complete blocks before the first incomplete block, float (blocks,).
+
+    A block is all games of one deal.
+    """
     blocks: dict[int, list[Played]] = {}
     for game in games:
         blocks.setdefault(game.deal, []).append(game)

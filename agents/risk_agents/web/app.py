@@ -206,7 +206,7 @@ async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace:
     while True:
         message = await _message(socket)
         if not rate.allows():
-            raise Refused("too many messages")
+            raise Refused(f"too many messages: at most {MOST_MESSAGES} per second are allowed")
         try:
             if message.keys() & {"decision", *ANSWER_KINDS}:
                 answer = checked_wish(message, {"decision": int}, ANSWER_KINDS)

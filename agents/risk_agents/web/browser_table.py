@@ -50,7 +50,7 @@ UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` lea
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
 MOST_COMPOSED = 20  # maximum number of choices per second that are composed or taken back in a game
-RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
+RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for these seats
 
 
 # compiled bots compute all the time: more threads would only delay the event loop
@@ -314,7 +314,7 @@ class BrowserTable(Match):
         waiting = 0 if self._composition is None else len(self._composition)
         is_current = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
         if not is_current or self._answer is None or self._answer.done():
-            raise Refused("it is not your decision any more")
+            raise Refused("it is no longer your decision")
 
     async def _take_answer(self, seat: int, decision: int, answer: Answer) -> None:
         """Take an answer when all earlier answers are taken; slow work runs in a thread."""
@@ -479,13 +479,15 @@ class BrowserTable(Match):
         may continue from a moment in which another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
-            raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
+            raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1}")
         actions = self.game.actions[: self._decisions[viewer][frame]]
         game = replace(self.setting.game.beginning(), actions=actions).replay(self.game.board)
         if self.game.is_over or not self.people:
             return game
         if viewer == NOBODY:
-            raise Refused("only its players may leave a game that is being played: wait until it is over")
+            raise Refused(
+                "only its players may continue from a moment of an unfinished game: wait until it is over"
+            )
         if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
             raise Refused("another player picks a headquarters at this moment: choose another moment")
         return game.determinize(viewer, secrets.randbits(48))
@@ -607,12 +609,12 @@ def _choice_of(game: Game, answer: Answer) -> list[int] | str:
     if not most:
         raise Refused("the request has both action and troops: this decision takes one of them")
     if not 1 <= troops <= most:
-        raise Refused(f"troops={troops} must be from 1 to {most} with this territory")
+        raise Refused(f"troops={troops}: must be from 1 to {most} with this territory")
     return f"{game.action_text(action)} {troops}"
 
 
 def _set_of(game: Game, cards: list[int]) -> list[int]:
-    """Return the actions that trade cards; raise Refused if they are no set of the hand."""
+    """Return the actions that trade cards; raise Refused if they are not a set of the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
         raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:
@@ -630,7 +632,7 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
             after.step(card)
     traded = Counter(game.hand(seat)) - Counter(after.hand(seat))
     if not named or named - traded:
-        raise Refused("the cards are no set of this hand")
+        raise Refused("the cards are not a set of this hand")
     return cards
 
 
@@ -668,7 +670,7 @@ def amount_words(game: Game, troops: int) -> str:
         raise Refused(f"troops={troops}: this decision takes no number of troops")
     least, most = int(not game.is_legal(game.tables.space.done)), most_of(game)
     if not least <= troops <= most:
-        raise Refused(f"troops={troops} must be from {least} to {most}")
+        raise Refused(f"troops={troops}: must be from {least} to {most}")
     return f"{DECISIONS[game.phase].word} {troops}"
 
 

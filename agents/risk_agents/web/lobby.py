@@ -113,7 +113,7 @@ class Lobby:
         if not (table.game.is_over or setting.is_owner(token)):
             raise Refused("the game can be played again when it is over")
         if RECORDED in setting.game.players:
-            raise Refused("a recorded game has no players: choose them with Play on")
+            raise Refused('A recorded game has no players. Click "Play on" to choose players.')
         return await self._start(partial(_again, setting))
 
     async def delete(self, name: str, token: str) -> None:
@@ -427,7 +427,7 @@ def _of_position(text: str, num_players: int) -> Game:
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
     value = wish.get(name, [])
     if not isinstance(value, list) or len(value) > most:
-        raise Refused(f"{name} must be a list of at most {most}")
+        raise Refused(f"{name} must be a list of at most {most} entries")
     return value
 
 

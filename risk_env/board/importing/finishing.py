@@ -166,7 +166,7 @@ def _finish_cards(draft: MapDraft, report: Report) -> None:
         if without:
             report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
         return
-    report.decision("the file has no cards: each territory gets one, the symbols in turn")
+    report.decision("the file has no cards: each territory gets a card; the symbols take turns")
     for number, territory in enumerate(draft.territories):
         territory.symbol = SYMBOLS[number % len(SYMBOLS)]
 

@@ -91,7 +91,9 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
             if name not in KINDS[kind]:
                 report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
         if not table or any(not isinstance(value, str | int | float) for value in table.values()):
-            report.problem(f"{place}: {shortened(entry)} must be an object or a list of strings and numbers")
+            report.problem(
+                f"{place}: {shortened(entry)} is neither an object nor a list of strings and numbers"
+            )
         else:
             yield place, kind, {name: _as_text(value) for name, value in table.items()}
 
@@ -100,7 +102,9 @@ def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str,
     """Return the cells of a row by name. Cells beyond the last name are a problem unless they are empty."""
     names = KINDS[kind]
     if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
-        report.problem(f"{place}: {shortened(surplus[0])} is too much; the row is {', '.join(names)}")
+        report.problem(
+            f"{place}: {shortened(surplus[0])} is one value too many; the row is {', '.join(names)}"
+        )
     return dict(zip(names, cells, strict=False))
 
 

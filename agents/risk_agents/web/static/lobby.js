@@ -68,7 +68,7 @@ async function goOn() {
   return readPosition(linked.names);
 }
 
-/** Take the number of players of a pasted position; its rules and its map replace those of the form. */
+/** Take the number of players, the rules and the map of a pasted position instead of those in the form. */
 async function readPosition(namesOfSeats = []) {
   const request = (requestAgents.last = {});
   names = namesOfSeats;

@@ -35,7 +35,7 @@ class Live {
     return this.asker.question;
   }
 
-  /** Go to another page with the moment that is shown. */
+  /** Open another page at the moment that is shown. */
   leave(address) {
     if (this.view)
       location.href = `${address}#${new URLSearchParams({ from: GAME, frame: this.view.frame })}`;
@@ -118,7 +118,7 @@ class Live {
     }
   }
 
-  /** Show the game, at the last moment or at the one that the address names. */
+  /** Show the game at the last moment, or at the moment in the address. */
   begin(frames) {
     this.view = new Replay({ ...this.facts, frames }, () => !this.question);
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
