@@ -171,8 +171,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--no-luck",
         action="store_true",
         default=None,
-        help="count wins alone; by default, games of two players also give win rates without the luck of "
-        "dice and cards, and --against uses these",
+        help="count only wins (default: in two-player games, also report win rates without the luck of "
+        "dice and cards, and use these rates for --against)",
     )
 
 
