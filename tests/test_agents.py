@@ -106,7 +106,7 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
 
 
 @pytest.mark.modes
-@pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam"])
+@pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam", "grudge", "saver"])
 def test_no_memory_leads_a_bot_outside(name: str) -> None:
     """The memory of a bot may come from a stranger's checkpoint."""
     extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
@@ -194,6 +194,7 @@ def test_the_ladder_is_ordered_where_the_steps_are_large() -> None:
     assert win_rate("grower", "attacker", 3, 100) > 0.43
     assert win_rate("breaker", "grower", 2, 100) > 0.5
     assert win_rate("beam", "attacker", 2, 20) > 0.6
+    assert win_rate("saver", "breaker", 5, 40) > 0.28
 
 
 def test_bots_have_names_versions_and_no_more_memory_than_they_say() -> None:
