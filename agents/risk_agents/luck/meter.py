@@ -98,9 +98,10 @@ class LuckMeter:
         _, count = self._measure(game, [actions], _events(0))
         events = _events(count)
         self._measure(game, [actions], events)
+        found = zip(events.facts.tolist(), events.luck.tolist(), strict=True)
         return [
-            LuckEvent(KINDS[kind], *where, luck)
-            for (kind, *where), luck in zip(events.facts.tolist(), events.luck.tolist(), strict=True)
+            LuckEvent(KINDS[kind], played, seat, source, target, luck)
+            for (kind, played, seat, source, target), luck in found
         ]
 
     def of_game(self, game: Game) -> list[LuckEvent]:
