@@ -29,7 +29,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
 .NOTPARALLEL:
 
 help: ## this list
@@ -70,7 +70,7 @@ train: $(CORE) ## train the agent for two players in earnest (twenty minutes on 
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) browser lint-and-kernels modes-compiled bounds-games ## install everything; lint, types, then the tests, in three modes
+test: $(DEV) lint-and-kernels modes-compiled bounds-games ## install everything; lint, types, then the tests, in three modes
 	@echo "== All checks passed"
 
 browser:
@@ -78,10 +78,18 @@ browser:
 	@.ci/bubblewrap
 
 # Types are checked on one core; the other compiles meanwhile. The last of the kernels need one core: tests with the JIT
-# off, which compile nothing, take the other.
+# off, which compile nothing, take the other. The browser, which mostly waits for the network, is installed beside both.
 lint-and-kernels: $(DEV)
+	@mkdir -p build
+	@$(MAKE) --no-print-directory browser >build/browser.log 2>&1 & browser=$$!; \
+	$(MAKE) --no-print-directory lint-while-compiling nojit-while-compiling; status=$$?; \
+	wait $$browser; cat build/browser.log; exit $$status
+
+lint-while-compiling: $(DEV)
 	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
 	$(MAKE) --no-print-directory lint; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
+
+nojit-while-compiling: $(DEV)
 	@mkdir -p build
 	@$(MAKE) --no-print-directory modes-nojit WORKERS=$(HALF) >build/nojit.log 2>&1 & others=$$!; \
 	$(MAKE) --no-print-directory kernels; status=$$?; \

@@ -112,7 +112,7 @@ class OurBatch:
 
 
 def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
-    """`GameBatch`, one thread: byte masks alone, and with int8 observations; bit masks at one size."""
+    """Measure `GameBatch` with one thread: byte masks, byte masks with observations, and bit masks."""
     outputs = [("bytes", None), ("bytes", "flat")]
     settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
     for games, mask, view in settings:

@@ -125,18 +125,24 @@ def report(record: dict[str, Any]) -> str:
     found = record["found"]
     rows = [
         ("games at the same time", found["games"]),
-        ("seconds that the model takes for an answer", f"{found['delay']:g}"),
+        ("time of the model for an answer, s", f"{found['delay']:g}"),
         ("answers", found["answers"]),
         ("faults of any kind", found["faults"]),
         ("wall time, s", f"{found['wall_s']:.1f}"),
-        ("the longest game's answers alone, s", f"{found['longest_game_s']:.1f}"),
-        ("processor time, s", f"{found['processor_s']:.1f}"),
-        ("processor time an answer, ms", f"{1000 * found['processor_s'] / found['answers']:.1f}"),
+        ("time of the answers in the longest game, s", f"{found['longest_game_s']:.1f}"),
+        ("CPU time, s", f"{found['processor_s']:.1f}"),
+        ("CPU time per answer, ms", f"{1000 * found['processor_s'] / found['answers']:.1f}"),
         ("share of one core", f"{found['processor_s'] / found['wall_s']:.0%}"),
         *((f"stall, {name}, ms", f"{found[f'stall_{key}_ms']:.1f}") for key, name in STALLS.items()),
     ]
     return "\n".join(
-        ["# Language models, many games at once", "", *heading_lines(record), "", *table(("", ""), rows)]
+        [
+            "# Language models, many games at once",
+            "",
+            *heading_lines(record),
+            "",
+            *table(("measure", "value"), rows),
+        ]
     )
 
 

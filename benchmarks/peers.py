@@ -73,7 +73,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         action="append",
         default=[],
         metavar="PATH",
-        help="additional interpreter to try; may be repeated",
+        help="Python interpreter for measures that need other packages; may be repeated",
     )
     add_windows(parser, repeats=5)
     add(
@@ -143,7 +143,7 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """Return the better of each two rows of one measure."""
+    """Return the better row of each pair from two runs of one measure."""
     if "rows" not in before or "rows" not in found:
         return before if "rows" in before else found
     return {**found, "rows": list(map(better, before["rows"], found["rows"]))}
@@ -193,7 +193,7 @@ def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     measures = record["measures"]
     lines = [
-        "# Peers side by side",
+        "# Comparison with other libraries",
         "",
         *heading_lines(record),
         "",
@@ -214,11 +214,10 @@ def report(record: dict[str, Any]) -> str:
 def explanation(record: dict[str, Any]) -> list[str]:
     """Return the lines that explain the numbers."""
     return [
-        "Decisions a second on one core; random legal actions, choosing them not timed; "
-        "observation, mask, rewards,",
-        "ends and new games included. "
-        f"Best and median of {record['repeats']} windows of {record['seconds']:g} s,",
-        f"the best of each row in {record['rounds']} rounds in which all measures take turns.",
+        "The table shows decisions per second on one core, with random legal actions. The time includes",
+        "observation, mask, rewards, ends and new games, but not the choice of the actions.",
+        f"Each row shows the best and the median of {record['repeats']} windows of {record['seconds']:g} s,",
+        f"from the best of {record['rounds']} rounds. Each round runs all measures once.",
     ]
 
 
@@ -254,7 +253,7 @@ def parts_lines(measures: dict[str, Any]) -> list[str]:
     return [
         f"A decision in a batch of {row['games']:,} games: "
         + ", ".join(f"{name} {ns:.0f} ns" for name, ns in row["ns"].items())
-        + f". What dominates: {max(inside(row), key=inside(row).__getitem__)}."
+        + f". Largest part: {max(inside(row), key=inside(row).__getitem__)}."
         for row in rows_of(measures, "parts")
     ]
 
@@ -267,9 +266,9 @@ def inside(row: Row) -> dict[str, float]:
 def threads_lines(measures: dict[str, Any]) -> list[str]:
     """Return lines on the gain from a second thread."""
     return [
-        f"Threads, {row['games']:,} games: one {amount(row['one'])} decisions/s at best, "
-        f"two {amount(row['two'])}; in {len(row['ratios'])} pairs of short windows "
-        f"{statistics.median(row['ratios']):.2f} times as many (median)."
+        f"{row['games']:,} games: {amount(row['one'])} decisions/s with one thread, "
+        f"{amount(row['two'])} with two (best windows). "
+        f"Median ratio over {len(row['ratios'])} pairs of windows: {statistics.median(row['ratios']):.2f}."
         for row in rows_of(measures, "threads")
     ]
 
@@ -298,7 +297,7 @@ class Aim(NamedTuple):
 
 def aims_table(measures: dict[str, Any]) -> list[str]:
     """Return the table of aims, with the values of this run."""
-    return table(("aim", "wanted", "found", "reached"), [aim.cells for aim in aims(measures)])
+    return table(("aim", "target", "measured", "reached"), [aim.cells for aim in aims(measures)])
 
 
 def aims(measures: dict[str, Any]) -> list[Aim]:
@@ -308,12 +307,17 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
     raw, wrapped = (best(measures, "aec", interface=f"risk_v0.{name}()") for name in ("raw_env", "env"))
     threads = max((statistics.median(row["ratios"]) for row in rows_of(measures, "threads")), default=None)
     return [
-        Aim("GameBatch, byte mask and int8 observation, decisions/s a core", over(batch, 1e6), 8, " M"),
-        Aim("the same against Pgx's backgammon at its best batch size", over(batch, backgammon), 100, " ×"),
-        Aim("the Python call's share of a step of 1,024 games", call_share(measures), 10, " %", less=True),
-        Aim("two threads against one, at the better size", threads, 1.9, " ×"),
+        Aim("GameBatch, byte mask and int8 observation, decisions/s per core", over(batch, 1e6), 8, " M"),
+        Aim(
+            "the same, relative to backgammon in Pgx at its best batch size",
+            over(batch, backgammon),
+            100,
+            " ×",
+        ),
+        Aim("share of the Python call in a step of 1,024 games", call_share(measures), 10, " %", less=True),
+        Aim("two threads relative to one, at the better size", threads, 1.9, " ×"),
         Aim("raw_env(), last() and step(), decisions/s", over(raw, 1e6), 0.3, " M"),
-        Aim("env() against PettingZoo's chess", over(wrapped, chess), 100, " ×"),
+        Aim("env(), relative to chess in PettingZoo", over(wrapped, chess), 100, " ×"),
     ]
 
 

@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(form: str, games: int, rules: Rules) -> Row:
-    """Messages and processor time of the best of some games, after one that is not measured."""
+    """Return the messages and the CPU time of the best of some games. The first game is not measured."""
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
         found = [play(agent, rules, seed) for seed in range(games + 1)][1:]
@@ -88,7 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """Play one game; return the number of messages to seat 0, their processor time and their seconds."""
+    """Play one game; return the number of messages to seat 0, their CPU time and their elapsed time."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -96,7 +96,7 @@ def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, flo
 
 
 class TimedMatch(Match):
-    """A match that counts the processor time of its questions."""
+    """A match that counts the CPU time of its messages."""
 
     processor_seconds = 0.0
 
@@ -118,7 +118,7 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    columns = ("form", "messages", "ms per message, best game", "median game", "question to answer, median")
+    columns = ("form", "messages", "ms per message, best game", "median game", "message to answer, median")
     aim = f"Aim: less than {AIM} ms per message without texts and events."
     return "\n".join(["# The line protocol", "", *heading_lines(record), "", *table(columns, rows), "", aim])
 

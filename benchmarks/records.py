@@ -46,7 +46,7 @@ def processor() -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
-    """Return the versions of those packages that are installed."""
+    """Return the versions of the packages that are installed."""
     return {name: found for name in packages if (found := version_of(name)) is not None}
 
 

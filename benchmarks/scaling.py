@@ -57,9 +57,9 @@ PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the
 CHANCE = 0.05  # probability that the median of the ratios is outside its interval
 PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
-    "games_a_second": "games a second",
-    "played_a_second": "decisions played a second",
-    "decisions_a_second": "decisions trained a second",
+    "games_a_second": "games per second",
+    "played_a_second": "decisions played per second",
+    "decisions_a_second": "decisions trained per second",
 }
 
 Row = dict[str, Any]
@@ -374,7 +374,7 @@ def expected(record: Row) -> list[Row]:
 def report(record: Row) -> str:
     """Return the record as Markdown."""
     parts = (_measured(record["rows"]), _of_the_driver(record["driver"]), _of_the_learner(record["learner"]))
-    lines = ["# Past one machine", "", *heading_lines(record)]
+    lines = ["# Many processes and machines", "", *heading_lines(record)]
     for part in (*parts, _expected(record["expected"])):
         lines += ["", *part]
     return "\n".join(lines)
@@ -383,26 +383,26 @@ def report(record: Row) -> str:
 def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
-        f"A game takes the driver {row['us_a_game']:,.0f} µs of processor time "
-        f"({row['simulated_workers']:,} simulated workers that return at once; "
-        f"its share of a piece of {row['games_a_piece']:.0f} games is in it) "
-        f"and a worker {row['core_seconds_a_game']:.2f} s: one driver feeds {cores:,.0f} cores. "
-        f"A game is {row['bytes_out_a_game']:,.0f} bytes on the way out "
-        f"and {row['bytes_back_a_game']:,.0f} on the way back."
+        f"A game takes {row['us_a_game']:,.0f} µs of CPU time in the driver (the main process) "
+        f"and {row['core_seconds_a_game']:.2f} s in a worker, so one driver can supply {cores:,.0f} cores. "
+        f"The driver was measured with {row['simulated_workers']:,} simulated workers that return at once, "
+        f"and chunks of {row['games_a_piece']:.0f} games. "
+        f"A game sends {row['bytes_out_a_game']:,.0f} bytes to a worker and returns "
+        f"{row['bytes_back_a_game']:,.0f} bytes."
     ]
 
 
 def _of_the_learner(row: Row) -> list[str]:
     actors = (row["us_play"] + row["us_pack"]) / (row["us_learn"] + row["us_unpack"])
     return [
-        f"A decision takes an actor {row['us_play']:.1f} µs, and {row['us_pack']:.1f} to send; "
-        f"the learner {row['us_unpack']:.1f} to receive and {row['us_learn']:.1f} to learn from: "
-        f"a learner on one core needs {actors:.1f} actors. "
-        f"A decision is {row['bytes_a_decision']:,.0f} bytes, "
-        f"the weights {row['bytes_a_weight_update']:,} bytes, "
-        f"an actor's games {row['bytes_of_an_actors_games']:,}: "
-        f"with every rollout of {row['decisions_a_rollout']:,} decisions weights and games go out, "
-        "and games come back."
+        f"An actor takes {row['us_play']:.1f} µs to play a decision and {row['us_pack']:.1f} µs to send it. "
+        f"The learner takes {row['us_unpack']:.1f} µs to receive the decision "
+        f"and {row['us_learn']:.1f} µs to learn from it, so a learner on one core needs {actors:.1f} actors. "
+        f"A decision has {row['bytes_a_decision']:,.0f} bytes, the weights have "
+        f"{row['bytes_a_weight_update']:,} bytes, and the games of an actor have "
+        f"{row['bytes_of_an_actors_games']:,} bytes. "
+        f"Every rollout of {row['decisions_a_rollout']:,} decisions "
+        "sends weights and games to an actor, and returns the games."
     ]
 
 
@@ -411,13 +411,17 @@ def _measured(rows: Sequence[Row]) -> list[str]:
         (row["kind"], *(_with_ratio(row, name) for name in RATES), f"{row['us_a_piece']:,.0f}")
         for row in rows
     ]
-    lines = table(("workers (× one of the kind)", *RATES.values(), "µs of the driver a piece"), cells)
+    lines = table(("workers (× one worker)", *RATES.values(), "CPU time of the driver per chunk, µs"), cells)
     compared = [
         (row["kind"], *map(_with_interval, row["of_processes"].values()))
         for row in rows
         if "of_processes" in row
     ]
-    return [*lines, "", *table(("× as many processes", *RATES.values()), compared)] if compared else lines
+    return (
+        [*lines, "", *table(("ratio to the same number of processes", *RATES.values()), compared)]
+        if compared
+        else lines
+    )
 
 
 def _with_interval(found: Row) -> str:
@@ -442,10 +446,10 @@ def _expected(rows: Sequence[Row]) -> list[str]:
     ]
     columns = (
         "cores",
-        "games a second",
-        "MB a second",
-        "decisions trained a second, one core learns",
-        "MB a second",
+        "games per second",
+        "MB per second",
+        "decisions trained per second, with one learner",
+        "MB per second",
     )
     return table(columns, cells)
 

@@ -321,8 +321,8 @@ def title(preset: dict[str, Any]) -> str:
 
 def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     """Return a table with one row for each preset."""
-    options = ", ".join(f"{name}={value!r}" for name, value in OPTIONS.items())
     first = found[0]
+    options = ", ".join(f"{name}={value!r}" for name, value in first["options"].items())
     columns = (
         "preset",
         "million decisions/s",
@@ -334,10 +334,11 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
         "games/s",
     )
     return [
-        f"Uniform random legal play, one thread, {options},",
-        f"{first['games']:,} games, mask in bit words at every decision; forced actions not counted; the",
-        f"best of {first['repeats']} runs, the median, and the best by processor time "
-        "(if far higher, the machine was busy).",
+        f"Random play chooses uniformly among the legal actions: one thread, {options},",
+        f"{first['games']:,} games. The mask is written in bit words at every decision.",
+        "Forced actions are not counted.",
+        f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
+        "the best by CPU time; if it is far higher, the machine was busy.",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
     ]
@@ -378,9 +379,10 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())
     sorted_ns = sum(row["share"] * row["ns"] for row in rows)
     return [
-        f"What dominates: {', '.join(top)} of the time. A decision takes {preset['ns_per_decision']:.0f} ns,",
-        f"timed phase by phase {sorted_ns:.0f} ns; in passes of their own {alone}.",
-        f"Beside each decision the engine plays {preset['forced_per_decision']:.2f} forced ones.",
+        f"Largest shares of the time: {', '.join(top)}.",
+        f"A decision takes {preset['ns_per_decision']:.0f} ns, or {sorted_ns:.0f} ns if each phase is timed",
+        f"separately. Timed alone: {alone}.",
+        f"For each decision, the engine plays {preset['forced_per_decision']:.2f} forced actions.",
     ]
 
 
@@ -393,10 +395,10 @@ def first_use_lines(found: dict[str, Any]) -> list[str]:
         (f"then {found['then']}", f"{found['second_s']:.2f}"),
     ]
     return [
-        f"Seconds from `import risk_env` to the end of the first game ({found['game']}), "
-        "each in a new process:",
+        "The table shows the seconds from `import risk_env` to the end of the first game "
+        f"({found['game']}), each in a new process:",
         "",
         *table(("", "seconds"), rows),
         "",
-        f"The second game, of another preset, had {found['compiled_by_second']} kernels compiled.",
+        f"The second game has another preset. It compiled {found['compiled_by_second']} more kernels.",
     ]

@@ -5,7 +5,7 @@
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
 training used. A file of a state value, in a field or as the agent, stands for the `tactician` with this value
-as judge. The rules are those of the profile "fast".
+as judge. The rules follow the profile "fast".
 """
 
 from __future__ import annotations

@@ -27,6 +27,7 @@ from risk_env.core.observe import (
     num_globals,
 )
 from risk_env.core.types import Phase
+from risk_env.observations import COUNT_DIVISOR
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
@@ -36,17 +37,26 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-The observation of one seat has all public facts, the seat's cards and the seat's mission, and nothing else.
-`risk_env/core/observe.py` writes the observation. This page is generated from that module (`make docs`).
+An observation contains all public facts, and the cards, the mission and the headquarters of the observing
+seat. It contains nothing else. `make docs` generates this page from `risk_env/core/observe.py`, the module
+that writes observations.
 
-Players are counted from the observing seat: player 0 is the seat itself, player 1 the next clockwise, \
-and so on,
-mission targets included; so one policy plays every seat. \
-`GameBatch` gives int8 codes 0 ... {MOST_CODE}; everything
-else gives the same codes divided by {MOST_CODE} as float32. *Count* means `encode_count`, below.
+Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
+clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
+seat.
 
-`"flat"`: one vector of D = {TERRITORY_WIDTH} T + G numbers, territory after territory, then the globals.
-`"structured"`: `territories` (T, {TERRITORY_WIDTH}) and `globals` (G,).
+`GameBatch` returns int8 codes 0 ... {MOST_CODE}. All other interfaces return float32: a count is its code
+divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. Columns with "(count)"
+in their meaning contain codes of counts ([below](#codes-of-counts)). T is the number of territories, and G
+the number of global columns.
+
+`risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
+`observation_scales(board)` the factor of each column, float32 (D,). [Features for networks](features.md) also
+contain sums over neighbours and static facts of the map.
+
+* `"flat"` is one vector of D = {TERRITORY_WIDTH} T + G numbers: all territories, one after another, then
+  the globals.
+* `"structured"` is a dict of `territories` (T, {TERRITORY_WIDTH}) and `globals` (G,).
 """
 
 
@@ -67,7 +77,7 @@ def _sizes() -> str:
 
 def _territories() -> str:
     rows = [(column, f"`{name}`", words) for column, (name, words) in enumerate(TERRITORY_COLUMNS)]
-    return _table("Of each territory", ("column", "name", "meaning"), rows)
+    return _table("Columns of a territory", ("column", "name", "meaning"), rows)
 
 
 def _globals() -> str:
@@ -85,13 +95,16 @@ def _continents() -> str:
         (f"{GLOBAL_WIDTH} + {width} c + {k}", f"`{name}`", words)
         for k, (name, words) in enumerate(CONTINENT_COLUMNS)
     ]
-    title = "Of each continent c (in the globals, after the rest; zeros fill up to a multiple of 8)"
-    return _table(title, ("column", "name", "meaning"), rows)
+    note = (
+        "Each continent c has these columns at the end of the globals. "
+        "Zeros fill the globals up to a multiple of 8 columns.\n"
+    )
+    return f"## Columns of a continent\n\n{note}\n{_rows(('column', 'name', 'meaning'), rows)}"
 
 
 def _phases() -> str:
     rows = [(int(phase), f"`{phase.name}`") for phase in Phase if phase < Phase.OVER]
-    return _table("Phases (docs/decisions.md), in the order of the one-hot", ("number", "phase"), rows)
+    return _table("Phases", ("number in `phase`", "[phase](decisions.md#phases)"), rows)
 
 
 def _codes() -> str:
@@ -101,18 +114,19 @@ def _codes() -> str:
     ]
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = (
-        "A count from `least` on has this code, up to the next; itself to 32, then four codes a doubling.\n"
+        "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling. "
+        "The table shows the smallest count of every fourth code.\n"
     )
-    return _table("encode_count", ("code", "least count"), rows) + "\n" + note
+    return f"## Codes of counts\n\n{note}\n{_rows(('code', 'smallest count'), rows)}"
 
 
 # --------------------------------------------------------------------------------------------------- commands
 
 COMMANDS = """# Command line
 
-`risk-env COMMAND ...`, or `python -m risk_env COMMAND ...`. \
-The exit status is 0 only on success, 2 for wrong input, 1
-for other errors. This page is generated from the parsers (`make docs`).
+Run a command with `risk-env COMMAND ...` or `python -m risk_env COMMAND ...`. The exit status is 0 for
+success, 2 for wrong input, and 1 for other errors. `make docs` generates this page from the parsers of
+the commands.
 """
 
 
@@ -126,13 +140,13 @@ class _Parsed(Exception):
 def commands() -> str:
     """Return the page about all commands and their arguments."""
     names = [(f"[`{name}`](#{name})", command.help) for name, command in cli.COMMANDS.items()]
-    return "\n".join([COMMANDS, _rows(("command", ""), names), *map(_command, cli.COMMANDS)])
+    return "\n".join([COMMANDS, _rows(("command", "purpose"), names), *map(_command, cli.COMMANDS)])
 
 
 def _command(name: str) -> str:
     parser = parser_of(name)
     rows = [_argument(parser, action) for action in parser._actions if action.dest != "help"]
-    return f"## {name}\n\n{parser.description}\n\n{_rows(('argument', ''), rows)}"
+    return f"## {name}\n\n{parser.description}\n\n{_rows(('argument', 'meaning'), rows)}"
 
 
 def parser_of(name: str) -> argparse.ArgumentParser:
@@ -171,28 +185,23 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 
 BENCHMARKS = """# Benchmarks
 
-The tables are written from the records in [benchmarks/results](../benchmarks/README.md) (`make docs`),
-rounded to three digits.
+`make docs` writes these tables from the records in [benchmarks/results](../benchmarks/README.md), rounded
+to three digits.
 
 ## Method
 
-* **A decision** is one that was asked: a choice between two legal actions or more. \
-What the engine plays without
-  asking (forced actions, dice) does not count, though it takes time.
-* **Random play.** Every action is drawn uniformly from the legal ones, \
-so that the speed does not depend on an agent.
-  Random games are long; games between real players have fewer decisions ([below](#whole-games)).
-* **The best of several windows.** \
-The speed of a shared machine changes by a factor of two within minutes. Each measure
-  is repeated and the best is kept; the records also have the medians.
-* **Other libraries** play their own games on the same core in the same run, \
-each through its usual interface with its
-  own observations and masks. The ratio says what a step costs, not how good a library is.
-* **The ladder** is measured in games, not in seconds: its table, commands and intervals are on
-  [its page](ladder.md). Every deal is played from all seats (rotations of them from four players on),
-  territories are dealt, [intervals](agents.md#openings) are by deals and openings, \
-and a truncated game is won by
-  nobody.
+* **Decisions.** The tables count choices between two legal actions or more. The engine plays forced
+  actions and dice; they take time but are not counted.
+* **Random play.** Every action is drawn uniformly from the legal actions, so that the speed does not
+  depend on an agent. Random games are long; games between other players have fewer decisions
+  ([below](#whole-games)).
+* **The best of several windows.** The speed of a shared machine can change by a factor of two within
+  minutes. Each measure is repeated, and the table shows the best result. The records also contain the
+  medians.
+* **Other libraries** play their own games on the same core in the same run. Each library is used through
+  its usual interface, with its own observations and masks. The ratios compare the cost of a step, not the
+  quality of a library.
+* **The ladder** measures strength instead of speed ([method and commands](ladder.md)).
 """
 
 
@@ -221,14 +230,14 @@ def _peers() -> str:
         for row in measured
         if "steps_per_second" in row
     ]
-    head = ("game", "interface", "games at once", "decisions a second", "ns each")
+    head = ("game", "interface", "games at once", "decisions per second", "ns per decision")
     threads = [
-        f"Two threads make {median(row['ratios']):.2f} times as many decisions as one "
-        f"with {row['games']:,} games (median of {len(row['ratios'])} pairs of short windows).\n"
+        f"With {row['games']:,} games, two threads play {median(row['ratios']):.2f} times as many decisions "
+        f"as one thread (median of {len(row['ratios'])} pairs of short windows).\n"
         for row in measured
         if row.get("measure") == "threads"
     ]
-    return "\n".join([_recorded("Environments, and other libraries", record, head, rows), *threads])
+    return "\n".join([_recorded("Environments and other libraries", record, head, rows), *threads])
 
 
 def _presets() -> str:
@@ -241,7 +250,7 @@ def _presets() -> str:
         )
         for row in record["presets"]
     ]
-    head = ("compiled loop, masks without observations", *(f"{rate} a second" for rate in rates))
+    head = ("preset (masks, no observations)", *(f"{rate} per second" for rate in rates))
     return _recorded("Every preset", record, head, rows)
 
 
@@ -252,7 +261,7 @@ def _games() -> str:
         (f"`{row['bot']}`", row["players"], *(_short(row[name]) for name in measures))
         for row in record["rows"]
     ]
-    head = ("all seats", "players", "games a second", "rounds of a game", "decisions of a game")
+    head = ("bot in all seats", "players", "games per second", "rounds per game", "decisions per game")
     return _recorded("Whole games", record, head, rows)
 
 
@@ -265,13 +274,19 @@ def _scaling() -> str:
     }
     shown = {head: name for head, name in rates.items() if name in record["rows"][0]}
     rows = [(row["kind"], *(_with_ratio(row, name) for name in shown.values())) for row in record["rows"]]
-    measured = _recorded("Workers", record, ("workers", *(f"{head} a second" for head in shown)), rows)
+    measured = _recorded("Workers", record, ("workers", *(f"{head} per second" for head in shown)), rows)
     names = ("games_a_second", "games_sent", "decisions_a_second", "decisions_sent")
     rows = [
         (f"{row['cores']:,}", *(_short(row[name] / (1e6 if "sent" in name else 1)) for name in names))
         for row in record["expected"]
     ]
-    head = ("cores", "games a second", "MB sent a second", "decisions trained a second", "MB sent a second")
+    head = (
+        "cores",
+        "games per second",
+        "MB sent per second",
+        "decisions trained per second",
+        "MB sent per second",
+    )
     game = record["driver"]
     cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
     fed = SCALING.format(us=game["us_a_game"], cores=cores, load=record["machine"]["load"])
@@ -285,7 +300,7 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
         for row in rows
         if "of_processes" in row
     ]
-    return f"{RAY}\n{_rows(('× as many processes', *shown), compared)}" if compared else ""
+    return f"{RAY}\n{_rows(('ratio', *shown), compared)}" if compared else ""
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
@@ -299,19 +314,18 @@ def _with_interval(found: dict[str, float]) -> str:
 
 
 RAY = """
-Ray against as many processes of the machine, in windows that take turns \
-(medians of the ratios, 95 % intervals):
+The next table shows the ratio of Ray workers to the same number of local processes, measured in
+alternating windows (medians with 95 % intervals):
 """
 
 SCALING = """
-Games are those of six `beam`s; decisions are those of self-play, \
-an actor for each worker and a learner on one core.
-Where there are as many workers as cores, learner and driver share a core with a worker. \
-The machine's load was {load:g}
-at the start: rates by the clock, above, are what others left of it. \
-What follows is from processor time. A game takes
-the driver {us:.0f} µs: it feeds {cores:,.0f} cores. \
-So of more cores one can expect, where one of them learns:
+Games have six `beam`s. Decisions are decisions of self-play, with one actor for each worker and a learner
+on one core. If there are as many workers as cores, the learner and the *driver* (the main process) share
+a core with a worker. The load of the machine at the start was {load:g}; other processes reduce the rates
+above, which are by wall time.
+
+The estimates below are from CPU time. A game takes {us:.0f} µs in the driver, so one driver can supply
+{cores:,.0f} cores. One of the cores is the learner.
 """
 
 

@@ -75,13 +75,14 @@ MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
 # shortest and longest seconds that a call of the kernel should take; an interrupt waits for the end of a call
 _SHORT, _LONG = 0.01, 0.05
-_MOST_AT_ONCE = 1 << 10  # most actions that one call plays in a lane
+_MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call plays in a lane
 
 
 class TallyBook:
     """Counters of the game in each lane, by seat.
 
-    `counts` switches the counters on. `keeps_actions` does so too, and also keeps the actions of each game.
+    `counts` switches the counters on. `keeps_actions` switches the counters on and also keeps the actions of
+    each game.
     """
 
     def __init__(self, batch: GameVector, counts: bool, keeps_actions: bool) -> None:
@@ -143,7 +144,7 @@ class TallyBook:
             count_decisions(self._batch.records, self.arrays(), self._batch.as_lanes(lanes, are_begun=True))
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
-        """Divide seconds equally among the seats to act in these lanes, and add them to `seconds`."""
+        """Add an equal share of `seconds` to the thinking time of the seat to act in each of these lanes."""
         if self.counts:
             lanes = self._batch.as_lanes(lanes)
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
@@ -151,7 +152,7 @@ class TallyBook:
     def convert_cycles(self, cycles: int, seconds: float) -> None:
         """Convert the cycles that each bot took in a call of the kernel to seconds.
 
-        `cycles` and `seconds` are those of the whole call.
+        `cycles` and `seconds` are the totals of the call.
         """
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
@@ -199,7 +200,7 @@ class Arena(FixedArrays):
         for bot in bots:
             bot.check(batch.rules, batch.board)
         self._make_arrays(max((bot.memory for bot in bots), default=1))
-        # most actions that the next call plays in a lane; seconds that the last call took
+        # maximum number of actions that the next call plays in a lane; seconds that the last call took
         self._at_once, self._seconds = 1, 0.0
         self._kernel: BoundKernel | None = None
         self._bind()
@@ -242,6 +243,15 @@ class Arena(FixedArrays):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self, lanes[rows], seats)
 
+    def seat_bots(self, lanes: Numbers, seats: Numbers, numbers: Numbers) -> None:
+        """Let compiled bots take over one seat in each of these lanes, whose games are in progress.
+
+        `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
+        memory, and continue the random state of the seat.
+        """
+        self.numbers[lanes, seats] = numbers
+        self.memory[lanes, seats] = self._first_memory[numbers]
+
     def prepare(self) -> None:
         """Compile or load the code of the loop and of all compiled bots. No game is played."""
         nobody = np.zeros(0, np.int64)
@@ -266,7 +276,7 @@ class Arena(FixedArrays):
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
             raise ValueError(
-                f"numbers hold {least} ... {most}: players are {CALLER} ... {len(self.players) - 1}"
+                f"numbers contain {least} ... {most}: player numbers are {CALLER} ... {len(self.players) - 1}"
             )
 
     def _unfit(self, lane: int) -> ValueError:
@@ -343,7 +353,7 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """Play one action in each of these lanes: the one in `actions`, or else an action of the player."""
+        """Play one action in each of these lanes: the entry in `actions`, or else the player's action."""
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -552,7 +562,7 @@ def play(
 ) -> Array:
     """Play whole games between players of any kind; return an array of `result_dtype`, one row for each game.
 
-    `lanes` is the number of games at once. It does not change the results, and is always 1 with agents.
+    `lanes` is the number of games played at once (always 1 with agents). It does not change the results.
     Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
     s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. A deal has the seed
     `mix(seed, deal, 0)` and one of `positions`. `progress` gets the number of games that have just ended.
@@ -609,12 +619,14 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     """Return the number of the player at each seat, int (games, P). Raises ValueError for wrong line-ups."""
     if line_ups is None:
         if num_players != seats:
-            raise ValueError(f"players: {num_players} of them for num_players={seats}, without line_ups")
+            raise ValueError(
+                f"players: {num_players} given, but num_players={seats} needs {seats}, or line_ups"
+            )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(
-            f"line_ups holds {line_ups.min()} ... {line_ups.max()}: players are 0 ... {num_players - 1}"
+            f"line_ups contains {line_ups.min()} ... {line_ups.max()}: numbers are 0 ... {num_players - 1}"
         )
     return line_ups
 

@@ -22,8 +22,8 @@ Numbers = Ints  # numbers of lanes, seats or actions
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
     """Return the arrays in NumPy's archive of at most `most` bytes, by name.
 
-    `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Any other file raises
-    one of UNREADABLE.
+    `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Raises one of
+    UNREADABLE for any other file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
@@ -33,12 +33,12 @@ def _read_array(data: bytes, kinds: str) -> Array:
     """Return an array of NumPy's format. Its size is checked before any memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
-        raise ValueError("an array that is not in format 1.0 of NumPy")
+        raise ValueError("an array is not in NumPy's format 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
         raise ValueError(f"an array of type {dtype} and shape {shape} does not fit its {len(data)} bytes")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
-        raise ValueError("a boolean array with bytes other than 0 and 1")
+        raise ValueError("a boolean array contains bytes other than 0 and 1")
     return (
         np.frombuffer(data, dtype, offset=file.tell())
         .reshape(shape, order="F" if fortran_order else "C")

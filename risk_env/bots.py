@@ -91,7 +91,7 @@ def find(name: str) -> Any:
     if name not in known:
         registered = ", ".join(names()) or "none"
         raise ValueError(
-            f"agent={shortened(name)} is unknown{suggestion(name, known)}: registered are {registered}"
+            f"agent={shortened(name)} is unknown{suggestion(name, known)}; registered: {registered}"
         )
     return known[name].load()
 

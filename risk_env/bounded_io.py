@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_NESTING = 32  # levels of lists and tables in a JSON text
-MOST_MARKS = 30  # most combining marks in a row in a text
+MOST_MARKS = 30  # maximum number of combining marks in a row in a text
 MOST_ENTRIES = 1000  # files in a zip archive
 # The errors that `zipfile` and NumPy raise for content that is damaged or malicious.
 UNREADABLE: tuple[type[Exception], ...] = (
@@ -26,7 +26,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods expand wi
 
 
 def shortened(value: Any) -> str:
-    """Return a wrong value for a message, cut to 80 characters."""
+    """Return the text of a wrong value for an error message, cut to 80 characters."""
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
@@ -90,7 +90,7 @@ def composed(text: str) -> str:
     for letter in text:
         marks = marks + 1 if unicodedata.combining(letter) else 0
         if marks > MOST_MARKS:
-            raise ValueError(f"more than {MOST_MARKS} combining marks in a row")
+            raise ValueError(f"text has too many combining marks in a row: at most {MOST_MARKS} are allowed")
     return unicodedata.normalize("NFC", text)
 
 
@@ -132,7 +132,7 @@ def _check_nesting(value: Any) -> None:
 
 
 def _too_deep() -> ValueError:
-    return ValueError(f"more than {MOST_NESTING} levels of lists and tables")
+    return ValueError(f"too many levels of lists and tables: at most {MOST_NESTING} are allowed")
 
 
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
@@ -144,10 +144,12 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             if len(archive.filelist) > MOST_ENTRIES:
-                raise ValueError(f"{len(archive.filelist)} files, at most {MOST_ENTRIES} are allowed")
+                raise ValueError(
+                    f"{len(archive.filelist)} files in the archive; at most {MOST_ENTRIES} are allowed"
+                )
             entries = [archive.getinfo(name) for name in (archive.namelist() if names is None else names)]
             if sum(entry.file_size for entry in entries) > most:
-                raise ValueError(f"more than {most} bytes when expanded")
+                raise ValueError(f"archive too large: at most {most} bytes are allowed when expanded")
             return {entry.filename: _read_entry(archive, entry) for entry in entries}
     except UNREADABLE as error:
         raise ValueError(f"not a readable zip archive: {error}") from error

@@ -86,7 +86,7 @@ def play_outcomes(
             break
         entry.apply_action(games, 0, table.board, table.rules, legal[0])
     if left:
-        raise ValueError(f"outcome: {len(left)} too many for the chance events after this action")
+        raise ValueError(f"outcome: {len(left)} more outcomes than chance events after this action")
     return []
 
 
@@ -96,7 +96,7 @@ def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
         if outcome[:2] == each[:2]:
             return each
     raise ValueError(
-        f"outcome={tuple(outcome[:2])!r:.80} is not an outcome of the next chance event, whose outcomes are "
+        f"outcome={tuple(outcome[:2])!r:.80} is not an outcome of the next chance event; allowed: "
         f"{', '.join(str(each[:2]) for each in list(known)[:6])}{', ...' if len(known) > 6 else ''}"
     )
 
@@ -198,7 +198,7 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
-    """Return the combinations of faces of both sides: a draw that gives each, and its number of orders."""
+    """Return a draw for each combination of faces of both sides, and the number of orders of its dice."""
     found = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):
@@ -263,7 +263,7 @@ def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, .
 
 
 def _force(games: Games, draws: Sequence[Draw]) -> None:
-    """Set the state of the generator so that it draws the given number next. No draws change nothing."""
+    """Set the generator's state so that it makes the given draws next. Without draws, nothing changes."""
     for number, limit in draws:
         high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
         games["random"][0] = np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

@@ -100,7 +100,9 @@ COMMANDS: dict[str, Command] = {
     "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "mcp": Command(
-        "risk_agents.mcp.server", "main", "let language models play, by a Model Context Protocol server"
+        "risk_agents.mcp.server",
+        "main",
+        "start a Model Context Protocol server, with which language models play",
     ),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
@@ -200,7 +202,7 @@ def warm_up(argv: Sequence[str]) -> None:
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
     arguments = parser.parse_args(argv)
     if arguments.jobs < 1:
-        parser.error(f"--jobs={arguments.jobs} must be at least 1")
+        parser.error(f"--jobs={arguments.jobs}: must be at least 1")
     start = time.perf_counter()
     from risk_env import compiling
 
@@ -224,7 +226,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"{PROGRAM} {installed_version()}")
     parser.add_argument(
-        "--debug", action="store_true", help="print the traceback of an error (before the command)"
+        "--debug",
+        action="store_true",
+        help="print the traceback of an error (place this option before the command)",
     )
     parser.add_argument(
         "command", nargs="?", choices=COMMANDS, metavar="command", help="a command of the list below"

@@ -80,7 +80,7 @@ class Event(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`.
 
-        It has schema, kind, `only`, and all fields that differ from their defaults.
+        The dict has schema, kind, `only`, and all fields that differ from their defaults.
         """
         values = {
             name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)
@@ -177,7 +177,7 @@ class GameLog:
         self._played = len(actions)
 
     def seen_by(self, seat: int) -> list[Event]:
-        """Return the events that this seat saw; NOBODY: the events that all seats saw."""
+        """Return the events that this seat saw. With NOBODY, return the events that all seats saw."""
         seen, known = self._seen_by.get(seat, ([], 0))
         seen += [event for event in self.events[known:] if event.only in (NOBODY, seat)]
         self._seen_by[seat] = seen, len(self.events)
@@ -236,7 +236,7 @@ class GameLog:
     def _look(self) -> Any:
         """Keep the current record for later comparison, and return it.
 
-        Its fields are attributes, all read at once, which is much faster.
+        The fields of the result are attributes. Reading all fields at once is much faster.
         """
         games: Any = self._games
         values = np.frombuffer(games.tobytes(), games.dtype).item()
@@ -369,7 +369,7 @@ def _shuffled(before: Any, after: Any) -> list[Event]:
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
     """Return the writer of events for troops or things put on a territory.
 
-    The territory comes from the action or, for an amount, from the decision. The number is that of troops.
+    The territory comes from the action or, for an amount, from the decision. `number` counts troops.
     """
 
     def write(step: Step) -> Iterator[Event]:

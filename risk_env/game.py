@@ -23,10 +23,10 @@ from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
 from risk_env.chance_outcomes import Outcome, play_outcomes
 from risk_env.core import entry
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, game_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
+from risk_env.observations import as_floats, observation_scales, observation_size
 from risk_env.public import PHASES, PublicState, hand_of, public_state, seen_by
 from risk_env.seeds import game_seed, uint64
 from risk_env.step_kernel import play_on, step_kernel
@@ -352,9 +352,10 @@ class Game:
     def new_step_buffer(self) -> npt.NDArray[Any]:
         """Return a new step buffer that holds this game (`engine.step_buffer`).
 
-        From now on the game's record is the one in this buffer. An earlier step buffer is no longer used.
+        From now on the game's record is in this buffer. An earlier step buffer is no longer used.
         """
-        buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
+        T, scales = self._tables, observation_scales(self.board)
+        buffer = new_step_buffer(self._games, T.rules, T.board, T.sizes, scales)
         self._games = buffer["game"]
         return buffer
 
@@ -375,7 +376,7 @@ class Game:
     def _number(self, action: Any) -> int:
         """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.
 
-        Raises IllegalAction for a text that is no legal action, and for a value that is no whole number.
+        Raises IllegalAction for a text that is not a legal action, and for anything but a whole number.
         """
         if isinstance(action, str):
             return self.parse_action(action)
@@ -410,7 +411,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ what happened
 
     def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
-        """Return the events so far: the public events and, with `seat`, those that only this seat saw.
+        """Return the events so far: the public events and, with `seat`, the events that only this seat saw.
 
         The first `since` events are left out. The history of a loaded game begins where it was loaded.
         """
@@ -462,7 +463,7 @@ class Game:
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
     def observe(self, seat: int, observation: str = FLAT) -> Any:
-        """Return the observation of a seat, float32 (D,): the int8 codes of `GameBatch` divided by 127.
+        """Return the observation of a seat, float32 (D,): flags are 0 or 1, and counts are scaled.
 
         `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
         described in docs/observation.md.
@@ -495,10 +496,10 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy of the game in which the coming dice and cards follow from `seed`.
+        """Return a copy of the game in which future dice and cards follow from `seed`.
 
-        Hidden facts stay as they are; `determinize` draws them again too. The history of the copy begins with
-        this state.
+        Hidden facts stay as they are. `determinize` also redraws hidden facts. The history of the copy begins
+        with this state.
         """
         other = self._fork()
         other._games["random"] = game_seed(seed)
@@ -707,46 +708,19 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
     """Return one outcome, or several, as a list. Raises ValueError for anything else."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
-        raise ValueError(f"outcome={strange[0]!r:.80} must be an outcome of chance_outcomes(action)")
+        raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")
     return listed
-
-
-def observation_size(board: Board) -> int:
-    """Return the length of a flat observation on this map, D."""
-    return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
 
-    `chance` is no seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
+    `chance` is not the seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
     """
     game = Game.from_record(rules, board, tables(rules, board).new_games(1))
     game._start, game._chance = None, chance
     game._set_up()
     return game
-
-
-def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
-    """Convert observations, int8 (k, D), to new float32 arrays for learners, with values from 0 to 1.
-
-    With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
-    {"territories": (k, T, F), "globals": (k, G)}.
-    """
-    values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-    if observation == FLAT:
-        return values
-    return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
-
-
-def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Split flat observations (..., D) into {"territories": (..., T, F), "globals": (..., G)}.
-
-    The parts are views of the observations where possible.
-    """
-    border = TERRITORY_WIDTH * board.num_territories
-    territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
-    return {"territories": territories, "globals": values[..., border:]}
 
 
 def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
@@ -765,7 +739,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
     if len(data) > MOST_BYTES:
-        raise SavedGameError(f"not a saved game: {len(data)} bytes, at most {MOST_BYTES}")
+        raise SavedGameError(f"not a saved game: {len(data)} bytes; at most {MOST_BYTES} are allowed")
     data = bytes(data)
     if len(data) < _HEADER.size + _CHECKSUM or not data.startswith(MAGIC):
         raise SavedGameError("not a saved game: bad magic number")

@@ -20,7 +20,8 @@ from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
+from risk_env.observations import observation_size, split_view
 from risk_env.seeds import uint64
 from risk_env.start_positions import StartPositions, is_several, records_of
 from risk_env.step_kernel import play_on
@@ -256,7 +257,7 @@ class GameVector(FixedArrays):
         """Convert a lane of the batch to an int. Raises ValueError for any other value."""
         is_number = isinstance(lane, int | np.integer) and not isinstance(lane, bool)
         if not is_number or not 0 <= lane < self.num_games:
-            raise ValueError(f"lane={shortened(lane)} must be a whole number from 0 to {self.num_games - 1}")
+            raise ValueError(f"lane={shortened(lane)}: must be a whole number from 0 to {self.num_games - 1}")
         return int(lane)
 
     def _problem(self, lanes: Array, number: int) -> str:
@@ -306,8 +307,8 @@ class GameVector(FixedArrays):
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
         text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may
-        differ in `max_rounds` only. The position determines the dice and cards to come. With `reseed`, the
-        seed of the lane's game determines them. Then call `ask` to write observation, mask and seat.
+        differ in `max_rounds` only. The position determines future dice and cards. With `reseed`, the seed
+        of the lane's game determines them instead. Then call `ask` to write observation, mask and seat.
 
         If a position cannot be played on, a ValueError names the lane and the problem, and the batch stays
         unchanged. A `Game` is not checked, because its state comes from the rules.
@@ -315,7 +316,9 @@ class GameVector(FixedArrays):
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
         if len(listed) != len(lanes):
-            raise ValueError(f"positions: {len(listed)} positions for {len(lanes)} lanes")
+            raise ValueError(
+                f"positions: {len(listed)} positions for {len(lanes)} lanes; give one, or one per lane"
+            )
         places = [f"lane {lane}" for lane in lanes]
         records = records_of(listed, places, self.rules, self.board)
         self.episodes[lanes] += 1
@@ -328,7 +331,7 @@ class GameVector(FixedArrays):
     def load_records(self, lanes: Array, records: Array) -> None:
         """Begin these lanes, int (k,), at records (k,) of games. The records are not checked.
 
-        Search uses this method for thousands of copies of a game. The records determine the coming dice. Use
+        Search uses this method for thousands of copies of a game. The records determine future dice. Use
         `load` for records of unknown origin.
         """
         lanes = self.as_lanes(lanes)
@@ -337,7 +340,7 @@ class GameVector(FixedArrays):
         self._games[lanes] = records
 
     def reseed(self, lanes: Array, seeds: Array) -> None:
-        """Draw the dice and cards to come in these lanes, int (k,), from seeds, uint64 (k,).
+        """Draw future dice and cards in these lanes, int (k,), from seeds, uint64 (k,).
 
         Hidden facts stay as they are (`Game.reseed`).
         """
@@ -348,7 +351,7 @@ class GameVector(FixedArrays):
     def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
         """Move the new games in these lanes, int (k,), to their start positions.
 
-        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine the dice to come.
+        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine future dice.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):
@@ -459,8 +462,8 @@ def check_memory(name: str, count: int, bytes_each: int) -> None:
     needed, present = int(count) * bytes_each, _memory()
     if needed > present:
         raise ValueError(
-            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, "
-            f"this machine has {present / 2**30:,.1f}: at most {name}={present // bytes_each}"
+            f"{name}={count} needs about {needed / 2**30:,.1f} GiB of memory, but "
+            f"this machine has {present / 2**30:,.1f} GiB: use at most {name}={present // bytes_each}"
         )
 
 

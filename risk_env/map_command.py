@@ -39,7 +39,7 @@ def _parser() -> argparse.ArgumentParser:
         "action",
         nargs="?",
         default=LIST,
-        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); the name of a map instead draws it",
+        help=f"{LIST}, {DRAW}, {CHECK} or {IMPORT} (default: {LIST}); or the name of a map to draw",
     )
     add("map", nargs="?", help="name or file of a map; for import, a file of another program")
     add(
@@ -47,8 +47,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
     )
-    add("--cards", metavar="FILE", help="import: .cards file of a Domination map (default: named in the map)")
-    add("--mirror", action="store_true", help="import: make one-way borders two-way")
+    add(
+        "--cards",
+        metavar="FILE",
+        help="import: .cards file of a Domination map (default: the file named in the map)",
+    )
+    add("--mirror", action="store_true", help="import: make one-way borders two-way (default: they stay)")
     add("--simplify", action="store_true", help="import: leave out features that the rules lack")
     return parser
 
@@ -56,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Exit with an error if the action does not take one of the arguments."""
     if arguments.action not in ACTIONS:
-        parser.error(f"{arguments.action}: must be one of {', '.join(ACTIONS)}")
+        parser.error(f"{arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
@@ -75,7 +79,7 @@ def list_maps(_: argparse.Namespace) -> None:
     for name in map_names():
         board = load_map(name)
         drawn = "drawn" if board.drawing else "automatic"
-        numbers = board.num_territories, len(board.borders) // 2, len(board.continents)
+        numbers = board.num_territories, num_borders(board), len(board.continents)
         table.add_row(name, *map(str, numbers), drawn)
     console = Console()
     console.print(table)
@@ -127,11 +131,17 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
         raise MapError(head.removesuffix(":")) from None
 
 
+def num_borders(board: Board) -> int:
+    """Return the number of borders. A two-way border is one border."""
+    return (len(board.borders) + len(board.one_way_borders)) // 2
+
+
 def description(board: Board) -> Iterator[str]:
     """Yield lines with the size of a map, and with the presets that can be played on it."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
+    one_way = f" ({len(board.one_way_borders)} one-way)" if board.one_way_borders else ""
     yield (
-        f"{board.name}: {board.num_territories} territories, {len(board.borders) // 2} borders, "
+        f"{board.name}: {board.num_territories} territories, {num_borders(board)} borders{one_way}, "
         f"{len(board.continents)} continents; digest {board.digest[:16]}"
     )
     yield (

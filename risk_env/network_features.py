@@ -1,7 +1,8 @@
 """Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
 Flags are 0 or 1, and counts are scaled. A territory has its own features and the sum of its neighbours'
-features. The networks of this project read the same features.
+features. Its neighbours are its targets (`Board.targets`). The networks of this project read the same
+features.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
     GLOBAL_BLOCKS,
-    GLOBAL_WIDTH,
     MOST_CODE,
     TERRITORY_COLUMNS,
     num_globals,
 )
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
+from risk_env.observations import counted_globals, observation_size, split_view
 
 COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
 NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
@@ -40,8 +41,8 @@ class Features(NamedTuple):
 class StaticFeatures(NamedTuple):
     """Facts of a map, the same in every game."""
 
-    territories: npt.NDArray[np.float32]  # (T, 4): neighbours, outer neighbours, size and bonus of continent
-    continents: npt.NDArray[np.float32]  # (C, 3): territories, bonus, territories with a border to outside
+    territories: npt.NDArray[np.float32]  # (T, 4): targets, outer targets, size and bonus of its continent
+    continents: npt.NDArray[np.float32]  # (C, 3): territories, bonus, territories with a source outside
     members: npt.NDArray[np.float32]  # (T, C): 1 if the territory belongs to the continent
     edge_index: npt.NDArray[np.int64]  # (2, E): `Board.edge_index`
 
@@ -92,7 +93,8 @@ def static_features(board: Board) -> StaticFeatures:
     leaves = np.array(board.continent_of)[source] != np.array(board.continent_of)[target]
     beyond = np.bincount(source[leaves], minlength=board.num_territories)
     sizes, bonuses = members.sum(axis=0), np.array(board.bonuses, np.float32)
-    entries = (members * (beyond > 0)[:, None]).sum(axis=0)
+    entered = np.bincount(target[leaves], minlength=board.num_territories) > 0
+    entries = (members * entered[:, None]).sum(axis=0)
     degree = np.bincount(source, minlength=board.num_territories)
     territories = np.stack([degree, beyond, members @ sizes, members @ bonuses], axis=1) / 8
     continents = np.stack([sizes, bonuses, entries], axis=1) / 8
@@ -118,7 +120,7 @@ def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> np
 
 @lru_cache(maxsize=16)
 def _adjacency(board: Board) -> npt.NDArray[np.float32]:
-    """Return a matrix (T, T) with 1 for neighbours."""
+    """Return a matrix (T, T) with 1 for each source (row) and target (column)."""
     matrix = np.zeros((board.num_territories, board.num_territories), np.float32)
     matrix[tuple(board.edge_index)] = 1
     return matrix
@@ -134,14 +136,6 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
     elif rules.victory == "headquarters":
         marks += ["headquarters_of"]
     return [names.index(name) for name in counts], [names.index(name) for name in marks]
-
-
-def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
-    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
-    counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
-    counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
-    return counted
 
 
 def count_features() -> npt.NDArray[np.float32]:

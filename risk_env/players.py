@@ -21,11 +21,12 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.game import Game, as_floats
+from risk_env.game import Game
 from risk_env.game_vector import whole_numbers
+from risk_env.observations import as_floats
 from risk_env.text.notation import illegal_action
 
-MOST_BITS = 63  # most bits of an action number
+MOST_BITS = 63  # maximum number of bits of an action number
 FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFault`
 
 
@@ -128,7 +129,7 @@ def find_player(named: Any) -> Player:
             return AgentFactory(found, getattr(getattr(found, "func", found), "__name__", repr(found)))
     based = _based(found)
     if not isinstance(based, Policy | Agent):
-        raise ValueError(f"player={named!r:.200} must be {ALLOWED}")
+        raise ValueError(f"player={named!r:.200}: must be {ALLOWED}")
     return based
 
 
@@ -355,9 +356,7 @@ def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
     if not legal.all():
         k = int(legal.argmin())
         legal_actions = np.flatnonzero(masks[k])
-        raise ValueError(
-            f"{policy.name} returned {actions[k]}, which is not legal: legal are {legal_actions}"
-        )
+        raise ValueError(f"{policy.name} returned {actions[k]}, which is not legal; legal: {legal_actions}")
     return actions
 
 
@@ -384,11 +383,13 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 def as_action(value: Any) -> int:
     """Convert a value that `act` returned to an action number, legal or not.
 
-    Raises TypeError for a value that is no whole number, and ValueError for a number of too many bits.
+    Raises TypeError for a value that is not a whole number, and ValueError for a number of too many bits.
     """
     if isinstance(value, bool | np.bool_) or not hasattr(value, "__index__"):
         raise TypeError(f"act must return a whole number, one of view.legal_actions, not {value!r:.80}")
     action = operator.index(value)
     if action.bit_length() > MOST_BITS:
-        raise ValueError(f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits")
+        raise ValueError(
+            f"act returned a number of {action.bit_length()} bits: at most {MOST_BITS} bits are allowed"
+        )
     return action

@@ -119,7 +119,7 @@ class PublicState:
                 f"a public state has the fields {', '.join(_NAMES)}; missing or unknown: {sorted(wrong)}"
             )
         if facts["phase"] not in Phase.__members__:
-            raise ValueError(f"phase={facts['phase']!r} must be one of {', '.join(Phase.__members__)}")
+            raise ValueError(f"phase={facts['phase']!r}: choose one of {', '.join(Phase.__members__)}")
         return cls._of_facts(facts)
 
     @classmethod
@@ -241,7 +241,7 @@ def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, An
 def _reader(
     sizes: SizeClass, num_territories: int, num_players: int, num_armies: int
 ) -> Callable[[Any], dict[str, Any]]:
-    """Return a function that reads a record, an array of one, in one call of `struct`.
+    """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
     This is much faster than reading field by field. The function returns numbers, lists of the lengths that
     map and rules need, and the bytes of sets.

@@ -1,6 +1,6 @@
 """SavedGame: a game in a form for files, databases and messages.
 
-The saved actions restore the game, including the dice to come:
+The saved actions restore the game, including future dice:
 
     saved = SavedGame.of(game, ["human", "beam", "random"])
     text = json.dumps(saved.to_dict())
@@ -76,7 +76,7 @@ class SavedGame:
                 f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()"
             )
         if len(players) != game.num_players:
-            raise ValueError(f"{len(players)} players, the game has {game.num_players} seats")
+            raise ValueError(f"{len(players)} players, but the game has {game.num_players} seats")
         saved = cls(
             game.rules,
             game.board.source,
@@ -105,7 +105,7 @@ class SavedGame:
             saved = cls(**values, place=place)
             if len(saved.players) != saved.rules.num_players:
                 raise ValueError(
-                    f"{len(saved.players)} players, the rules have {saved.rules.num_players} seats"
+                    f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
                 )
         return saved
 
@@ -132,7 +132,8 @@ class SavedGame:
             game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
             if game.num_actions != self.num_actions:
                 raise ValueError(
-                    f"saved with {self.num_actions} actions, this version has {game.num_actions}"
+                    f"saved with an action space of {self.num_actions} actions, but this version has "
+                    f"{game.num_actions}: open the game with the version that saved it"
                 )
         return game
 
@@ -170,7 +171,7 @@ class SavedGame:
 
 
 def state_digest(game: Game) -> str:
-    """Return a digest of the state of a game, including the dice to come."""
+    """Return a digest of the state of a game, including future dice."""
     return hashlib.sha256(game.to_record()).hexdigest()[:32]
 
 
@@ -196,8 +197,10 @@ def _check_facts(facts: Any) -> None:
         raise ValueError(f"{shortened(strange[0])} is unknown{hint}")
     for name, kind in _KINDS.items():
         if type(facts[name]) is not kind:
-            raise ValueError(f"{name} is {shortened(facts[name])}, must be of type {kind.__name__}")
+            raise ValueError(f"{name} is {shortened(facts[name])}, but must be of type {kind.__name__}")
     for name, kind in _ITEMS.items():
         for item in facts[name]:
             if type(item) is not kind:
-                raise ValueError(f"{name} has {shortened(item)}, every value must be of type {kind.__name__}")
+                raise ValueError(
+                    f"{name} has {shortened(item)}, but every value must be of type {kind.__name__}"
+                )

@@ -132,7 +132,7 @@ class AgentSeats(Seated):
             taken.add(id(unwrapped(agent)))
 
     def _new(self, batch: GameVector, seat: int, taken: set[int]) -> Agent:
-        """Return the prepared agent of a seat that has none yet. `taken` are the ids of the others."""
+        """Return the prepared agent of a new seat. `taken` are the ids of other seats' agents."""
         if isinstance(self._player, Agent):
             if not self._is_prepared:
                 with _faults(self._player, seat):
@@ -173,7 +173,7 @@ class AgentSeats(Seated):
     def _beginning(self, batch: GameVector, lane: int) -> Game:
         """Return the game of a lane as it began.
 
-        Its events include those of the set-up, unless the game began with a position.
+        Its events include the events of the set-up, unless the game began with a position.
         """
         set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
         if set_up.to_record() == self._starts[lane].tobytes():

@@ -15,7 +15,7 @@ def uint64(number: int) -> np.uint64:
     Raises ValueError for anything else.
     """
     if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
-        raise ValueError(f"seed={number!r} must be a whole number")
+        raise ValueError(f"seed={number!r}: must be a whole number")
     return np.uint64(int(number) & _WORD)
 
 
@@ -36,7 +36,7 @@ def hashed_seed(seed: int) -> int:
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Return the seed of a bot's random choices, apart from the game's seed.
+    """Return the seed of a bot's random choices, which is independent of the dice.
 
     Dice never depend on who plays.
     """

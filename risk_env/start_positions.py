@@ -42,7 +42,7 @@ class StartPositions:
             return positions
         listed = positions if is_several(positions) else [positions]
         if not 1 <= len(listed) <= MOST_POSITIONS:
-            raise ValueError(f"{name}: {len(listed)} positions, must be 1 to {MOST_POSITIONS}")
+            raise ValueError(f"{name}: {len(listed)} positions; 1 to {MOST_POSITIONS} are allowed")
         places = [f"{name}[{number}]" for number in range(len(listed))]
         return cls(records_of(listed, places, rules, board, is_open=True))
 
@@ -111,7 +111,9 @@ def _checked_record(position: Any, rules: Rules, board: Board) -> Any:
     dtype = table.new_games(1).dtype
     if not isinstance(position, np.void | np.ndarray) or position.size != 1 or position.dtype != dtype:
         kind = shortened(position) if not isinstance(position, np.void | np.ndarray) else position.dtype.name
-        raise ValueError(f"{kind} must be a text, bytes, a Game or a record of a game on this map")
+        raise ValueError(
+            f"{kind} is not a position: pass a text, bytes, a Game or a record of a game on this map"
+        )
     record = np.array([position], dtype).reshape(-1)[0]
     if problems := check(record, table, rules, board):
         raise ValueError(f"impossible position: {'; '.join(problems[:3])}")

@@ -1,7 +1,8 @@
 """A game as text for training language models.
 
-One seat is the learner's; compiled bots play the others inside. An observation is a report of
-`TextMatch.report`, an answer a plan of `risk_env.words.action_plan`: most turns are one step (docs/llm.md).
+The learner plays one seat. The environment plays the other seats with compiled bots. An observation is a
+report (`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step.
+See docs/llm.md.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from risk_env.words.last_turns import LastTurns, report_since
 from risk_env.words.report import STYLES
 
 REWARDS = ("win", "placement", "territories")
-CURRICULA: dict[str, dict[str, Any]] = {  # from short games to whole ones: arguments of `TextEnv`
+CURRICULA: dict[str, dict[str, Any]] = {  # stages from short games to whole games: arguments of `TextEnv`
     "tiny": {"board": "tiny", "num_players": 2, "setup": "random", "initial_troops": 8, "max_rounds": 20},
     "duel": {"num_players": 2, "setup": "random", "max_rounds": 40},
     "three": {"num_players": 3, "setup": "random"},
@@ -39,7 +40,7 @@ class TextMatch(Match):
         self._last_turns = LastTurns(game.beginning())
 
     def report(self, seat: int, style: str = "brief") -> str:
-        """Return what a seat may know, in words.
+        """Return a report in words of the facts that a seat may know.
 
         `style` is "brief" or "full" (`risk_env.words.seat_report`).
         """
@@ -125,7 +126,7 @@ class TextEnv:
 
     @property
     def game(self) -> Game:
-        """The game with all hidden cards and coming dice. To search: `game.determinize(seat, seed)`.
+        """The game with all hidden cards and future dice. For search, use `game.determinize(seat, seed)`.
 
         Raises RuntimeError before `reset`.
         """
@@ -241,7 +242,7 @@ class TextEnv:
 
 
 def make(curriculum: str, **arguments: Any) -> TextEnv:
-    """Return the environment of a step of `CURRICULA`. `arguments` replace its arguments of `TextEnv`."""
+    """Return the environment of a stage of `CURRICULA`. `arguments` override the stage's arguments."""
     check_choice("curriculum", curriculum, tuple(CURRICULA))
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
@@ -251,5 +252,5 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:
-        raise ValueError(f"opponents={opponents!r}: {len(named)} for {num_players - 1} other seats")
+        raise ValueError(f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats")
     return named

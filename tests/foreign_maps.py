@@ -13,8 +13,8 @@ class Foreign(NamedTuple):
     """A file of another program.
 
     Without options, the importer reports these `problems` in this order, or none if the file loads. With the
-    `options` of `import_map` the file loads and has `territories` and `borders`. The importer then takes
-    these `decisions`.
+    `options` of `import_map` the file loads and has `territories` and `borders` (directed). The importer then
+    takes these `decisions`.
     """
 
     file: str
@@ -113,7 +113,8 @@ border,Cedar,Dune
 """
 JSON = """{"name": "Graph", "directed": true, "continents": [{"name": "All", "bonus": 1}],
  "territories": [["Ash", "All"], {"name": "Birch", "continent": "All", "x": 1.5, "y": 2}, "Cedar"],
- "borders": [["Ash", "Birch"], ["Birch", "Ash"], ["Birch", "Cedar"], {"from": "Cedar", "to": "Birch"}]}"""
+ "borders": [["Ash", "Birch"], ["Birch", "Ash"], ["Birch", "Cedar"], {"from": "Cedar", "to": "Birch"}],
+ "one_way": [["Cedar", "Ash"]]}"""
 
 
 def imported(number: int) -> Board:
@@ -132,7 +133,7 @@ def changed(text: str, *pairs: tuple[str, str]) -> str:
 
 
 ODD_NAMES = (("Ash", "1st Bank"), ("Dune", "Done"), ("Cedar", "Cafétéria: [<b>]"), ("Birch Hill", "★ B > C"))
-NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets one"
+NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets a card"
 FILES = (
     Foreign(
         "corners.map",
@@ -140,7 +141,7 @@ FILES = (
         [],
         {},
         4,
-        4,
+        8,
         ["missions, line 13: the mission is left out"],
         CARDS.encode(),
     ),
@@ -149,11 +150,11 @@ FILES = (
         changed(DOMINATION, ("2 1 4\n", "2 4\n"), ("4 2 3\n", "4 2\n"), ("Cedar", "Zürich")).encode(
             "latin-1"
         ),
-        ["one-way border 'Ash' > 'Birch Hill'", "one-way border 'Zürich' > 'Dune'"],
+        ["no chain of borders leads to 'Ash' from 'Birch Hill', 'Dune'"],
         MIRROR,
         4,
-        4,
-        [NOT_UTF8, "no .cards file 'corners.cards'", "'Ash' > 'Birch Hill': it is two-way", NO_CARDS],
+        8,
+        [NOT_UTF8, "no .cards file 'corners.cards'", "'Ash' > 'Birch Hill': it becomes two-way", NO_CARDS],
     ),
     Foreign(
         "odd.map",
@@ -162,7 +163,7 @@ FILES = (
         [],
         {},
         4,
-        4,
+        8,
         [
             'is renamed to "Ca\'fé"',
             "'Done' is renamed to 'Done 2'",
@@ -188,7 +189,6 @@ FILES = (
             "'x', '10' is not a point",
             "no country with the ID '7'",
             "'Camel 1' is not a card",
-            "one-way border 'Cedar' > 'Dune'",
         ],
         {},
         0,
@@ -196,15 +196,15 @@ FILES = (
         [],
         b"[cards]\nCamel 1\n",
     ),
-    Foreign("corners.map", CONQUEST.encode(), [], {}, 4, 4, [NO_CARDS]),
+    Foreign("corners.map", CONQUEST.encode(), [], {}, 4, 8, [NO_CARDS]),
     Foreign(
         "one_way.map",
         changed(CONQUEST, ("Side,Ash,Dune", "Side,Dune"), ("Cedar", "Málaga")).encode("latin-1"),
-        ["one-way border 'Ash' > 'Birch Hill'"],
-        MIRROR,
+        [],
+        {},
         4,
-        4,
-        [NOT_UTF8, "two-way", NO_CARDS],
+        7,
+        [NOT_UTF8, "one-way border 'Ash' > 'Birch Hill': it stays one-way", NO_CARDS],
     ),
     Foreign(
         "odd.map",
@@ -215,7 +215,7 @@ FILES = (
         [],
         {},
         4,
-        4,
+        8,
         ["'Done' is renamed to 'Done 2'", "'Nowhere' has no territories", "outside all continents: 'Done 2'"],
     ),
     Foreign(
@@ -232,15 +232,15 @@ FILES = (
             "no continent 'West Sid'; did you mean 'West Side'?",
             "no territory 'Asch'; did you mean 'Ash'?",
             "'East' has the bonus -3",
-            "one-way border 'Ash' > 'Cedar'",
-            "no chain of borders joins 'Ash' to 'Dune'",
+            "no chain of borders leads from 'Ash' to 'Dune'",
+            "no chain of borders leads to 'Ash' from 'Cedar', 'Dune'",
         ],
         {},
         0,
         0,
         [],
     ),
-    Foreign("corners.xml", CLUB.encode(), [], {}, 4, 4, [NO_CARDS]),
+    Foreign("corners.xml", CLUB.encode(), [], {}, 4, 8, [NO_CARDS]),
     Foreign(
         "one_way.xml",
         changed(
@@ -249,10 +249,10 @@ FILES = (
             ("Dune", "Übersee"),
             ("utf-8", "iso-8859-1"),
         ).encode("latin-1"),
-        ["one-way border 'Ash' > 'Birch Hill'", "one-way border 'Ash' > 'Cedar'"],
+        ["no chain of borders leads to 'Ash' from 'Birch Hill', 'Cedar', 'Übersee'"],
         MIRROR,
         4,
-        4,
+        8,
         [NOT_UTF8],
     ),
     Foreign(
@@ -281,7 +281,7 @@ FILES = (
         ],
         SIMPLIFY,
         4,
-        4,
+        8,
         ["does not fall back", "the bonus is 0", "outside all continents: 'Dune'"],
     ),
     Foreign(
@@ -293,15 +293,20 @@ FILES = (
         0,
         [],
     ),
-    Foreign("graph.csv", CSV.encode(), [], {}, 4, 4, []),
+    Foreign("graph.csv", CSV.encode(), [], {}, 4, 8, []),
     Foreign(
         "graph.json",
         JSON.encode(),
         [],
         {},
         3,
-        2,
-        ["outside all continents: 'Cedar'", NO_CARDS, "no coordinates for 'Ash', 'Cedar'"],
+        5,
+        [
+            "outside all continents: 'Cedar'",
+            "'Cedar' > 'Ash': it stays one-way",
+            NO_CARDS,
+            "no coordinates for 'Ash', 'Cedar'",
+        ],
     ),
     Foreign(
         "odd.csv",
@@ -321,7 +326,7 @@ FILES = (
         [
             "unknown key 'contonents'; did you mean 'continents'?",
             "continents: 3 is not a list",
-            "territory 2: 4 must be an object",
+            "territory 2: 4 is neither an object",
             "no territory 'Ceder'; did you mean 'Cedar'",
             "0 continents",
             "'A\\u200bB': a name has no invisible",

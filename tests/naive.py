@@ -153,7 +153,8 @@ class Naive:
         self.seats = list(range(rules.num_players))
         self.neutral = rules.num_players
         self.wild = self.num_territories
-        self.neighbours = {t: [b for a, b in board.borders if a == t] for t in self.territories}
+        # territory b is adjacent to a if a border leads from a to b (RULES 1.2)
+        self.adjacent_to = {t: [b for a, b in board.borders if a == t] for t in self.territories}
         self.meaning = self.all_answers()
         self.number = {answer: number for number, answer in enumerate(self.meaning)}
         self.clear_table()
@@ -334,13 +335,13 @@ class Naive:
         return [c for c in range(len(self.board.continents)) if self.continent(c) <= own]
 
     def joined(self, territory: int) -> set[int]:
-        """Return the own territories joined to this one by a chain of own territories (RULES 3.4).
+        """Return the own territories to which a chain of own territories leads from this one (RULES 3.4).
 
-        The territory itself is included.
+        Each territory of the chain is adjacent to the one before it. The territory itself is included.
         """
         reached, waiting = {territory}, [territory]
         while waiting:
-            for t in self.neighbours[waiting.pop()]:
+            for t in self.adjacent_to[waiting.pop()]:
                 if self.owner[t] == self.owner[territory] and t not in reached:
                     reached.add(t)
                     waiting.append(t)
@@ -1032,9 +1033,13 @@ class Naive:
         self.troops[self.target] -= lost_by_defender
 
     def airfield_helps(self, army: int) -> bool:
-        """Return True if the army has an airfield on or beside the attacked territory (RULES 9.8, 9.9)."""
-        near = [self.target, *self.neighbours[self.target]]
-        return any(airfield in near and self.owner[airfield] == army for airfield in self.airfields)
+        """Return True if an airfield of the army helps in a battle for the target (RULES 9.8, 9.9).
+
+        The target has the airfield, or is adjacent to the territory with the airfield.
+        """
+        standing = [airfield for airfield in self.airfields if airfield != NONE_YET]
+        own = [airfield for airfield in standing if self.owner[airfield] == army]
+        return any(self.target == airfield or self.target in self.adjacent_to[airfield] for airfield in own)
 
     def blitz(self) -> None:
         """Roll with the most dice until the blitz ends (RULES 3.2.4, 11.3).
@@ -1213,7 +1218,7 @@ class Naive:
 
     def fortify_targets(self, source: int) -> list[int]:
         """Return other own territories with room, adjacent or joined (RULES 3.4)."""
-        within_reach = self.neighbours[source] if self.rules.fortify == "adjacent" else self.joined(source)
+        within_reach = self.adjacent_to[source] if self.rules.fortify == "adjacent" else self.joined(source)
         return [t for t in self.own_with_room(self.turn) if t in within_reach and t != source]
 
     def may_fortify_from(self) -> set[Answer]:

@@ -34,23 +34,24 @@ Goal = int | str | tuple[int | str, str]  # holder or "face up", optionally with
 def position(
     rules: str,
     *armies: str,
-    map: str = "classic",
+    map: str | Board = "classic",
     ask_forced: bool = False,
     entries: Mapping[str, Any] | None = None,
     **lines: Any,
 ) -> Game:
     """Return a game with one army for each seat.
 
-    `rules` is a text such as `preset=classic, fortify=adjacent`. A bare word is the name of a preset.
+    `rules` is a text such as `preset=classic, fortify=adjacent`. A bare word is the name of a preset. `map`
+    is a map or the name of a shipped one.
     """
-    board = load_map(map)
+    board = load_map(map) if isinstance(map, str) else map
     options = rules if "=" in rules.split(",")[0] else f"preset={rules}"
-    told = {"rules": options, "map": map, "phase": "attack", "random": "7", **(entries or {})}
+    told = {"rules": options, "map": board.source, "phase": "attack", "random": "7", **(entries or {})}
     told |= {key.replace("_", " "): value for key, value in lines.items()}
     head = ["risk_env game 1", *(f"{key}: {value}" for key, value in told.items()), "[territories]"]
     names = ["0", "1", "neutral"] if "two_player" in rules else list("012345")
     held = [f"{place}: {names[army]}, {troops}" for place, (army, troops) in _held(armies, board).items()]
-    return Game.from_text("\n".join([*head, *held]), ask_forced)
+    return Game.from_text("\n".join([*head, *held]), ask_forced, board=board)
 
 
 def _held(armies: Iterable[str], board: Board) -> dict[str, tuple[int, int]]:

@@ -69,17 +69,17 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("address", "wish", "message"),
     [
-        (NODE, {"position": "nonsense"}, "line 1: 'nonsense' must be 'risk_env game 1'"),
+        (NODE, {"position": "nonsense"}, "line 1: expected 'risk_env game 1', found 'nonsense'"),
         (NODE, {"position": TEXT.replace("Ash: 0, 9", "Ash: 0, -9")}, "line 7"),
         (NODE, {"position": TEXT, "action": 9999}, "9999 is not legal in phase ATTACK"),
         (NODE, {"position": TEXT, "troops": 3}, "troops=3: this decision takes no number of troops"),
-        (NODE, {"position": DRAFT, "troops": -3}, "troops=-3 must be from 1 to "),
+        (NODE, {"position": DRAFT, "troops": -3}, "troops=-3: must be from 1 to "),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),
         (NODE, {"position": TEXT, "acton": 1}, "'acton' is unknown; did you mean 'action'"),
         (NODE, {"position": DRAFT, "action": 0, "troops": 3}, "both action and troops: it must have one of"),
         (NODE, {"position": "x" * 140_000}, "longer than"),
-        (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000 must be from 1 to 1000"),
+        (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000: must be from 1 to 1000"),
         (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: A
     with client(tmp_path) as found:
         chances = posted(found, CHANCES, {"position": TEXT})
         assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis_board.GAMES
-        assert "agent='cmd:true' must be one of" in refused(
+        assert "agent='cmd:true': choose one of" in refused(
             found, PLANS, {"position": TEXT, "agent": "cmd:true"}
         )
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)
@@ -114,6 +114,17 @@ def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Pa
 
 
 # ------------------------------------------------------------------------------------------------ the page
+
+
+# an answer of the server that comes after another position is shown
+LATE = """() => { const soon = window.fetch;
+    window.fetch = async (...request) => {
+        const found = await new Promise((tell) => setTimeout(() => tell(soon(...request)), 100));
+        setTimeout(() => { window.late = true; }, 50);
+        return found; };
+    analysis.show(analysis.root);
+    analysis.play({ action: analysis.root.question.legal.find(({ kind }) => kind === "done").action });
+    analysis.show(analysis.root); }"""
 
 
 @pytest.fixture(scope="module")
@@ -166,6 +177,11 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         page.fill("#attackers", "3")
         page.fill("#defenders", "1")
         page.wait_for_selector("#odds:has-text('75 %')")
+        page.evaluate(LATE)
+        page.wait_for_function("() => window.late")
+        assert page.evaluate(
+            "analysis.node === analysis.root && !document.querySelector('#moves li:nth-child(4)')"
+        )
 
 
 def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path) -> None:

@@ -221,9 +221,9 @@ def test_line_ups_and_deals_say_who_sits_where_in_which_game() -> None:
         )
     with pytest.raises(ValueError, match=r"line_ups must be whole numbers of shape \(4, 3\)"):
         arena.play(RULES, BOARD, ["grower"], 4, line_ups=line_ups[:, :2])
-    with pytest.raises(ValueError, match=r"players are 0 ... 0"):
+    with pytest.raises(ValueError, match=r"numbers are 0 ... 0"):
         arena.play(RULES, BOARD, ["grower"], 4, line_ups=line_ups)
-    with pytest.raises(ValueError, match="2 of them for num_players=3"):
+    with pytest.raises(ValueError, match="2 given, but num_players=3"):
         arena.play(RULES, BOARD, ["grower", "random"], 4)
 
 
@@ -261,7 +261,7 @@ def test_rewards_gather_what_a_run_brings() -> None:
 
 
 def test_who_is_no_player_is_named() -> None:
-    with pytest.raises(ValueError, match="player=3 must be"):
+    with pytest.raises(ValueError, match="player=3: must be"):
         begun([3, "random", "random"])
 
 

@@ -407,7 +407,7 @@ def test_a_reset_forgets_what_the_last_step_brought() -> None:
 
 @pytest.mark.parametrize("num_games", [10**9, 10**30])
 def test_more_games_than_memory_are_refused_at_once(num_games):
-    with pytest.raises(ValueError, match=r"num_games=10+ needs about .* GiB of memory, this machine has"):
+    with pytest.raises(ValueError, match=r"num_games=10+ needs about .* GiB of memory, but this machine has"):
         GameBatch(num_games=num_games)
     with pytest.raises(ValueError, match=r"games=10+ needs about .* GiB"):
         GameBatch(num_games=2).play(["random"] * 3, games=10**12 * num_games)
@@ -415,7 +415,7 @@ def test_more_games_than_memory_are_refused_at_once(num_games):
 
 @pytest.mark.parametrize("games", [0, -1, True, 1.5, "x", None])
 def test_a_number_of_games_is_checked(games):
-    with pytest.raises(ValueError, match=r"games=.* must be a whole number of at least 1"):
+    with pytest.raises(ValueError, match=r"games=.*: must be a whole number of at least 1"):
         GameBatch(num_games=2).play(["random"] * 3, games=games)
 
 

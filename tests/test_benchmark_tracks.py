@@ -207,8 +207,8 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
     "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
     "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
-    "date": (lambda header, game: header["times"].update(date="<b>"), "must be YYYY-MM-DD"),
-    "card": (lambda header, game: header["card"].update(method="x" * 999), "not a short text"),
+    "date": (lambda header, game: header["times"].update(date="<b>"), "but must be YYYY-MM-DD"),
+    "card": (lambda header, game: header["card"].update(method="x" * 999), "not a text of at most"),
     "name": (lambda header, game: header["agent"].update(name=" "), "not a label"),
     "quick": (lambda header, game: header.update(quick=False), "game 6 of track duel is missing"),
     "place": (lambda header, game: game["result"].update(places=[1, 1]), "must differ"),
@@ -218,10 +218,13 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         "'hunter' is the name of a registered agent",
     ),
     "digest of a file": (lambda header, game: header["agent"].update(sha256="ab"), "not 64 hexadecimal"),
-    "day": (lambda header, game: header["times"].update(date="2026-02-30"), "must be YYYY-MM-DD"),
-    "long name": (lambda header, game: header["machine"].update({"m" * 301: ""}), "not a short text"),
-    "long text": (lambda header, game: header.update(risk_env="V" * 301), "not a short text"),
-    "long game": (lambda header, game: game.update(map="x" * (1 << 20)), "line 2: more than 1048576 bytes"),
+    "day": (lambda header, game: header["times"].update(date="2026-02-30"), "but must be YYYY-MM-DD"),
+    "long name": (lambda header, game: header["machine"].update({"m" * 301: ""}), "not a text of at most"),
+    "long text": (lambda header, game: header.update(risk_env="V" * 301), "not a text of at most"),
+    "long game": (
+        lambda header, game: game.update(map="x" * (1 << 20)),
+        "line 2: line too long: a game has at most",
+    ),
     "won by nobody": (lambda header, game: game["result"].update(winner=-1), "ending is 'won'"),
     "first place": (lambda header, game: game["result"]["places"].reverse(), "winner is ., but places are"),
     "rounds": (lambda header, game: game["result"].update(rounds=101), "ends games after 100"),
@@ -424,5 +427,5 @@ def test_wrong_arguments_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_kept_out_opponents_are_found_by_their_specs() -> None:
     assert load("kept_out:bold") is kept_out.find("bold")
     assert not any(name.startswith("kept_out") for name in bots.names())
-    with pytest.raises(ValueError, match="the names are bold, careful, income, denial"):
+    with pytest.raises(ValueError, match="allowed: bold, careful, income, denial"):
         load("kept_out:brave")

@@ -453,7 +453,7 @@ def test_what_more_workers_bring(tmp_path: Path, capsys: pytest.CaptureFixture[s
     few = ["--games", "12", "--updates", "1", "--simulated", "60"]
     scaling.main(["--kinds", "this process", "--agent", "random", "--config", str(config), *few])
     tables = capsys.readouterr().out
-    assert "one driver feeds" in tables and "a learner on one core needs" in tables
+    assert "one driver can supply" in tables and "a learner on one core needs" in tables
     assert [line.split()[1] for line in tables.splitlines()[-4:]] == ["1", "10", "100", "1,000"]
 
 

@@ -46,7 +46,7 @@ def held(board: Board, chart: Chart, seat: int, continent: int) -> tuple[int, in
 def distances(board: Board, start: int) -> dict[int, int]:
     found, queue = {start: 0}, [start]
     for t in queue:
-        for u in board.neighbours(t):
+        for u in board.targets(t):
             if u not in found:
                 found[u] = found[t] + 1
                 queue.append(u)
@@ -122,9 +122,9 @@ def test_capitals_are_own_strongest_and_equally_threatened(board, chart):
         own = of_seat(chart, seat)
         assert capital in own
         assert chart.troops[capital] > max(chart.troops[t] for t in own if t != capital)
-        assert sum(u in own for u in board.neighbours(capital)) == 1
+        assert sum(u in own for u in board.targets(capital)) == 1
     threats = [
-        sum(chart.troops[u] for u in board.neighbours(capital) if chart.owner[u] != seat)
+        sum(chart.troops[u] for u in board.targets(capital) if chart.owner[u] != seat)
         for seat, capital in enumerate(chart.capitals)
     ]
     assert len(set(threats)) == 1

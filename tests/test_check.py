@@ -13,7 +13,7 @@ from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
 from risk_env.public import members, words_of
-from risk_env.text.check import DERIVED, check, complete, facts
+from risk_env.text.check import DERIVED, Facts, check, complete
 from tests.test_notation import choose, corpus, game_of
 
 
@@ -148,23 +148,23 @@ FAULTS = [
     (WORLD, Phase.ATTACK, put("owner", 3, 1), "owner of Birch is 3"),
     (WORLD, Phase.ATTACK, put("owner", -2, 1), "owner of Birch is -2"),
     (WORLD, Phase.ATTACK, put("troops", -1, 1), "troops of Birch is -1"),
-    (WORLD, Phase.ATTACK, put("troops", 1, 7), r"troops\[7\] is 1, must be 0 ... 0"),
-    (EXPERT, Phase.ATTACK, put("troops", 13, 1), "troops of Birch is 13, must be 0 ... 12"),
+    (WORLD, Phase.ATTACK, put("troops", 1, 7), r"troops\[7\] is 1, but must be 0 ... 0"),
+    (EXPERT, Phase.ATTACK, put("troops", 13, 1), "troops of Birch is 13, but must be 0 ... 12"),
     (WORLD, Phase.ATTACK, put("source", 6), "source is 6"),
     (WORLD, Phase.ATTACK, put("draft_left", -1), "draft_left is -1"),
     (WORLD, Phase.ATTACK, put("decisions", -1), "decisions is -1"),
     (WORLD, Phase.ATTACK, put("sets_traded", -5), "sets_traded is -5"),
-    (WORLD, Phase.ATTACK, put("round_number", 13), "round_number is 13, must be 0 ... 12"),
-    (RANDOM, Phase.ATTACK, put("battles", 4), "battles is 4, must be 0 ... 3"),
+    (WORLD, Phase.ATTACK, put("round_number", 13), "round_number is 13, but must be 0 ... 12"),
+    (RANDOM, Phase.ATTACK, put("battles", 4), "battles is 4, but must be 0 ... 3"),
     (WORLD, Phase.ATTACK, put("wilds", 3, 0), r"wilds\[0\] is 3"),
-    (ROOM, Phase.ATTACK, put("wilds", 1, 0), r"wilds\[0\] is 1, must be 0 ... 0"),
+    (ROOM, Phase.ATTACK, put("wilds", 1, 0), r"wilds\[0\] is 1, but must be 0 ... 0"),
     (WORLD, Phase.ATTACK, put("trade", 3), "trade is 3"),
     (WORLD, Phase.ATTACK, put("moves_left", 7), "moves_left is 7"),
     (WORLD, Phase.ATTACK, put("rolled", 7, 0, 0), r"rolled\[0\] is 7"),
     (WORLD, Phase.ATTACK, put("mission", 64, 0), r"mission\[0\] is 64"),
     (ROOM, Phase.ATTACK, put("objective", 3, 0), r"objective\[0\] is 3"),
     (ROOM, Phase.ATTACK, put("reward_owner", 3, 0), r"reward_owner\[0\] is 3"),
-    (WORLD, Phase.ATTACK, put("death", 1, 4), r"death\[4\] is 1, must be 0 ... 0"),
+    (WORLD, Phase.ATTACK, put("death", 1, 4), r"death\[4\] is 1, but must be 0 ... 0"),
     (WORLD, Phase.ATTACK, flip("deck", 6), "deck: wrong at number 6"),
     (WORLD, Phase.ATTACK, flip("legal", 200), r"legal: wrong at actions \[200\]"),
     # the board
@@ -179,12 +179,12 @@ FAULTS = [
     (WORLD, Phase.DRAFT, kill, "is out and owns territories"),
     (WORLD, Phase.DRAFT, put("death", 2, slice(0, 2)), "death .* in the order of falling"),
     (WORLD, Phase.CLAIM, put("death", 1, 0), r"death \[1, 0, .* in phase CLAIM"),
-    (WORLD, Phase.ATTACK, put("seat", -1), "seat is -1, must be [0-2]"),
+    (WORLD, Phase.ATTACK, put("seat", -1), "seat is -1, but must be [0-2]"),
     (WORLD, Phase.ATTACK, put("winner", 1), "winner 1 in phase ATTACK"),
     (WORLD, Phase.ATTACK, put("truncated", True), "truncated 1 in phase ATTACK"),
-    (TWO, Phase.OVER, both(put("winner", -1), put("truncated", False)), "exactly one must be"),
-    (TWO, Phase.OVER, both(put("winner", 1), put("truncated", True)), "exactly one must be"),
-    (TWO, Phase.OVER, put("seat", 0), "seat is 0, must be -1"),
+    (TWO, Phase.OVER, both(put("winner", -1), put("truncated", False)), "exactly one of the two"),
+    (TWO, Phase.OVER, both(put("winner", 1), put("truncated", True)), "exactly one of the two"),
+    (TWO, Phase.OVER, put("seat", 0), "seat is 0, but must be -1"),
     (WORLD, Phase.ATTACK, put("legal", 0), "legal: wrong at actions"),
     (TWO, Phase.OVER, flip("legal", 0), r"legal: wrong at actions \[0\]"),
     (TWO, Phase.ROLL, flip("legal", 0), r"legal: wrong at actions \[0\]"),
@@ -200,16 +200,16 @@ FAULTS = [
     (WORLD, Phase.ATTACK, put("round_number", 0), "phase ATTACK in round 0"),
     (WORLD, Phase.CLAIM, put("round_number", 1), "phase CLAIM in round 1"),
     (WORLD, Phase.ATTACK, put("to_place", 1, 0), r"to_place \[1, 0.* in phase ATTACK"),
-    (WORLD, Phase.CLAIM, put("to_place", 1, 0), "1 to place, 12 to start with"),
+    (WORLD, Phase.CLAIM, put("to_place", 1, 0), "1 to place, but 12 to start with"),
     (WORLD, Phase.DEPLOY, put("in_a_row", 1), "in_a_row 1"),
     (TWO, Phase.DEPLOY_NEUTRAL, put("to_place", 1, 0), "a seat has troops to place"),
     (WORLD, Phase.CLAIM, put("captured", True), "captured 1 in phase CLAIM"),
-    (WORLD, Phase.CLAIM, give(0, 0), "cards in a hand in set-up"),
+    (WORLD, Phase.CLAIM, give(0, 0), "a hand has cards in the set-up"),
     # cards
     (WORLD, Phase.ATTACK, both(give(0, 0), flip("deck", 0)), "deck: wrong at Ash"),
     (WORLD, Phase.ATTACK, both(give(0, 0), flip("hand", 0, 1)), "cards in two places.*Ash"),
     (WORLD, Phase.ATTACK, both(give(0, 0), flip("hand", 0, 0)), "deck: wrong at Ash"),
-    (WORLD, Phase.ATTACK, put("deck_wilds", 0), "deck_wilds is 0, must be [12]"),
+    (WORLD, Phase.ATTACK, put("deck_wilds", 0), "deck_wilds is 0, but must be [12]"),
     (
         CAPITAL,
         Phase.ATTACK,
@@ -224,7 +224,7 @@ FAULTS = [
         "picked .* is not legal in TRADE",
     ),
     (WORLD, Phase.ATTACK, flip("shown", 0), "shown Ash without card_reroll=True"),
-    (WORLD, Phase.ATTACK, put("trade", 1), "trade is 1, must be 0"),
+    (WORLD, Phase.ATTACK, put("trade", 1), "trade is 1, but must be 0"),
     (ANY, Phase.TRADE, both(put("hand", 0), put("wilds", 0)), "no set|no action is legal"),
     (ANY, Phase.TRADE, put("hand", 0), "holds 0 stars"),
     (WORLD, Phase.ATTACK, flip("bonus", 0), "bonus Ash in phase ATTACK"),
@@ -232,7 +232,7 @@ FAULTS = [
     (ROOM, Phase.ATTACK, put("sets_traded", 1), "sets_traded 1 without deck=symbol"),
     # pending numbers
     (WORLD, Phase.ATTACK, put("draft_left", 2), "draft_left 2 in phase ATTACK"),
-    (WORLD, Phase.DRAFT, put("draft_left", 0), "draft_left 0 in phase DRAFT: at least 1"),
+    (WORLD, Phase.DRAFT, put("draft_left", 0), "draft_left 0 in phase DRAFT: must be at least 1"),
     (WORLD, Phase.ATTACK, put("source", 0), "source 0 in phase ATTACK"),
     (WORLD, Phase.DRAFT_AMOUNT, put("target", -1), "target -1: phase DRAFT_AMOUNT needs one"),
     (WORLD, Phase.ATTACK_DICE, another_target, "phase ATTACK_DICE: .* is not legal in ATTACK"),
@@ -262,7 +262,7 @@ FAULTS = [
     (WORLD, Phase.ATTACK, put("moves_left", 1), "moves_left 1 in phase ATTACK"),
     (WORLD, Phase.ATTACK, put("move_begun", True), "move_begun 1 in phase ATTACK"),
     (WORLD, Phase.DRAFT, put("held_at_start", 0), "territories more than at the turn's start"),
-    (WORLD, Phase.DRAFT, put("held_at_start", 63), "not seat .'s any more"),
+    (WORLD, Phase.DRAFT, put("held_at_start", 63), "seat . no longer holds them"),
     (ROOM, Phase.OBJECTIVE, put("objective_taken", True), "objective_taken"),
     # goals
     (SECRET, Phase.ATTACK, two_missions, "two seats have the same"),
@@ -270,21 +270,21 @@ FAULTS = [
     (SECRET, Phase.ATTACK, put("mission", 10, 2), "mission 10 of seat 2"),
     (WORLD, Phase.ATTACK, put("mission", 0, 0), "without victory=mission"),
     (CAPITAL, Phase.ATTACK, put("headquarters", -1, 0), "headquarters of seat 0: missing"),
-    (CAPITAL, Phase.ATTACK, put("headquarters_open", False), "headquarters_open is 0, must be 1"),
-    (CAPITAL, Phase.HEADQUARTERS, put("headquarters_open", True), "headquarters_open is 1, must be 0"),
+    (CAPITAL, Phase.ATTACK, put("headquarters_open", False), "headquarters_open is 0, but must be 1"),
+    (CAPITAL, Phase.HEADQUARTERS, put("headquarters_open", True), "headquarters_open is 1, but must be 0"),
     (WORLD, Phase.ATTACK, put("headquarters", 0, 0), "headquarters .* without victory=headquarters"),
     (ROOM, Phase.ATTACK, put("capital", 0, slice(0, 3)), "two on one territory"),
     (ROOM, Phase.ATTACK, put("capital", -1, 1), "capital of seat 1: missing"),
-    (ROOM, Phase.ATTACK, put("city", 1), "city: 1 in play, there must be 3"),
-    (WORLD, Phase.ATTACK, flip("city", 0), "city: 1 in play, there must be 0"),
-    ("classic/basic_training", Phase.ATTACK, flip("city", 0), r"city: \d+ in play, there must be \d+"),
+    (ROOM, Phase.ATTACK, put("city", 1), "city: 1 in play, but there must be 3"),
+    (WORLD, Phase.ATTACK, flip("city", 0), "city: 1 in play, but there must be 0"),
+    ("classic/basic_training", Phase.ATTACK, flip("city", 0), r"city: \d+ in play, but there must be \d+"),
     (
         ROOM,
         Phase.ATTACK,
         lambda game: put("objective", -2, int(np.flatnonzero(game.objective > -2)[0]))(game),
         "in play",
     ),
-    (WORLD, Phase.ATTACK, put("objective", -1, 0), "objective: [1-9].* in play, there must be 0"),
+    (WORLD, Phase.ATTACK, put("objective", -1, 0), "objective: [1-9].* in play, but there must be 0"),
     (
         ROOM,
         Phase.ATTACK,
@@ -325,8 +325,8 @@ def test_a_misplaced_airfield_is_found():
 def test_flags_and_spare_bytes_are_whole():
     name, games = next(pair for pair in corpus() if pair[1][0].phase == Phase.ATTACK)
     for field, said in (
-        ("blitz", "blitz is 2, must be 0 ... 1"),
-        ("spare", r"spare(\[0\])? is 2, must be 0 ... 0"),
+        ("blitz", "blitz is 2, but must be 0 ... 1"),
+        ("spare", r"spare(\[0\])? is 2, but must be 0 ... 0"),
     ):
         faulty = games.copy()
         faulty.view(np.uint8)[games.dtype.fields[field][1]] = 2
@@ -390,8 +390,8 @@ def test_facts_are_the_record_in_plain_values():
     assert words_of({63, 64, 66}, 2).tolist() == words.tolist()
     games = game_of(WORLD)[2].new_games(1)
     games[0].hand[1][0] = 5
-    assert facts(games[0]).hand[1] == {0, 2}
+    assert Facts(games[0]).hand[1] == {0, 2}
     for _, (game,) in corpus():
-        found = facts(game)
+        found = Facts(game)
         assert found.troops == game.troops.tolist() and found.random == game.random
         assert [words_of(hand, game.hand.shape[1]).tolist() for hand in found.hand] == game.hand.tolist()

@@ -220,4 +220,4 @@ def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixt
     assert "the first time" in told and "The rules and the agents are compiled" in told
     with pytest.raises(SystemExit):
         cli.main(["warmup", "--jobs", "0"])
-    assert "--jobs=0 must be at least 1" in capsys.readouterr().err
+    assert "--jobs=0: must be at least 1" in capsys.readouterr().err

@@ -42,7 +42,7 @@ def test_every_feature_has_a_name() -> None:
     assert found.territories[:, own.index("troops_0_linear")] == pytest.approx(troops / COUNT_SCALE)
     assert found.territories[:, own.index("troops_0_any")].tolist() == (troops > 0).astype(float).tolist()
     for t in range(board.num_territories):
-        near = 0.25 * (troops[list(board.neighbours(t))] > 0).sum()
+        near = 0.25 * (troops[list(board.targets(t))] > 0).sum()
         assert found.territories[t, own.index("near_troops_0_any")] == pytest.approx(near)
     assert found.globals[whole.index("starter")] == 1 + (game.record.starter - game.seat) % 3
     assert found.globals[whole.index("own of " + board.continents[0])] == pytest.approx(
@@ -61,7 +61,7 @@ def test_the_graph_has_the_borders_of_the_actions(name: str) -> None:
     assert facts.members.sum() == board.num_territories
     assert 8 * facts.continents[:, 1] == pytest.approx(list(board.bonuses))
     assert 8 * facts.territories[:, 0] == pytest.approx(
-        [len(board.neighbours(t)) for t in range(board.num_territories)]
+        [len(board.targets(t)) for t in range(board.num_territories)]
     )
     with pytest.raises(ValueError, match="read-only"):
         board.edge_index[0, 0] = 3

@@ -30,7 +30,14 @@ MAY_IMPORT = {
     "risk_env/core": ("numpy", "risk_env.compiler", "risk_env.core"),
     "risk_env/engine": ("numpy", "risk_env.compiler", "risk_env.core", "risk_env.engine"),
     "risk_env/bounded_io.py": (),
-    "risk_env/board": ("numpy", "risk_env.core", "risk_env.bounded_io", "risk_env.board"),
+    "risk_env/splitmix64.py": (),
+    "risk_env/board": (
+        "numpy",
+        "risk_env.core",
+        "risk_env.bounded_io",
+        "risk_env.splitmix64",
+        "risk_env.board",
+    ),
 }
 HEAVY = {
     *("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "ray", "matplotlib", "choix", "pygame"),

@@ -635,7 +635,7 @@ def test_composing_is_for_the_seat_that_decides_and_limited(
                     link.send_json({"decision": 0, "action": 0, **more})
                     while "refused" not in (told := link.receive_json()):
                         pass
-                    assert told["refused"] == "it is not your decision any more"
+                    assert told["refused"] == "it is no longer your decision"
 
 
 def test_many_viewers_and_a_flood_of_begun_games_leave_the_server_fast(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from risk_env.core.types import FREE, MOST_TROOPS, Phase, Victory
 from risk_env.seeds import uint64
 from tests.foreign_maps import imported
 from tests.games import maps_of, random_rules
+from tests.one_way import random_one_way_map
 
 FAULTS = (
     "none",
@@ -216,6 +217,11 @@ PARTIAL_CARDS = 2  # number of a file in tests/foreign_maps.py, with a territory
 )
 def test_no_invariant_is_broken_on_random_and_imported_maps(preset: str, board: Board) -> None:
     check_games(preset, board)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_no_invariant_is_broken_on_one_way_maps(preset: str) -> None:
+    check_games(preset, random_one_way_map("classic"))
 
 
 def check_games(preset: str, board: Board) -> None:

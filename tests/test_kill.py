@@ -9,6 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from tests.kill import OWN_TRAINERS
+
+
+def test_every_trainer_can_be_killed():
+    from risk_training.config import TRAINERS
+    from tests import test_run
+
+    assert {"risk_training.sb3_trainer", *(f"risk_training.{name}" for name in OWN_TRAINERS)} == set(
+        TRAINERS.values()
+    )
+    assert set(OWN_TRAINERS) <= set(test_run.TRAINERS)
+
 
 @pytest.mark.long
 def test_a_killed_run_loses_nothing():

@@ -131,7 +131,7 @@ def test_other_encodings_are_refused_with_the_reason(encoding: str, tmp_path: Pa
 )
 def test_rows_of_marks_are_refused_at_once(marks: str) -> None:
     begun = time.process_time()
-    with pytest.raises(ValueError, match="more than 30 combining marks in a row"):
+    with pytest.raises(ValueError, match="combining marks in a row: at most 30"):
         composed("a" + marks)
     with pytest.raises(MapError, match="combining marks"):
         read_map(f'name = "a{marks}"')

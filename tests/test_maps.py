@@ -152,7 +152,7 @@ def test_classic_facts():
 def test_classic_neighbours(name, neighbours):
     """The examples of RULES 1.2."""
     board = load_map("classic")
-    assert {board.territories[t] for t in board.neighbours(board.territory(name))} == neighbours
+    assert {board.territories[t] for t in board.targets(board.territory(name))} == neighbours
 
 
 @pytest.mark.parametrize(
@@ -275,7 +275,7 @@ def test_unknown_territory_names_near_ones():
 @pytest.mark.parametrize("number", [-1, 42])
 def test_neighbours_of_no_territory(number):
     with pytest.raises(MapError, match=f"territory {number}: .* 0 ... 41"):
-        load_map("classic").neighbours(number)
+        load_map("classic").targets(number)
 
 
 def test_board_is_a_value():
@@ -285,7 +285,7 @@ def test_board_is_a_value():
     copy = pickle.loads(pickle.dumps(board))
     assert copy == board
     assert copy.digest == board.digest
-    assert board.neighbours(0) == (1, 2)
+    assert board.targets(0) == (1, 2)
     assert board.territory("inca land") == 0
     assert board.basic_training_cities == (1,)
 
@@ -517,15 +517,15 @@ WRONG = {
         "objective '2 cities', count: 4 is not between 1 and 3",
     ),
     "objective without count": (("count = 2", ""), "objective '2 cities': the key 'count'"),
-    "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; there are 3, 4, 5"),
+    "chart for six": (("chart.3", "chart.6"), "chart: unknown key '6'; allowed: 3, 4, 5"),
     "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
     "chart with too few seats": (
         ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
-        "chart, 3: 2 of",
+        "chart, 3: 2 tables",
     ),
     "chart with too many seats": (
         ("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"),
-        r"4 of \[\[chart.3\]\]; at most 3",
+        r"4 tables \[\[chart.3\]\]; at most 3",
     ),
     "unknown key of a seat": (("[[chart.3]]", "[[chart.3]]\ncards = 1"), "chart.3 1: unknown key 'cards'"),
     "territory of nobody": (("troops = { Peru = 3 }", "troops = {}"), "chart, 3: 'Peru' has no owner"),
@@ -625,14 +625,14 @@ def test_sizes():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (line_of(257), "257 of .*territory.*; at most 256"),
-        (line_of(1), "1 of .*territory.*; at least 2"),
-        (line_of(100, 65), "65 of .*continent.*; at most 64"),
+        (line_of(257), "257 tables .*territory.*; at most 256"),
+        (line_of(1), "1 tables .*territory.*; at least 2"),
+        (line_of(100, 65), "65 tables .*continent.*; at most 64"),
         (line_of(3, 0), "no .*continent"),
         (crowd(33), "1056 borders.*at most 1024"),
         (
             line_of(2) + 13 * '[[objective]]\nname = "a"\nkind = "cities"\ncount = 1\n',
-            "13 of .*objective.* most 12",
+            "13 tables .*objective.* most 12",
         ),
         (
             line_of(2) + 11 * '[[mission]]\nkind = "destroy"\ncolours = 6\nfallback_territories = 1\n',

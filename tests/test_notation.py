@@ -156,20 +156,20 @@ def test_aliases_and_any_case_are_read():
 @pytest.mark.parametrize(
     ("phase", "text", "said"),
     [
-        (Phase.ATTACK, "draft Alaska", "it asks for attack TERRITORY > TERRITORY or done"),
+        (Phase.ATTACK, "draft Alaska", "allowed: attack TERRITORY > TERRITORY or done"),
         (Phase.ATTACK, "attack Alaska", "attack SOURCE > TARGET"),
         (Phase.ATTACK, "attack Alaska > Brazil", "Alaska does not border Brazil"),
         (Phase.ATTACK, "attack Alaska > Atlantis", "no territory 'Atlantis'"),
         (Phase.ATTACK, "", "legal: "),
         (Phase.ATTACK, 12, "legal: "),
-        (Phase.DRAFT, "done", "it asks for draft TERRITORY"),
+        (Phase.DRAFT, "done", "allowed: draft TERRITORY"),
         (Phase.DRAFT_AMOUNT, "troops 7", ", ".join(AMOUNT_WORDS)),
         (Phase.DRAFT_AMOUNT, "troops 1.0", ", ".join(AMOUNT_WORDS)),
         (Phase.DRAFT_AMOUNT, "troops 50", "legal: troops 1"),
         (Phase.ATTACK_DICE, "dice 4", "'4' is not one of 1, 2, 3"),
-        (Phase.ATTACK_DICE, "blitz now", "it asks for dice 1|2|3 or blitz"),
+        (Phase.ATTACK_DICE, "blitz now", "allowed: dice 1|2|3 or blitz"),
         (Phase.DEFEND, "defend 3", "'3' is not one of 1, 2"),
-        (Phase.DEFEND, "blitz", "it asks for defend 1|2"),
+        (Phase.DEFEND, "blitz", "allowed: defend 1|2"),
     ],
 )
 def test_a_wrong_text_is_refused_in_words(phase, text, said):
@@ -304,40 +304,43 @@ def test_usual_values_follow_from_what_is_given():
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ("", "line 1: '' must be 'risk_env game 1'"),
-        ("risk_env game 2", "must be 'risk_env game 1'"),
+        ("", "line 1: expected 'risk_env game 1', found ''"),
+        ("risk_env game 2", "expected 'risk_env game 1', found"),
         (hand_written(rules="preset=clasic"), "line .*, rules: .*clasic"),
         (hand_written(rules="colour=red"), "colour"),
         (
             hand_written(draft_left="1073741824"),
-            "draft left: '1073741824' is not a whole number 0 ... 262144",
+            "draft left: '1073741824' is not a whole number from 0 to 262144",
         ),
         (
             hand_written(sets_traded="1073741825"),
-            "sets traded: '1073741825' is not a whole number 0 ... 1073741824",
+            "sets traded: '1073741825' is not a whole number from 0 to 1073741824",
         ),
         (hand_written(rules="num_players=9"), "num_players=9"),
-        (hand_written(rules="fortify"), "option 'fortify' must be NAME=VALUE"),
+        (hand_written(rules="fortify"), "option 'fortify' is not of the form NAME=VALUE"),
         (hand_written(rules="num_players=2, num_players=3"), "given twice"),
         (hand_written(rules="preset=secret_mission, missions=4"), "missions"),
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            f"'atlantis' is not a shipped map: {', '.join(map_names())}, random:SEED; pass the board of",
+            f"'atlantis' is not a shipped map; allowed: {', '.join(map_names())}, random:SEED; pass the",
         ),
-        (hand_written(map="tiny 0123456789abcdef"), "'0123456789abcdef', the map 'tiny' has [0-9a-f]{16}"),
+        (
+            hand_written(map="tiny 0123456789abcdef"),
+            "'0123456789abcdef', but the map 'tiny' has digest [0-9a-f]{16}",
+        ),
         (hand_written(phase="atack"), "line 6, phase: 'atack' is unknown; did you mean 'ATTACK'"),
         (hand_written(fase="attack"), "fase: unknown in this game; did you mean 'phase'"),
-        (hand_written(round="-1"), "round: '-1' is not a whole number 0 ... 1073741824"),
-        (hand_written(turn="2"), "turn: '2' is not a whole number 0 ... 1"),
+        (hand_written(round="-1"), "round: '-1' is not a whole number from 0 to 1073741824"),
+        (hand_written(turn="2"), "turn: '2' is not a whole number from 0 to 1"),
         (hand_written(random="xyz"), "hexadecimal"),
         (hand_written(captured="maybe"), "allowed: yes, no"),
         (hand_written(hand_0="Ash, Ash"), "twice"),
-        (hand_written(hand_0="wild, wild, wild"), "3 wild cards: allowed are 0 ... 2"),
+        (hand_written(hand_0="wild, wild, wild"), "3 wild cards: allowed: 0 ... 2"),
         (hand_written(hand_2="Ash"), "hand 2: unknown in this game"),
         (hand_written(hand_0="Ash", hand_1="Ash"), "cards in two places.*Ash"),
         (hand_written(rolled="6 5"), "'6 5 1 | 5 5'"),
-        (hand_written(rolled="6 5 9 | 1"), "'9' is not a whole number 1 ... 7"),
+        (hand_written(rolled="6 5 9 | 1"), "'9' is not a whole number from 1 to 7"),
         (hand_written(chosen_dice="1"), "1 numbers: two are needed"),
         (hand_written(fallen="1, 1"), "twice"),
         (hand_written(to_place="1"), "2 armies"),
@@ -346,21 +349,21 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(phase="draft amount"), "impossible position: target -1"),
         (BY_HAND + "Ash: 1", "line 15: Ash is given twice, first in line 9"),
         (BY_HAND + "Atlantis: 1", "line 15: .*'Atlantis'"),
-        (BY_HAND + "nonsense", "line 15: 'nonsense' is not of the form"),
+        (BY_HAND + "nonsense", "line 15: 'nonsense' is neither"),
         (BY_HAND + "phase: attack\nphase: attack", "'phase'"),
         (BY_HAND.replace("map:", "phase: draft\nmap:"), "'phase' is given twice, first in line 5"),
         (
             BY_HAND.replace("[territories]", "[Woods]"),
             r"Dune stands in section \[Woods\]; allowed: \[Waste\]",
         ),
-        (BY_HAND.replace("3 troops", "0 troops"), "0 troops: allowed are 1 ..."),
+        (BY_HAND.replace("3 troops", "0 troops"), "0 troops: allowed: 1 ..."),
         (BY_HAND.replace("3 troops", "9999999999 troops"), "9999999999 troops"),
-        (BY_HAND.replace("3 troops", "262145 troops"), "262145 troops: allowed are 1 ... 262144"),
-        (BY_HAND.replace("1, 2 troops", "2, 2 troops"), "player 2: allowed are 0 ... 1"),
+        (BY_HAND.replace("3 troops", "262145 troops"), "262145 troops: allowed: 1 ... 262144"),
+        (BY_HAND.replace("1, 2 troops", "2, 2 troops"), "player 2: allowed: 0 ... 1"),
         (BY_HAND.replace("1, 2 troops", "neutral"), "no neutral army"),
-        (BY_HAND.replace("1, 2 troops", "everybody"), "'everybody' must be like"),
+        (BY_HAND.replace("1, 2 troops", "everybody"), "'everybody' is not of the form"),
         (BY_HAND.replace("1, 2 troops", "free"), "Cedar: free in phase ATTACK"),
-        (BY_HAND + "checksum: 00000000", "line 15: checksum '00000000' must be [0-9a-f]{8}"),
+        (BY_HAND + "checksum: 00000000", "line 15: checksum '00000000' should be [0-9a-f]{8}"),
         (None, "None is not a text"),
     ],
 )
@@ -392,7 +395,7 @@ def test_a_map_that_is_handed_over_is_checked_all_the_same():
     games = next(games for name, games in corpus() if name == "tiny/two_player")
     text = to_text(games[0], rules, board)
     assert from_text(text.replace("map: tiny", "map: lost.toml").partition("checksum")[0], board)[1] is board
-    with pytest.raises(PositionError, match=f"'{board.digest[:16]}', the map 'big' has"):
+    with pytest.raises(PositionError, match=f"'{board.digest[:16]}', but the map 'big' has"):
         from_text(text, load_map("big"))
 
 

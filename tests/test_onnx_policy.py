@@ -17,7 +17,7 @@ from risk_agents.tournament import Store, conduct, make_config  # noqa: E402
 from risk_env import Rules, load_map  # noqa: E402
 from risk_env.arena import play  # noqa: E402
 from risk_env.board.tables import tables  # noqa: E402
-from risk_env.game import observation_size  # noqa: E402
+from risk_env.observations import observation_size  # noqa: E402
 
 TINY, BOARD = Rules.preset("classic", 2, profile="fast", initial_troops=9), load_map("tiny")
 D, N_ACTIONS = observation_size(BOARD), tables(TINY, BOARD).num_actions
@@ -200,8 +200,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "power": (cube, "has more than"),
     "domain": (lambda: model(node("Relu", ["a"], domain="evil")), "is not allowed|standard set"),
     "external": (external, "in another file"),
-    "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed are observation"),
-    "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed are observation"),
+    "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed: observation"),
+    "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed: observation"),
     "fixed rows": (lambda: model(inputs=[value("observation", FLOAT, 1, D)]), "the first one dynamic"),
     "output": (
         lambda: model(
@@ -228,12 +228,12 @@ def test_other_files_and_other_games_are_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(ValueError, match="agent="):
         registry.load(str(path))
     policy = registry.load(str(saved(path, model())))
-    with pytest.raises(ValueError, match=f"observation has {D} columns, the game"):
+    with pytest.raises(ValueError, match=f"observation has {D} columns, but the game"):
         policy.prepare(TINY.replace(initial_troops=None), load_map("classic"))
     path.write_bytes(
         onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto()] * 100)).SerializeToString()
     )
-    with monkeypatch.context() as patch, pytest.raises(ValueError, match="more than 50 parts"):
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="at most 50 parts"):
         patch.setattr(onnx_policy, "MOST_PARTS", 50)  # empty nodes need much more memory than the file
         registry.load(str(path))
     monkeypatch.setattr(onnx_policy, "MOST_BYTES", 100)

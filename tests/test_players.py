@@ -230,7 +230,7 @@ def test_every_kind_plays_wherever_players_are_named(entry: str, kind: str) -> N
 @pytest.mark.parametrize(
     ("player", "said"),
     [
-        (3, "player=3 must be a registered name"),
+        (3, "player=3: must be a registered name"),
         (Both(), "has both act and act_batch"),
         (Both, "has both act and act_batch"),
         (type("Two", (First, FirstOfMany), {}), "derive its class from risk_env.Agent or from"),
@@ -408,7 +408,7 @@ def test_specs_that_are_refused(file: str) -> None:
         ("OBJECT", "name its class"),
         ("Nobody", "has no 'Nobody'"),
         ("Agent.name", "has no 'Agent.name'"),
-        ("NUMBER", "NUMBER.*player=7 must be a registered name"),
+        ("NUMBER", "NUMBER.*player=7: must be a registered name"),
     ):
         with pytest.raises(ValueError, match=said):
             load(f"{file}:{name}")
@@ -467,7 +467,7 @@ def test_a_match_keeps_the_same_states() -> None:
             type("Wrong", (FirstOfMany,), {"act_batch": lambda self, *seen: [-1] * len(seen[2])}),
             "is not legal",
         ),
-        (type("Wrong", (FirstOfMany,), {"observation": "pixels"}), "observation='pixels' must be one of"),
+        (type("Wrong", (FirstOfMany,), {"observation": "pixels"}), "observation='pixels': choose one of"),
     ],
 )
 def test_a_policy_that_answers_wrongly_is_named(policy: Any, said: str) -> None:

@@ -23,7 +23,8 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.network_features import COUNT_SCALE, NEIGHBOUR_SCALE, counted_globals
+from risk_env.network_features import COUNT_SCALE, NEIGHBOUR_SCALE
+from risk_env.observations import counted_globals
 from risk_training.torch_network import ILLEGAL, Network
 
 BOARD = load_map("classic")
@@ -76,7 +77,7 @@ def test_features_follow_from_the_observation(preset: str, players: int, options
         territories = observation[: TERRITORY_WIDTH * BOARD.num_territories].reshape(-1, TERRITORY_WIDTH)
         troops, marks = territories[:, layout.count_columns], territories[:, layout.mark_columns]
         own = np.concatenate([troops > 0, np.log1p(troops) / 2, troops / COUNT_SCALE, marks], 1)
-        near = [NEIGHBOUR_SCALE * own[list(BOARD.neighbours(t))].sum(0) for t in range(BOARD.num_territories)]
+        near = [NEIGHBOUR_SCALE * own[list(BOARD.targets(t))].sum(0) for t in range(BOARD.num_territories)]
         assert np.allclose(features, np.concatenate([own, near], 1), atol=1e-4)
         others = observation[TERRITORY_WIDTH * BOARD.num_territories :]
         others = np.where(counted_globals(BOARD), np.log1p(others) / 2, others)

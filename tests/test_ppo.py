@@ -176,7 +176,7 @@ def test_wrong_configurations_and_folders_are_named(tmp_path: Path) -> None:
     assert Config.from_dict({"league": {"bots": ["grower"]}}).league.bots == ("grower",)
     # as YAML reads them
     assert Config.from_dict({"gamma": "1e-1", "n_timesteps": "2e6"}).n_timesteps == 2_000_000
-    with pytest.raises(ValueError, match=r"n_timesteps='many' must be a number"):
+    with pytest.raises(ValueError, match=r"n_timesteps='many': must be a number"):
         Config.from_dict({"n_timesteps": "many"})
 
 

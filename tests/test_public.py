@@ -397,7 +397,7 @@ def test_dice_are_shown_while_they_lie_on_the_table():
     ("change", "said"),
     [
         ({"schema": 2}, "schema=2 of a public state: this version reads 1"),
-        ({"phase": "LUNCH"}, "phase='LUNCH' must be one of CAPITAL"),
+        ({"phase": "LUNCH"}, "phase='LUNCH': choose one of CAPITAL"),
         ({"mood": "good"}, "missing or unknown: .'mood'"),
     ],
 )

@@ -295,7 +295,7 @@ def test_errors_say_what_was_given_and_what_is_allowed() -> None:
     ):
         with pytest.raises(ValueError, match=words):
             batch.ask(lanes)
-    with pytest.raises(ValueError, match="lane=-1 must be a whole number from 0 to 4"):
+    with pytest.raises(ValueError, match="lane=-1: must be a whole number from 0 to 4"):
         batch.game(-1)
     with pytest.raises(ValueError, match="seeds contain -3: all must be 0 or more"):
         batch.begin_seeded([0], [-3])
@@ -325,7 +325,7 @@ def test_a_number_of_no_player_is_an_error_wherever_it_is_written(number: int) -
         arena = arena_of()
         arena.numbers[3, 1] = number
         before = states_of(arena)
-        with pytest.raises(ValueError, match=r"numbers hold .*: players are -1 \.\.\. 1"):
+        with pytest.raises(ValueError, match=r"numbers contain .*: player numbers are -1 \.\.\. 1"):
             call(arena, [0, 3])
         assert states_of(arena) == before
 
@@ -340,7 +340,7 @@ def test_numbers_that_are_written_during_a_run_are_checked_too() -> None:
     arena.seat_players(stopped)
     arena.numbers[stopped, 0] = 99
     arena.resume(stopped)
-    with pytest.raises(ValueError, match="numbers hold"):
+    with pytest.raises(ValueError, match="numbers contain"):
         list(run)
 
 

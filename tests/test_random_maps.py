@@ -61,13 +61,13 @@ def test_maps_of_all_sizes(territories: int, continents: int) -> None:
         for members in board.members_of:
             assert is_connected(set(members), board.borders)
         assert geometry_of(board).touching == set(board.borders)
-        assert min(map(len, map(board.neighbours, range(territories)))) >= 1
+        assert min(map(len, map(board.targets, range(territories)))) >= 1
 
 
 def test_bonuses_follow_from_territories_and_outer_territories() -> None:
     board = load_map("random:3:territories=60,continents=8")
     for members, bonus in zip(board.members_of, board.bonuses, strict=True):
-        outer = [t for t in members if any(n not in members for n in board.neighbours(t))]
+        outer = [t for t in members if any(n not in members for n in board.targets(t))]
         assert bonus == max(1, (len(members) + 2 * len(outer)) // 3)
 
 
@@ -122,12 +122,12 @@ def test_splitmix64_is_the_generator_of_the_core() -> None:
         ("random:-1", "seed: '-1' is not"),
         ("random:18446744073709551616", "must be 0 to 18446744073709551615"),
         ("random:1:territory=60", "unknown option 'territory'; did you mean 'territories'?"),
-        ("random:1:territories=5", "territories=5 must be 6 to 256"),
-        ("random:1:territories=257", "territories=257 must be 6 to 256"),
+        ("random:1:territories=5", "territories=5: must be 6 to 256"),
+        ("random:1:territories=257", "territories=257: must be 6 to 256"),
         ("random:1:territories=", "territories: '' is not a whole number"),
         ("random:1:territories=60,territories=60", "territories is given twice"),
-        ("random:1:territories=20,continents=11", "continents=11 must be 1 to 10"),
-        ("random:1:continents=0", "continents=0 must be 1 to 21"),
+        ("random:1:territories=20,continents=11", "continents=11: must be 1 to 10"),
+        ("random:1:continents=0", "continents=0: must be 1 to 21"),
         ("random:1:" + "x" * 100_000, "unknown option"),
         ("rnadom:1", "no map 'rnadom:1'"),
     ],

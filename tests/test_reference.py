@@ -15,6 +15,7 @@ from tests.conftest import mode
 from tests.foreign_maps import imported
 from tests.games import can_be_played, maps_of, play, random_rules, state_of
 from tests.naive import Naive
+from tests.one_way import random_one_way_map, ring
 
 BLOCKS = 3  # of games for each preset
 GAMES_A_BLOCK = 4
@@ -113,6 +114,25 @@ def test_twin_agrees_on_every_map(preset: str, map_name: str) -> None:
 )
 def test_twin_agrees_on_random_and_imported_maps(preset: str, board: Board, seed: int) -> None:
     compare(preset, seed, MODE_ACTIONS, board)
+
+
+@pytest.mark.parametrize("preset", presets())
+def test_twin_agrees_on_one_way_maps(preset: str) -> None:
+    compare(preset, 2, 3 * MODE_ACTIONS, random_one_way_map("classic"))
+
+
+ONE_WAY_DIGESTS = {  # of the bytes of games on a map with one-way borders
+    "classic": "3c8c5be6d4a76b5d",
+    "two_player": "5470d09bab116501",
+    "secret_mission": "8796356741f04475",
+    "command_room": "d269341b51198ed5",
+}
+
+
+@pytest.mark.modes
+@pytest.mark.parametrize("preset", ONE_WAY_DIGESTS)
+def test_same_bytes_in_every_mode_on_a_one_way_map(preset: str) -> None:
+    assert compare(preset, 1, MODE_ACTIONS, ring()).hex()[:16] == ONE_WAY_DIGESTS[preset]
 
 
 @pytest.mark.modes

@@ -231,8 +231,8 @@ def test_pips(face):
     [
         ({"owner": (0,)}, "owner: 1 values; the map 'Tiny' has 6"),
         ({"troops": (0,) * 7}, "troops: 7 values"),
-        ({"owner": (0, 0, 0, 3, 0, 0)}, r"owner of Dune: 3; allowed are -1 \(free\) ... 2"),
-        ({"hand_sizes": (1,)}, r"hand_sizes: 1 values; allowed are none or one a seat \(2\)"),
+        ({"owner": (0, 0, 0, 3, 0, 0)}, r"owner of Dune: 3; allowed: -1 \(free\) ... 2"),
+        ({"hand_sizes": (1,)}, r"hand_sizes: 1 values; allowed: none, or one per seat \(2\)"),
     ],
 )
 @pytest.mark.parametrize("draw", [draw_svg, draw_rgb, draw_ansi])
@@ -244,7 +244,7 @@ def test_scene_of_another_board(draw, change, words):
 
 @pytest.mark.parametrize("width", [0, 99, 8001])
 def test_width_is_checked(width):
-    with pytest.raises(ValueError, match=f"width: {width}; allowed are 100"):
+    with pytest.raises(ValueError, match=f"width={width}: use 100"):
         draw_rgb(load_map("tiny"), Scene((0,) * 6, (1,) * 6, 2), width)
 
 

@@ -88,7 +88,7 @@ def test_the_income_is_what_the_next_turn_begins_with(name: str) -> None:
 
 
 def test_a_style_that_does_not_exist_is_refused_with_those_that_do() -> None:
-    with pytest.raises(ValueError, match="style='long' must be 'brief' or 'full'"):
+    with pytest.raises(ValueError, match="style='long': choose 'brief' or 'full'"):
         seat_report(Game("classic", seed=1), 0, "long")
 
 

@@ -1149,7 +1149,7 @@ def test_8_2_two_continents(number, army):
     rest = places(army, last)
     source = next(
         CLASSIC.territories[t]
-        for t in CLASSIC.neighbours(CLASSIC.territory(last))
+        for t in CLASSIC.targets(CLASSIC.territory(last))
         if CLASSIC.territories[t] in rest.split(", ")
     )
     free = "Iceland 9" if "Europe" not in army else "Peru 9"
@@ -1288,11 +1288,11 @@ def test_1_5_a_game_of_full_territories_always_goes_on(rules):
 
 def test_1_5_every_set_up_that_the_rules_allow_can_be_saved(kernel_mode):
     with pytest.raises(
-        ValueError, match="initial_troops=32769 must be None or a whole number from 1 to 32768"
+        ValueError, match="initial_troops=32769: must be None or a whole number from 1 to 32768"
     ):
         Rules.preset("classic", initial_troops=32_769)
     with pytest.raises(
-        ValueError, match=f"max_troops=262145 must be None or a whole number from 2 to {MOST_TROOPS}"
+        ValueError, match=f"max_troops=262145: must be None or a whole number from 2 to {MOST_TROOPS}"
     ):
         Rules.preset("classic", max_troops=MOST_TROOPS + 1)
     most = 1_000 if kernel_mode == "interpreted" else 32_768

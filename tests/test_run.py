@@ -271,7 +271,7 @@ def refuse(folder: Path, kind: Any, state: dict[str, Any], change: str = "") -> 
     if change == "large":
         data["trainer"]["shuffle"] = torch.zeros(1).expand(10**10)
     torch.save(data, folder / CHECKPOINT)
-    with pytest.raises(ValueError, match=f"{CHECKPOINT}' is no checkpoint"):
+    with pytest.raises(ValueError, match=f"{CHECKPOINT}' is not a checkpoint"):
         kind.resume(folder)
 
 
@@ -348,7 +348,7 @@ def test_an_update_that_diverges_ends_the_run_and_keeps_the_checkpoint(
         return metrics
 
     monkeypatch.setattr(ppo.Trainer, "learn", diverge)
-    words = r"update 3 \(step 384\) diverged: .*lower learning_rate than 0.0012.* stay those of step 256"
+    words = r"update 3 \(step 384\) diverged: .*lower learning_rate than 0.0012.* remain as of step 256"
     with pytest.raises(DivergedError, match=words):
         run.train()
     monkeypatch.undo()

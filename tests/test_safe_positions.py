@@ -255,7 +255,7 @@ def test_the_longest_blitz_is_short():
         game.step("attack Ash > Cedar")
         times.append(time.perf_counter() - begin)
     assert min(times) < 0.2
-    with pytest.raises(PositionError, match=f"allowed are 1 ... {MOST_TROOPS}"):
+    with pytest.raises(PositionError, match=f"allowed: 1 ... {MOST_TROOPS}"):
         Game.from_text(DUEL.format(map="tiny", phase="attack", troops=MOST_TROOPS + 1))
 
 
@@ -273,7 +273,7 @@ def test_a_text_or_save_names_no_file(tmp_path):
 
 def test_a_set_up_in_which_a_seat_has_no_place_for_its_troops_is_refused():
     text = DUEL.format(map="tiny", phase="deploy", troops=1).replace("player 0", "player 1")
-    with pytest.raises(PositionError, match="seat 0: 40 troops to place, room for 0"):
+    with pytest.raises(PositionError, match="seat 0: 40 troops to place, but room for 0"):
         Game.from_text(text)
 
 

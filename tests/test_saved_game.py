@@ -13,6 +13,7 @@ from risk_agents.replay import replayed_games
 from risk_agents.web.browser_table import Setting
 from risk_env import Agent, Game, Match, Rules, SavedGame, SavedGameError, View, load_map
 from risk_env.game import game_by_chance
+from tests.pages import code_of, page, run_code
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)
 PLAYERS = ("human", "random")
@@ -55,16 +56,16 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"format": "something else"}, "not a saved game"),
     ({"schema": 99}, "schema 99; this version reads schema 1"),
     ({"sead": 3}, "'sead' is unknown; did you mean 'seed'"),
-    ({"seed": "7"}, "seed is '7', must be of type int"),
-    ({"lane": True}, "lane is True, must be of type int"),
-    ({"actions": [0.5]}, "actions has 0.5, every value must be of type int"),
-    ({"players": [1, 2]}, "players has 1, every value must be of type str"),
-    ({"players": ["human"]}, "1 players, the rules have 2 seats"),
+    ({"seed": "7"}, "seed is '7', but must be of type int"),
+    ({"lane": True}, "lane is True, but must be of type int"),
+    ({"actions": [0.5]}, "actions has 0.5, but every value must be of type int"),
+    ({"players": [1, 2]}, "players has 1, but every value must be of type str"),
+    ({"players": ["human"]}, "1 players, but the rules have 2 seats"),
     ({"rules": {**FACTS["rules"], "fortify": "sideways"}}, "fortify='sideways'"),
     ({"position": "nonsense"}, "line 1"),
     ({"map": "atlantis"}, "atlantis"),
     ({"map_digest": "0" * 64}, "saved on map '0000000000000000', but 'tiny' is map"),
-    ({"num_actions": 7}, "saved with 7 actions, this version has"),
+    ({"num_actions": 7}, "saved with an action space of 7 actions, but this version has"),
     ({"seed": 8}, "action|another state"),
     ({"actions": [9999]}, "action 0: .*9999"),
     ({"actions": FACTS["actions"][:-1]}, "another state"),
@@ -102,11 +103,11 @@ def nested(levels: int) -> list[Any]:
     [
         ({3: 4, None: 5, "x": 6}, "3 is unknown"),
         ({"rules": {3: 4, "x": 6}}, "option 3 is unknown"),
-        ({"rules": {"setup": nested(100_000)}}, "setup=a list too large to be shown must be"),
-        ({"seed": nested(100_000)}, "seed is a list too large to be shown, must be of type int"),
-        ({"rules": {"max_rounds": 10**5000}}, "max_rounds=a int too large to be shown must be"),
+        ({"rules": {"setup": nested(100_000)}}, "setup=a list too large to be shown: must be"),
+        ({"seed": nested(100_000)}, "seed is a list too large to be shown, but must be of type int"),
+        ({"rules": {"max_rounds": 10**5000}}, "max_rounds=a int too large to be shown: must be"),
         ({"schema": {}}, "schema {}; this version reads"),
-        ({"players": {"a": 1}}, "players is {'a': 1}, must be of type list"),
+        ({"players": {"a": 1}}, "players is {'a': 1}, but must be of type list"),
     ],
 )
 def test_odd_values_are_refused_by_name(changes: dict[Any, Any], told: str) -> None:
@@ -133,13 +134,13 @@ def test_a_file_is_one_game_or_many(tmp_path: Path) -> None:
     assert save_game(path, saved) == path and load_game(path) == saved
     path.write_text(path.read_text() * 2)
     assert [game for game, _ in read_games(path)] == [saved, saved]
-    with pytest.raises(SavedGameError, match="several games, must be one game"):
+    with pytest.raises(SavedGameError, match="several games; one game is needed"):
         load_game(path)
     for text, told in {
-        "": "no saved game, must be one game",
+        "": "no saved game; one game is needed",
         json.dumps(FACTS)[:99]: "line 1: not a saved game, or a damaged one",
         "[1]": "line 1: not a saved game",
-        json.dumps(FACTS | {"result": 3}): "line 1: result is 3, must be of type dict",
+        json.dumps(FACTS | {"result": 3}): "line 1: result is 3, but must be of type dict",
     }.items():
         path.write_text(text)
         with pytest.raises(SavedGameError, match=told):
@@ -206,5 +207,10 @@ def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[G
 
 
 def test_one_player_a_seat() -> None:
-    with pytest.raises(ValueError, match="1 players, the game has 2 seats"):
+    with pytest.raises(ValueError, match="1 players, but the game has 2 seats"):
         SavedGame.of(Game(RULES, "tiny", seed=1), ["human"])
+
+
+def test_the_page_about_saving_says_what_the_bytes_are() -> None:
+    names = run_code(code_of(page("saving"))[:2])
+    assert names["header"]["digest"] == names["game"].board.digest

@@ -99,10 +99,10 @@ def test_a_game_that_is_over_is_loaded_as_over() -> None:
 @pytest.mark.parametrize(
     ("bad", "fault"),
     [
-        ("x", "must be 'risk_env game 1'"),
+        ("x", "expected 'risk_env game 1'"),
         (b"y", "bad magic number"),
-        (3, "3 must be a text, bytes, a Game or a record"),
-        (np.zeros(1), "float64 must be"),
+        (3, "3 is not a position: pass a text, bytes, a Game or a record"),
+        (np.zeros(1), "float64 is not a position"),
         (Game(RULES.replace(fortify="adjacent"), "tiny", seed=1), "fortify='adjacent' instead of"),
         (Game(RULES, "inner_sea", seed=1), "on map 'inner_sea', not on 'tiny'"),
         (GameBatch(RULES, BOARD, 1).records[0], "impossible position"),
@@ -137,7 +137,7 @@ def test_every_game_of_a_vector_environment_begins_at_the_next_position() -> Non
     with pytest.raises(ValueError, match=r"positions\[1\]: line 1"):
         envs.reset(options={"positions": [LATE[0], "nonsense"]})
     assert rounds_of(envs.lanes) == [0, 52, 50, 51]
-    with pytest.raises(ValueError, match="allowed are 'reset_mask' and 'positions'"):
+    with pytest.raises(ValueError, match="allowed: 'reset_mask', 'positions'"):
         envs.reset(options={"position": LATE[0]})
 
 

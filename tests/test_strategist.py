@@ -247,15 +247,15 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"tables": []}, "tables=\\(\\) must have 1 to 5 entries"),
-        ({"round_games": 7}, "round_games=7 must be a multiple of the 5 tables"),
+        ({"tables": []}, "tables=\\(\\): must have 1 to 5 entries"),
+        ({"round_games": 7}, "round_games=7: must be a multiple of the 5 tables"),
         ({"weights": [1, 1]}, "must have one number for each of bots="),
         ({"hidden_sizes": [4]}, "must have 2 entries"),
-        ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0 must be 1"),
-        ({"search_games": 3}, "search_games=3 must be 13 to"),
-        ({"share": 1.5}, "share=1.5 must be 0"),
-        ({"gather": -0.5}, "gather=-0.5 must be 0"),
-        ({"bot_share": 2}, "bot_share=2.0 must be 0"),
+        ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0: must be 1"),
+        ({"search_games": 3}, "search_games=3: must be 13 to"),
+        ({"share": 1.5}, "share=1.5: must be 0"),
+        ({"gather": -0.5}, "gather=-0.5: must be 0"),
+        ({"bot_share": 2}, "bot_share=2.0: must be 0"),
         ({"judge": "strategist"}, "judge='strategist' needs a bot_share below 1"),
     ],
 )
@@ -415,7 +415,7 @@ def test_it_says_what_it_considered() -> None:
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
-    with pytest.raises(ValueError, match="games=4 must be at least 13"):
+    with pytest.raises(ValueError, match="games=4: must be at least 13"):
         Strategist(Budget(games=4))
 
 

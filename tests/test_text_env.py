@@ -67,7 +67,7 @@ def test_what_was_wrong_is_said_before_the_question() -> None:
     env = small()
     env.reset(1)
     text, reward, terminated, truncated, info = env.step("conquer the world")
-    assert text.startswith("Not played: 'conquer the world' is no action") and "\nRisk report 1" in text
+    assert text.startswith("Not played: 'conquer the world' is not an action") and "\nRisk report 1" in text
     assert (reward, terminated, truncated, info["illegal"]) == (0.0, False, False, 1)
 
 
@@ -148,13 +148,13 @@ def test_close_ends_the_opponents_that_were_made_for_the_environment() -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ({"opponents": [None]}, "player=None must be"),
-        ({"reward": "money"}, "reward='money' must be one of 'win', 'placement', 'territories'"),
-        ({"style": "long"}, "style='long' must be one of 'brief', 'full'"),
-        ({"seat": 2}, r"seat=2 must be None \(all in turn\) or a whole number from 0 to 1"),
-        ({"max_illegal": 0}, "max_illegal=0 must be a whole number of at least 1"),
-        ({"opponents": ["random", "random"]}, "2 for 1 other seats"),
-        ({"opponents": 3}, "player=3 must be"),
+        ({"opponents": [None]}, "player=None: must be"),
+        ({"reward": "money"}, "reward='money': choose one of 'win', 'placement', 'territories'"),
+        ({"style": "long"}, "style='long': choose one of 'brief', 'full'"),
+        ({"seat": 2}, r"seat=2: must be None \(all in turn\) or a whole number from 0 to 1"),
+        ({"max_illegal": 0}, "max_illegal=0: must be a whole number of at least 1"),
+        ({"opponents": ["random", "random"]}, "2 opponents for 1 other seats"),
+        ({"opponents": 3}, "player=3: must be"),
     ],
 )
 def test_wrong_arguments_are_named(arguments: dict[str, object], problem: str) -> None:
@@ -172,7 +172,7 @@ def test_steps_outside_an_episode_are_refused() -> None:
 
 
 def test_an_unknown_curriculum_is_named() -> None:
-    with pytest.raises(ValueError, match="curriculum='huge' must be one of 'tiny'"):
+    with pytest.raises(ValueError, match="curriculum='huge': choose one of 'tiny'"):
         text_env.make("huge")
 
 

@@ -28,9 +28,8 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, arena, cli, load_map
-from risk_env.core.observe import MOST_CODE
 from risk_env.envs.single_seat_vector import SingleSeatVector
-from risk_env.game import as_floats
+from risk_env.observations import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
@@ -113,28 +112,28 @@ def test_numbers_as_yaml_reads_them() -> None:
     ("facts", "words"),
     [
         ({"n_step": 3}, "config: 'n_step' is unknown"),
-        ({"n_steps": 1.5}, "n_steps=1.5 must be a whole number"),
-        ({"n_envs": 0}, "n_envs=0 must be 1 to 16,384"),
-        ({"gama": 0.9}, "'gama' is unknown, did you mean 'gamma'"),
-        ({"gamma": 1e23}, r"gamma=1e\+23 must be 0 to 1"),
-        ({"ent_coef": float("nan")}, "ent_coef=nan must be a number"),
-        ({"learning_rate": 1e30}, r"learning_rate=1e\+30 must be 1e-09 to 1"),
-        ({"learning_rate": "lin_1e30"}, r"learning_rate=1e\+30 must be"),
-        ({"learning_rate": "lin_nan"}, "learning_rate=nan must be"),
-        ({"seed": -1}, "seed=-1 must be 0 to 4,294,967,295"),
-        ({"seed": 10**400}, "seed=.* must be a number"),
-        ({"players": 7}, "players=7 must be 2 to 6"),
+        ({"n_steps": 1.5}, "n_steps=1.5: must be a whole number"),
+        ({"n_envs": 0}, "n_envs=0: must be 1 to 16,384"),
+        ({"gama": 0.9}, "'gama' is unknown .did you mean 'gamma'"),
+        ({"gamma": 1e23}, r"gamma=1e\+23: must be 0 to 1"),
+        ({"ent_coef": float("nan")}, "ent_coef=nan: must be a number"),
+        ({"learning_rate": 1e30}, r"learning_rate=1e\+30: must be 1e-09 to 1"),
+        ({"learning_rate": "lin_1e30"}, r"learning_rate=1e\+30: must be"),
+        ({"learning_rate": "lin_nan"}, "learning_rate=nan: must be"),
+        ({"seed": -1}, "seed=-1: must be 0 to 4,294,967,295"),
+        ({"seed": 10**400}, "seed=.*: must be a number"),
+        ({"players": 7}, "players=7: must be 2 to 6"),
         ({"options": {"num_players": 3}}, "use the setting 'players'"),
         ({"policy_kwargs": {"width": -1}}, "must hold whole numbers, 1 to 1,024"),
         ({"policy_kwargs": {"width": 8000}}, "must hold whole numbers, 1 to 1,024"),
-        ({"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8000]}}, r"net_arch=\[8000\] must be"),
-        ({"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "x"}}, "may hold net_arch only"),
+        ({"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8000]}}, r"net_arch=\[8000\]: must be"),
+        ({"policy": "MlpPolicy", "policy_kwargs": {"activation_fn": "x"}}, "allowed: net_arch"),
         ({"n_envs": 1, "n_steps": 1}, "needs at least two decisions"),
-        ({"evaluation": {"opponents": []}}, "evaluation.opponents=.* must have 1 to 64 entries"),
-        ({"league": {"bots": ["random", "random"]}}, "must name each bot once"),
-        ({"gamma": "high"}, "gamma='high' must be a number"),
+        ({"evaluation": {"opponents": []}}, "evaluation.opponents=.*: must have 1 to 64 entries"),
+        ({"league": {"bots": ["random", "random"]}}, "name each bot once"),
+        ({"gamma": "high"}, "gamma='high': must be a number"),
         ({"learning_rate": "cos_1"}, "learning_rate='cos_1'"),
-        ({"policy": "CnnPolicy"}, "policy='CnnPolicy' must be one of"),
+        ({"policy": "CnnPolicy"}, "policy='CnnPolicy': choose one of"),
         ({"preset": "chess"}, "chess"),
         ({"league": {"window": 0}}, "window=0"),
         ({"league": {"sharing": 1}}, "league: 'sharing' is unknown"),
@@ -318,7 +317,7 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
     actions = sample.actions.long().flatten()
     encoded = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
     raw = policy.evaluate_actions(
-        torch.as_tensor(buffer.observations[rows] / np.float32(MOST_CODE)), actions, sample.action_masks
+        torch.as_tensor(as_floats(buffer.observations[rows], finished.board)), actions, sample.action_masks
     )
     for one, other in zip(encoded, raw, strict=True):
         torch.testing.assert_close(one, other)
@@ -413,7 +412,7 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=CHECKPOINT):
         Trainer.resume(tmp_path)
     (tmp_path / CHECKPOINT).write_bytes(b"PK nothing")
-    with pytest.raises(ValueError, match="no checkpoint of this version"):
+    with pytest.raises(ValueError, match="not a checkpoint of this version"):
         Trainer.resume(tmp_path)
 
 
@@ -440,7 +439,7 @@ def test_a_checkpoint_that_somebody_else_made(
     reduce(getitem, path, state)[last] = value
     (tmp_path / "run").mkdir()
     torch.save(to_data(state), tmp_path / "run" / CHECKPOINT)
-    with pytest.raises(ValueError, match="is no checkpoint"):
+    with pytest.raises(ValueError, match="is not a checkpoint"):
         Trainer.resume(tmp_path / "run")
     assert [file.name for file in tmp_path.iterdir()] == ["run"]
 

@@ -139,9 +139,9 @@ def test_a_judge_of_other_games_is_refused() -> None:
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"samples": 0}, "samples=0 must be 1 to 1,000"),
-        ({"bot_share": 2}, "bot_share=2.0 must be 0"),
-        ({"round_games": 7}, "round_games=7 must be a multiple of the 5 tables"),
+        ({"samples": 0}, "samples=0: must be 1 to 1,000"),
+        ({"bot_share": 2}, "bot_share=2.0: must be 0"),
+        ({"round_games": 7}, "round_games=7: must be a multiple of the 5 tables"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:

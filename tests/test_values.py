@@ -135,7 +135,7 @@ def slow_front(board: Board, owner: list[int], troops: list[int], seat: int, pla
     """Return the sums over the front, and the probability by continent that the seat loses no territory."""
     front, safe = np.zeros(8), np.ones(len(board.continents))
     for territory in range(board.num_territories):
-        near, here = board.neighbours(territory), troops[territory]
+        near, here = board.targets(territory), troops[territory]
         own = [troops[n] for n in near if owner[n] == seat]
         if owner[territory] != seat:
             front[7] += win_probability(max(own), here) if own and max(own) > 1 else 0
@@ -298,10 +298,10 @@ def test_what_is_wrong_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'speed' is unknown"):
         Config.from_dict({"speed": 1})
     wrong = {
-        "hidden_sizes": ((0, 4), "hidden_sizes[0]=0 must be 1 to 512"),
-        "beam_width": (17, "beam_width=17 must be 1 to 16"),
-        "explore": (1.5, "explore=1.5 must be 0 to 1"),
-        "games": (0, "games=0 must be 1 to"),
+        "hidden_sizes": ((0, 4), "hidden_sizes[0]=0: must be 1 to 512"),
+        "beam_width": (17, "beam_width=17: must be 1 to 16"),
+        "explore": (1.5, "explore=1.5: must be 0 to 1"),
+        "games": (0, "games=0: must be 1 to"),
     }
     for name, (value, words) in wrong.items():
         with pytest.raises(ValueError, match=re.escape(words)):

@@ -75,7 +75,7 @@ def test_workers_are_a_number_or_a_cluster():
 
 
 def test_a_worker_with_other_code_is_refused():
-    with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, this process 0\.0\.1 \(0\)"):
+    with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, but this process 0\.0\.1 \(0\)"):
         run_same_version("0.0.1 (0)", b"never read")
 
 

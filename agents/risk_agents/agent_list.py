@@ -39,7 +39,10 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
         return NamedAgent(None, text)
     given = composed(match[1])
     if not is_label(given):
-        raise ValueError(f"{argument}: {given!r} is not a label: at most {LABEL_LETTERS} letters, trimmed")
+        raise ValueError(
+            f"{argument}: label {given!r}: use 1 to {LABEL_LETTERS} printable characters, without spaces at "
+            "the ends"
+        )
     return NamedAgent(given, match[2])
 
 

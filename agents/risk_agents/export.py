@@ -27,7 +27,7 @@ def main(argv: Sequence[str]) -> None:
     )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:
-        parser.error("one of --onnx and --npz is needed")
+        parser.error("add --onnx or --npz")
     if arguments.onnx is not None:
         import onnx  # noqa: F401 — first of all, so that a missing extra is reported at once
     for name in ("onnx", "npz"):
@@ -51,7 +51,7 @@ def read(source: str) -> TrainedFile:
     if path.suffix == ".zip":
         return own_network(path)
     if path.suffix != ".npz":
-        raise ValueError(f"policy={source!r} must be {FILES}")
+        raise ValueError(f"policy={source!r}: must be {FILES}")
     return trained_class(path).load(path)
 
 

@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
 `make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit. A program that
-is late, exits or sends anything else than an answer is killed, and `ProgramFault` is raised.
+is late, exits or sends anything but an answer is killed, and `ProgramFault` is raised.
 """
 
 import os

@@ -39,7 +39,7 @@ def load_game(path: str | Path) -> SavedGame:
     """Read the game from a file with a single game; raise SavedGameError for any other file."""
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
-        raise SavedGameError(f"{path}: {'several games' if found else 'no saved game'}, must be one game")
+        raise SavedGameError(f"{path}: {'several games' if found else 'no saved game'}; one game is needed")
     return found[0]
 
 
@@ -62,12 +62,12 @@ def read_game(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
     Raise SavedGameError if the line is not a saved game.
     """
     if len(line) > LONGEST_LINE:
-        raise SavedGameError(f"{place}: more than {LONGEST_LINE} bytes")
+        raise SavedGameError(f"{place}: line too long: a saved game has at most {LONGEST_LINE} bytes")
     try:
         facts = parse_json(line)
     except ValueError as error:
         raise SavedGameError(f"{place}: not a saved game, or a damaged one: {error}") from error
     result = facts.pop("result", {}) if isinstance(facts, dict) else {}
     if not isinstance(result, dict):
-        raise SavedGameError(f"{place}: result is {shortened(result)}, must be of type dict")
+        raise SavedGameError(f"{place}: result is {shortened(result)}, but must be of type dict")
     return SavedGame.from_dict(facts, place), result

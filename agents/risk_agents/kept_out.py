@@ -28,7 +28,7 @@ NAMES = tuple(CHANGED)
 def find(name: str) -> CompiledBot:
     """Return the bot with one of the NAMES; raise ValueError for an unknown name."""
     if name not in CHANGED:
-        raise ValueError(f"kept-out opponent {shortened(name)} is unknown: the names are {', '.join(NAMES)}")
+        raise ValueError(f"kept-out opponent {shortened(name)} is unknown; allowed: {', '.join(NAMES)}")
     weights = beam.WEIGHTS_FOR.copy()
     for column, weight in CHANGED[name].items():
         weights[:, column] = weight

@@ -1,6 +1,6 @@
 """Convert trained files to ONNX models.
 
-The networks are those of `learned.compiled_network` and `learned.beam_value_features`.
+The modules `learned.compiled_network` and `learned.beam_value_features` define the networks.
 
 The model of a policy also encodes the observation (`learned.features`), so it takes the observations of
 environments. The model computes sums in another order than the compiled network. The last digits of logits
@@ -24,6 +24,7 @@ from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.network_features import COUNT_KINDS, NEIGHBOUR_SCALE
+from risk_env.observations import observation_scales
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
 ROWS = "N"  # name of the first dimension: any number of decisions
@@ -66,7 +67,7 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
         return policy_model(trained)
     if isinstance(trained, BeamValueFile):
         return value_model(trained)
-    raise TypeError(f"trained={trained!r} must be a PolicyFile or a BeamValueFile")
+    raise TypeError(f"trained={trained!r}: must be a PolicyFile or a BeamValueFile")
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
@@ -79,7 +80,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
     D = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
-    codes = graph.add("Round", graph.add("Mul", OBSERVATION, _float(MOST_CODE)))
+    codes = graph.add("Round", graph.add("Div", OBSERVATION, observation_scales(policy.schema.board)))
     codes = graph.add("Cast", codes, to=TensorProto.INT64)
     features = _territory_features(graph, spec, codes)
     trunk = graph.layer(_board_features(graph, spec, codes, features), network.trunk_1, network.trunk_1_bias)

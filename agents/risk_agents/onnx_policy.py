@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.bounded_io import UNREADABLE, parse_json, read_file, shortened
-from risk_env.game import observation_size
+from risk_env.observations import observation_size
 from risk_env.players import Policy
 from risk_env.text.escape import label
 
@@ -125,7 +125,7 @@ class OnnxPolicy(Policy):
         for name, size in self._sizes.items():
             if size not in (None, needed.get(name, size)):
                 raise ValueError(
-                    f"agent={str(self.path)!r}: {name} has {size} columns, the game needs {needed[name]}"
+                    f"agent={str(self.path)!r}: {name} has {size} columns, but the game needs {needed[name]}"
                 )
         if "rules" in self._facts:
             self._check_schema(rules, board)
@@ -139,7 +139,7 @@ class OnnxPolicy(Policy):
         schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
-            raise ValueError(f"agent={str(self.path)!r}: the model has another numbering of the actions")
+            raise ValueError(f"agent={str(self.path)!r}: the model numbers the actions differently")
 
     @cached_property
     def _session(self) -> Any:
@@ -152,7 +152,7 @@ class OnnxPolicy(Policy):
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=providers)
         except Exception as error:
-            raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses it: {error}") from error
+            raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses the model: {error}") from error
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
         """Return the model's actions."""
@@ -202,7 +202,7 @@ def parsed_model(content: bytes) -> Any:
     except DecodeError as error:
         raise ValueError(f"not an ONNX model: {error}") from error
     if not model.graph.node or len(model.graph.node) > MOST_NODES:
-        raise ValueError(f"the model has {len(model.graph.node)} nodes, must be 1 to {MOST_NODES}")
+        raise ValueError(f"the model has {len(model.graph.node)} nodes; 1 to {MOST_NODES} are allowed")
     if model.functions or model.training_info or model.graph.sparse_initializer:
         raise ValueError(
             "the model has functions, training information or sparse weights, which are not allowed"
@@ -227,7 +227,9 @@ def check_parts(content: bytes, kind: Any) -> None:
             start, at = _field(content, at, key & 7)
             parts += 1
             if parts > MOST_PARTS or level == MOST_LEVELS:
-                raise ValueError(f"the model has more than {MOST_PARTS} parts or {MOST_LEVELS} levels")
+                raise ValueError(
+                    f"model too large: at most {MOST_PARTS} parts and {MOST_LEVELS} levels are allowed"
+                )
             if key & 7 == _TEXT and key >> 3 in fields:
                 todo.append((start, min(at, end), fields[key >> 3], level + 1))
 
@@ -328,7 +330,7 @@ def _sizes(graph: Any) -> dict[str, int | None]:
             continue
         if value.type.tensor_type.elem_type != inputs.get(value.name):
             raise ValueError(
-                f"input {shortened(value.name)}: allowed are {OBSERVATION} (float32), {MASK} (int8)"
+                f"input {shortened(value.name)}: allowed: {OBSERVATION} (float32), {MASK} (int8)"
             )
         found[value.name] = _columns(value, 2)
     for value in graph.output:

@@ -25,14 +25,14 @@ from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
-LONGEST_LINE = 1 << 20  # most bytes of an answer
+LONGEST_LINE = 1 << 20  # maximum number of bytes of an answer
 LONGEST_LIMIT = 1e6  # largest time limit in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, standard error of the process is shown
 KEPT_ERRORS = 1 << 13  # bytes that are kept of the end of standard error
 FAREWELL = 2.0  # seconds for the process to end on its own
 _QUOTED = 300  # letters of standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes of one read
-_MOST_READS = 64  # most reads of the rest in the pipe of an ended process
+_MOST_READS = 64  # maximum number of reads of the rest in the pipe of an ended process
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decode = json.JSONDecoder().decode
@@ -155,7 +155,7 @@ class Program:
             raise self._ended()
         self._unread += more
         if len(self._unread) > LONGEST_LINE:
-            raise self.fault("garbage", f"a line of more than {LONGEST_LINE} bytes")
+            raise self.fault("garbage", f"sends a line of more than {LONGEST_LINE} bytes")
 
     def _keep_errors(self) -> bool:
         """Read standard error without waiting, and keep its end; return whether more may come."""
@@ -219,7 +219,7 @@ class Program:
 def python_command(module: str) -> tuple[str, ...]:
     """Return the command that runs the function `serve` of a module in a new process.
 
-    The import path is that of this process without the working folder. The standard library comes first.
+    The command has this process's import path without the working folder. The standard library comes first.
     """
     start = f"import sys; sys.path += {_import_path()!r}; from {module} import serve; serve()"
     return sys.executable, "-I", "-X", "utf8", "-c", start

@@ -104,7 +104,7 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
     external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
     if found := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, found))
-        raise ValueError(f"{path} starts programs: {programs}. If you know them, add --allow-programs")
+        raise ValueError(f"{path} starts programs: {programs}. If you trust them, add --allow-programs")
 
 
 def _load_trained(spec: str) -> Any:

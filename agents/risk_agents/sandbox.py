@@ -79,7 +79,7 @@ class Sandbox(NamedTuple):
         return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """Return the environment variables of a process; in a sandbox, only those that it needs."""
+        """Return the environment variables of a process; in a sandbox, only the necessary variables."""
         if not self.is_closed:
             return environment
         own = {"HOME": os.path.expanduser("~")}
@@ -109,7 +109,9 @@ def sandbox(level: str | None) -> Sandbox:
         walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
-        raise SandboxError(f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox enforces what it can")
+        raise SandboxError(
+            f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox alone enforces what is possible"
+        )
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
     if not _problem(alone):

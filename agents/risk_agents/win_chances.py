@@ -14,7 +14,7 @@ from risk_env.game_vector import GameVector
 from risk_env.seeds import game_seed
 
 GAMES = 64
-MOST_ROUNDS = 200  # most rounds of a game if the rules set no limit
+MOST_ROUNDS = 200  # maximum number of rounds of a game if the rules set no limit
 
 
 def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) -> Callable[[Game], Floats]:

@@ -126,13 +126,13 @@ class ActionSpace:
         ValueError says what is wrong and what is allowed.
         """
         if kind not in BLOCK_OF:
-            raise ValueError(f"kind={reprlib.repr(kind)} must be one of {', '.join(BLOCK_OF)}")
+            raise ValueError(f"kind={reprlib.repr(kind)}: choose one of {', '.join(BLOCK_OF)}")
         count = _NUM_ARGUMENTS.get(kind, 1)
         if len(arguments) != count:
             raise ValueError(f"{kind!r} needs {count} arguments, not {len(arguments)}")
         numbers = self.blocks[BLOCK_OF[kind]]
         if not numbers:
-            raise ValueError(f"{kind!r} is no action of these rules")
+            raise ValueError(f"{kind!r} is not an action under these rules")
         return numbers.start + self._index(kind, arguments)
 
     def _index(self, kind: str, arguments: tuple[Any, ...]) -> int:
@@ -164,8 +164,7 @@ class ActionSpace:
         border = (self._territory(source), self._territory(target))
         number = bisect_left(self.board.borders, border)
         if self.board.borders[number : number + 1] != (border,):
-            names = [self.board.territories[t] for t in border]
-            raise ValueError(f"{names[0]} does not border {names[1]}")
+            raise ValueError(self.board.no_border(*border))
         return number
 
     def to_json(self) -> dict[str, Any]:
@@ -188,5 +187,5 @@ def _index_of(value: Any, choices: Sequence[Any]) -> int:
 def _number(value: Any, count: int) -> int:
     """Return a whole number from 0 to `count` - 1, or raise ValueError."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
-        raise ValueError(f"{reprlib.repr(value)} must be a whole number from 0 to {count - 1}")
+        raise ValueError(f"{reprlib.repr(value)} is not a whole number from 0 to {count - 1}")
     return int(value)

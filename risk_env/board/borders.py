@@ -1,12 +1,12 @@
-"""Borders as a graph: the neighbours of territories, and the territories that borders connect."""
+"""Borders as a graph: targets and neighbours of territories, and the territories that borders connect."""
 
 from collections.abc import Iterable
 
 
 def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the neighbours of each territory. Borders to other territories are left out.
+    """Return the neighbours of each territory.
 
-    The borders are two-way: one direction is enough.
+    Borders to territories outside `territories` are ignored. List each border once, in either direction.
     """
     neighbours: dict[int, list[int]] = {territory: [] for territory in territories}
     for one, other in borders:
@@ -14,6 +14,25 @@ def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]
             neighbours[one].append(other)
             neighbours[other].append(one)
     return neighbours
+
+
+def targets_of(count: int, borders: Iterable[tuple[int, int]]) -> list[list[int]]:
+    """Return the targets of the directed borders of each territory, in the order of the borders."""
+    targets: list[list[int]] = [[] for _ in range(count)]
+    for source, target in borders:
+        targets[source].append(target)
+    return targets
+
+
+def unreachable(count: int, borders: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Return the territories that territory 0 does not reach through borders, and those that do not reach it.
+
+    If both lists are empty, every territory reaches every other one.
+    """
+    ways = list(borders)
+    both = (ways, [(target, source) for source, target in ways])
+    reached, reaching = (reached_from(0, targets_of(count, directed)) for directed in both)
+    return [t for t in range(count) if t not in reached], [t for t in range(count) if t not in reaching]
 
 
 def is_connected(territories: set[int], borders: Iterable[tuple[int, int]]) -> bool:

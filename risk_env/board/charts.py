@@ -1,6 +1,6 @@
 """Start charts of Basic Training (RULES 9.1).
 
-In a map file, the chart for three players is `[[chart.3]]`, once for each seat, and so on.
+A map file has one table `[[chart.3]]` per seat for the chart of three players. Other charts are alike.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def _chart(table: TomlTable, num_players: int, names: list[str]) -> Chart:
     seats = table.tables(str(num_players), num_players)
     if len(seats) < num_players:
         raise table.error(
-            f"{len(seats)} of [[chart.{num_players}]]; a chart needs one for each seat", str(num_players)
+            f"{len(seats)} tables [[chart.{num_players}]]; a chart needs one for each seat", str(num_players)
         )
     owner, troops = [-1] * len(names), [0] * len(names)
     for seat, start in enumerate(seats):

@@ -1,8 +1,8 @@
 """Maps: the class `Board`, and the reader of map files (RULES 1.4: a map is data; docs/maps.md).
 
-A map is one TOML file. The maps in the folder `map_files` are found by their names. Every territory lists
-*all* its borders, so that a border missing on one side is noticed. Any error in a file is a `MapError` that
-names file, place and problem.
+A map is one TOML file. The maps in the folder `map_files` are found by their names. Both territories of a
+two-way border list it, so that a border missing on one side is noticed. One-way borders have a list of their
+own. Any error in a file is a `MapError` that names file, place and problem.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_env.board.borders import reached_from
+from risk_env.board.borders import targets_of, unreachable
 from risk_env.board.charts import Chart, read_charts
 from risk_env.board.drawings import Drawing, read_drawing
 from risk_env.board.generating.random_map import random_map
@@ -94,7 +94,7 @@ class Board:
     continents: tuple[str, ...]
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
-    borders: tuple[tuple[int, int], ...]  # directed, both ways, sorted by (source, target)
+    borders: tuple[tuple[int, int], ...]  # (source, target), sorted; a two-way border is there both ways
     symbols: tuple[str | None, ...] | None  # per territory; None: no card in the symbol deck
     num_wilds: int
     stars: tuple[int, ...] | None  # per territory
@@ -125,11 +125,19 @@ class Board:
         return tuple(map(in_text, self.territories))
 
     @cached_property
-    def _neighbours(self) -> tuple[tuple[int, ...], ...]:
-        found: list[list[int]] = [[] for _ in self.territories]
-        for source, target in self.borders:
-            found[source].append(target)
-        return tuple(map(tuple, found))
+    def one_way_borders(self) -> tuple[tuple[int, int], ...]:
+        """The borders without a way back (RULES 1.2), as (source, target), sorted."""
+        both = set(self.borders)
+        return tuple((source, target) for source, target in self.borders if (target, source) not in both)
+
+    @cached_property
+    def _targets(self) -> tuple[tuple[int, ...], ...]:
+        return tuple(map(tuple, targets_of(self.num_territories, self.borders)))
+
+    @cached_property
+    def _sources(self) -> tuple[tuple[int, ...], ...]:
+        back = ((target, source) for source, target in self.borders)
+        return tuple(map(tuple, targets_of(self.num_territories, back)))
 
     @cached_property
     def members_of(self) -> tuple[tuple[int, ...], ...]:
@@ -148,16 +156,34 @@ class Board:
     def _by_key(self) -> dict[str, int]:
         return {key_of(name): t for name, t in self._numbers.items()}
 
-    def neighbours(self, territory: int) -> tuple[int, ...]:
-        """Return the territories adjacent to this one (RULES 1.2), ascending.
+    def targets(self, territory: int) -> tuple[int, ...]:
+        """Return the territories that this one can attack: those adjacent to it (RULES 1.2), ascending.
 
         Raises MapError if there is no such territory.
         """
+        return self._targets[self._checked(territory)]
+
+    def sources(self, territory: int) -> tuple[int, ...]:
+        """Return the territories that can attack this one, ascending.
+
+        They differ from the targets on maps with one-way borders only. Raises MapError if there is no such
+        territory.
+        """
+        return self._sources[self._checked(territory)]
+
+    def _checked(self, territory: int) -> int:
         if not 0 <= territory < self.num_territories:
             raise MapError(
-                f"territory {territory}: the map {self.name!r} has 0 ... {self.num_territories - 1}"
+                f"territory {territory}: {self.name!r} has territories 0 ... {self.num_territories - 1}"
             )
-        return self._neighbours[territory]
+        return territory
+
+    def no_border(self, source: int, target: int) -> str:
+        """Return the message that no border leads from one territory to another."""
+        names = self.names_in_text[source], self.names_in_text[target]
+        if (target, source) in self.borders:
+            return f"the border from {names[1]} to {names[0]} is one-way"
+        return f"{names[0]} does not border {names[1]}"
 
     def territory(self, name: str) -> int:
         """Return the number of a territory, given its name or alias in any case (RULES 1.3).
@@ -170,6 +196,10 @@ class Board:
                 f"the map {self.name!r} has no territory {name!r}{similar_names(name, tuple(self._numbers))}"
             )
         return number
+
+    def __repr__(self) -> str:
+        sizes = f"{len(self.territories)} territories, {len(self.continents)} continents"
+        return f"<Board {self.name!r}, {sizes}>"
 
     def _repr_svg_(self) -> str:
         """Return the map as a picture, for notebooks."""
@@ -242,8 +272,8 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
             raise MapError(f"{error}; pass the board of any other map") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
-        written = f"written for the map of digest {shortened(digest)}"
-        raise MapError(f"{written}, the map {board.source!r} has {board.digest[:16]}")
+        written = f"written for the map with digest {shortened(digest)}"
+        raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]}")
     return board
 
 
@@ -260,7 +290,7 @@ def check_open_map(name: Any) -> None:
             raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
     elif name not in map_names():
         similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
-        raise MapError(f"{shortened(name)} is not a shipped map{similar}: {names}, random:SEED")
+        raise MapError(f"{shortened(name)} is not a shipped map{similar}; allowed: {names}, random:SEED")
 
 
 @cache
@@ -300,7 +330,7 @@ def read_map(text: str, source: str = "<text>") -> Board:
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
     if _LONG_KEY.search(text):
-        raise MapError(f"{source}: a key with more than eight dots")
+        raise MapError(f"{source}: a key has more than eight dots")
     try:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
@@ -380,9 +410,9 @@ def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
 def _territory_tables(file: TomlTable) -> list[TomlTable]:
     tables = file.tables("territory", MAX_TERRITORIES)
     if len(tables) < 2:
-        raise file.error(f"{len(tables)} of [[territory]]; at least 2 are needed")
+        raise file.error(f"{len(tables)} tables [[territory]]; at least 2 are needed")
     for table in tables:
-        table.only("name", "aliases", "continent", "symbol", "stars", "city", "borders")
+        table.only("name", "aliases", "continent", "symbol", "stars", "city", "borders", "one_way_to")
         table.name()
     return tables
 
@@ -432,7 +462,9 @@ def _all_or_none(
         return None
     for table in tables:
         if key not in table.values:
-            raise table.error(f"the key {key!r} is missing; {given[0].place} has it, so all must")
+            raise table.error(
+                f"the key {key!r} is missing; {given[0].place} has it, so every territory needs it"
+            )
     return tuple(read(t) for t in tables)
 
 
@@ -447,42 +479,59 @@ def _colour(table: TomlTable) -> str | None:
 
 
 def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
-    """Return the directed borders. Both sides must list a border, and all territories must be connected."""
+    """Return the directed borders. Through borders, every territory must reach every other one."""
     names = [t.values["name"] for t in territories]
-    targets_of = [_listed_borders(t, names) for t in territories]
-    for source, table in enumerate(territories):
-        for i, target in enumerate(targets_of[source], 1):
-            if source not in targets_of[target]:
-                problem = f"{territories[target].place} does not list {names[source]!r} in return"
-                raise table.error(problem, f"border {i}")
-    borders = tuple(sorted((s, t) for s, targets in enumerate(targets_of) for t in targets))
+    listed = [_listed_borders(t, names) for t in territories]
+    _check_returns(territories, listed)
+    targets = [two_way + one_way for two_way, one_way in listed]
+    borders = tuple(sorted((s, t) for s, listed_targets in enumerate(targets) for t in listed_targets))
     if len(borders) > MAX_BORDERS:
         raise file.error(
             f"{len(borders)} borders, counted in both directions; at most {MAX_BORDERS} are allowed"
         )
-    _check_connected(territories, targets_of)
+    _check_connected(territories, borders)
     return borders
 
 
-def _listed_borders(table: TomlTable, names: list[str]) -> list[int]:
+def _listed_borders(table: TomlTable, names: list[str]) -> tuple[list[int], list[int]]:
+    """Return the targets of the two-way borders and of the one-way borders that a territory lists."""
+    two_way, one_way = table.texts("borders"), table.texts("one_way_to", [])
+    places = [f"border {i}" for i in range(1, len(two_way) + 1)]
+    places += [f"one_way_to {i}" for i in range(1, len(one_way) + 1)]
     targets: list[int] = []
-    for i, name in enumerate(table.texts("borders"), 1):
-        at = f"border {i}"
+    for at, name in zip(places, two_way + one_way, strict=True):
         target = table.number_of("territory", name, names, at)
         if name == table.values["name"]:
             raise table.error("a territory does not border itself", at)
         if target in targets:
             raise table.error(f"{name!r} is listed twice", at)
         targets.append(target)
-    return targets
+    return targets[: len(two_way)], targets[len(two_way) :]
 
 
-def _check_connected(territories: list[TomlTable], targets_of: list[list[int]]) -> None:
-    reached = reached_from(0, targets_of)
-    for t, table in enumerate(territories):
-        if t not in reached:
-            problem = f"no chain of borders joins it to {territories[0].place}: the map must be connected"
-            raise table.error(problem, "borders")
+def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], list[int]]]) -> None:
+    """Raise MapError unless both sides list a two-way border, and one side lists a one-way border."""
+    for source, table in enumerate(territories):
+        two_way, one_way = listed[source]
+        name = table.values["name"]
+        for i, target in enumerate(two_way, 1):
+            if source not in listed[target][0]:
+                problem = f"{territories[target].place} does not list {name!r} in return"
+                raise table.error(f"{problem}; one-way borders are listed in one_way_to", f"border {i}")
+        for i, target in enumerate(one_way, 1):
+            if source in listed[target][1]:
+                problem = f"{territories[target].place} lists {name!r} in return"
+                raise table.error(f"{problem}; both list a two-way border in borders", f"one_way_to {i}")
+
+
+def _check_connected(territories: list[TomlTable], borders: tuple[tuple[int, int], ...]) -> None:
+    """Raise MapError unless chains of borders lead from every territory to every other one."""
+    first = territories[0].place
+    not_reached, not_reaching = unreachable(len(territories), borders)
+    for apart, way in ((not_reached, "to it from"), (not_reaching, "from it to")):
+        if apart:
+            problem = f"no chain of borders leads {way} {first}: every territory must reach every other one"
+            raise territories[apart[0]].error(problem, "borders")
 
 
 # ------------------------------------------------------------------------------------ missions
@@ -523,9 +572,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(
-            f"{shortened(list(names))} must name at least one continent, each once", "continents"
-        )
+        raise table.error(f"{shortened(list(names))}: name at least one continent, each once", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those named", "any_third")
     return numbers

@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -235,6 +235,15 @@ class Rules:
                 problem = f"needs {need.other}={_listed(need.allowed, ' or ')}, not {need.other}={other!r}"
                 raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
 
+    def __repr__(self) -> str:
+        """Return the call that makes these rules, with the options that are not defaults."""
+        told = [
+            f"{field.name}={value!r}"
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        ]
+        return f"Rules({', '.join(told)})"
+
     @classmethod
     def preset(
         cls,
@@ -255,7 +264,7 @@ class Rules:
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
-            raise ValueError(f"expert={expert!r} must be False or True")
+            raise ValueError(f"expert={expert!r}: must be False or True")
         chosen = {
             **PRESETS[name].options,
             **(DUEL if name == "classic" and players == 2 else {}),
@@ -281,7 +290,7 @@ class Rules:
     def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
         """Return the rules from a dict that `to_dict` returned. A missing option gets its default."""
         if not isinstance(options, Mapping):
-            raise ValueError(f"options={options!r} must be a mapping of option names to values")
+            raise ValueError(f"options={options!r}: must be a mapping of option names to values")
         return cls(**_known(options))
 
     def troops_to_start(self, num_territories: int) -> int:
@@ -335,7 +344,7 @@ def read_option(text: str) -> tuple[str, Any]:
     """
     name, equals, value = (part.strip() for part in text.partition("="))
     if not equals:
-        raise ValueError(f"option {shortened(text)} must be NAME=VALUE")
+        raise ValueError(f"option {shortened(text)} is not of the form NAME=VALUE")
     number = int(value) if re.fullmatch("[0-9]{1,10}", value) else value
     return name.replace("-", "_"), {"True": True, "False": False, "None": None}.get(value, number)
 
@@ -349,7 +358,7 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
         raise ValueError(
-            f"preset={name!r} is unknown{suggestion(name, PRESETS)}: allowed are {_listed(PRESETS, ', ')}"
+            f"preset={name!r} is unknown{suggestion(name, PRESETS)}; allowed: {_listed(PRESETS, ', ')}"
         )
     return PRESETS[name]
 
@@ -376,7 +385,7 @@ def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str
     for option in options:
         if option not in OPTIONS and option not in beside:
             hint = suggestion(option, (*OPTIONS, *beside))
-            raise ValueError(f"option {option!r} is unknown{hint}: options are {', '.join(OPTIONS)}")
+            raise ValueError(f"option {option!r} is unknown{hint}; allowed: {', '.join(OPTIONS)}")
     return dict(options)
 
 
@@ -384,9 +393,7 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
     """Return the options that a profile changes in the rules of a preset, except the `given` options."""
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
-        raise ValueError(
-            f"profile={profile!r} is unknown{suggestion(profile, PROFILES)}: allowed are {names}"
-        )
+        raise ValueError(f"profile={profile!r} is unknown{suggestion(profile, PROFILES)}; allowed: {names}")
     return {
         option: next((value for value in values if _is_allowed(rules, option, value)), usual)
         for option, usual, values in PROFILES[profile]
@@ -408,7 +415,7 @@ def _check_value(option: str, value: Any) -> None:
         right = any(isinstance(value, type(choice)) and value == choice for choice in CHOICES[option])
         allowed = _listed(CHOICES[option], " or ")
     if not right:
-        raise ValueError(f"{option}={shortened(value)} must be {allowed}")
+        raise ValueError(f"{option}={shortened(value)}: must be {allowed}")
 
 
 def _listed(values: Iterable[Any], between: str) -> str:
@@ -418,7 +425,7 @@ def _listed(values: Iterable[Any], between: str) -> str:
 def suggestion(name: Any, names: Iterable[str]) -> str:
     """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
     close = difflib.get_close_matches(str(name), list(names), n=1)
-    return f", did you mean {close[0]!r}" if close else ""
+    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 # Checks that depend on the map.
@@ -449,10 +456,10 @@ def _check_deck(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
     needed, given = ("a symbol", "symbols") if rules.deck == "symbol" else ("stars", "stars")
     if getattr(board, given) is None:
-        has = f"this map has {given} for 0 of {board.num_territories}"
+        has = f"but this map has {given} for 0 of {board.num_territories}"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
     if rules.victory == "headquarters" and None in board.symbols:
-        without = f"this map has none for {board.symbols.count(None)} of {board.num_territories}"
+        without = f"but this map has none for {board.symbols.count(None)} of {board.num_territories}"
         _refuse(rules, "victory", f"needs a card for every territory, {without}")
 
 
@@ -465,7 +472,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
         return
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
-        problem = f"{rules.num_players} players need as many missions, this map has {dealt} for them"
+        problem = f"{rules.num_players} players need as many missions, but this map has {dealt} for them"
         _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
 
 
@@ -486,7 +493,7 @@ def _check_objectives(rules: Rules, board: Any) -> None:
     usable = [o for o in board.objectives if rules.objectives == "random" or o.basic_training]
     majors = sum(bool(o.major) for o in usable)
     minors = len(usable) - majors
-    has = f"this map has {minors} minor and {majors} major ones"
+    has = f"but this map has {minors} minor and {majors} major ones"
     if rules.objectives == "random" and min(minors, majors) < LAID_OUT_OBJECTIVES:
         _refuse(rules, "objectives", f"needs at least 4 minor and 4 major Objectives, {has}")
     if rules.objectives == "fixed" and len(usable) < OBJECTIVES_TO_WIN:
@@ -496,9 +503,9 @@ def _check_objectives(rules: Rules, board: Any) -> None:
 def _check_cities(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the fixed (RULES 9.1) or random (RULES 9.3) cities of the game."""
     if rules.cities == "fixed" and not board.basic_training_cities:
-        _refuse(rules, "cities", "needs a map with fixed cities, this map has 0")
+        _refuse(rules, "cities", "needs fixed cities, but this map has none")
     if rules.cities == "random" and not 1 <= board.random_cities <= board.num_territories:
-        has = f"this map has {board.random_cities}"
+        has = f"but this map has {board.random_cities}"
         _refuse(rules, "cities", f"needs 1 to {board.num_territories} random cities, {has}")
 
 
@@ -511,7 +518,7 @@ def _check_chart(rules: Rules, board: Any) -> None:
     if chart is None:
         has = _listed((chart.num_players for chart in board.charts), ", ") or "nobody"
         needs = f"needs a start chart for num_players={rules.num_players}"
-        _refuse(rules, "setup", f"{needs}, the map {board.name!r} has charts for {has}")
+        _refuse(rules, "setup", f"{needs}, but the map {board.name!r} has charts for {has}")
     if rules.max_troops is not None and rules.max_troops < max(chart.troops):
         _refuse(rules, "max_troops", f"the start chart of this map needs at least {max(chart.troops)}")
 
@@ -529,7 +536,7 @@ def _check_room(rules: Rules, board: Any) -> None:
         _refuse(rules, "num_players", f"only {shares}")
     if troops < most:
         needs = f"num_players={rules.num_players} needs at least {most}"
-        _refuse(rules, "initial_troops", f"{troops} troops are too few, {needs} ({shares})")
+        _refuse(rules, "initial_troops", f"{troops} troops are too few: {needs} ({shares})")
     if rules.max_troops is not None and rules.max_troops * fewest < troops:
         needed = -(-troops // fewest)
         started = f"{troops} starting troops (initial_troops={rules.initial_troops})"

@@ -83,12 +83,14 @@ def _write_borders(record: Any, board: Board) -> None:
     for border, (source, target) in enumerate(board.borders):
         record.border_source[border] = source
         record.border_target[border] = target
-        _put(record.neighbours[source], target)
+        _put(record.targets[source], target)
+        _put(record.sources[target], source)
         for subset in range(64):
             if subset >> source % CHUNK & 1:
-                _put(record.chunk_neighbours[source // CHUNK, subset], target)
+                _put(record.chunk_targets[source // CHUNK, subset], target)
                 _put(record.chunk_out[source // CHUNK, subset], border)
             if subset >> target % CHUNK & 1:
+                _put(record.chunk_sources[target // CHUNK, subset], source)
                 _put(record.chunk_in[target // CHUNK, subset], border)
 
 

@@ -39,7 +39,7 @@ class TomlTable:
                 raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
-        """Return a value of a Python type, which `words` describe in messages."""
+        """Return the value of a key, which must be of type `kind`. Messages call the type `words`."""
         value = self.values.get(key, default)
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
@@ -72,7 +72,7 @@ class TomlTable:
         return self.checked_name(self.text("name"), "name")
 
     def checked_name(self, name: str, at: str) -> str:
-        """Return the name itself if it can be a name."""
+        """Return the name unchanged. Raise MapError if the text cannot be a name."""
         if problem := problem_of(name):
             raise self.error(f"{shortened(name)} cannot be a name: {problem}", at)
         return name
@@ -104,7 +104,7 @@ class TomlTable:
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
         if len(values) > most:
-            raise self.error(f"{len(values)} of {header}; at most {most} are allowed")
+            raise self.error(f"{len(values)} tables {header}; at most {most} are allowed")
         for i, value in enumerate(values, 1):
             if not isinstance(value, dict):
                 raise self.error(f"{shortened(value)} is not a table", f"{key} {i}")
@@ -142,4 +142,4 @@ def similar_names(name: str, names: Sequence[str], otherwise: str | None = None)
         return f"; did you mean {' or '.join(map(repr, similar))}?"
     if otherwise is not None:
         return otherwise
-    return f"; there are {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+    return f"; allowed: {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"

@@ -252,12 +252,15 @@ def airfield_reward(which):
 
 @kernel
 def airfield_helps(game, board, seat, territory):
-    """Return True if the seat has an airfield on the attacked territory or next to it (RULES 9.8, 9.9)."""
+    """Return True if an airfield of the seat helps in a battle for a territory (RULES 9.8, 9.9).
+
+    The airfield is on this territory, or on one that this territory is adjacent to.
+    """
     found = False
     for which in range(NUM_AIRFIELDS):
         place = int64(game.airfield[which])
         if place != NOWHERE and game.reward_owner[airfield_reward(which)] == seat:
-            found |= place == territory or has(board.neighbours[territory], place)
+            found |= place == territory or has(board.sources[territory], place)
     return found
 
 

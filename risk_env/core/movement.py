@@ -24,19 +24,22 @@ def move_troops(game, amount):
 
 
 @inlined
-def next_to(places, board, w):
-    """Return word `w` of the territories next to any territory of a set."""
+def next_to(places, chunks, board, w):
+    """Return word `w` of the targets, or of the sources, of any territory of a set.
+
+    `chunks` is the table `chunk_targets` or `chunk_sources` of the board.
+    """
     word = ZERO
     for chunk in range(board.num_chunks):
-        word |= board.chunk_neighbours[chunk, chunk_of(places, chunk), w]
+        word |= chunks[chunk, chunk_of(places, chunk), w]
     return word
 
 
 @kernel
 def spread(game, board, territory):
-    """Fill `game.reach` with the own territories connected to `territory` by own territories (RULES 3.4).
+    """Fill `game.reach` with the own territories that a chain of own territories joins to `territory`.
 
-    The set includes `territory`.
+    Each territory of the chain is adjacent to the one before (RULES 3.4). The set includes `territory`.
     """
     own = game.owned[game.turn]
     reach = game.reach
@@ -46,7 +49,7 @@ def spread(game, board, territory):
     while grown:
         grown = False
         for w in range(len(reach)):
-            word = next_to(reach, board, w) & own[w] & ~reach[w]
+            word = next_to(reach, board.chunk_targets, board, w) & own[w] & ~reach[w]
             reach[w] |= word
             grown |= word != ZERO
 
@@ -56,7 +59,7 @@ def find_destinations(game, board, rules, territory):
     """Fill `game.reach` with the territories to which `territory` may fortify (RULES 3.4)."""
     if rules.fortify == Fortify.ADJACENT:
         for w in range(len(game.reach)):
-            game.reach[w] = board.neighbours[territory, w] & game.owned[game.turn, w]
+            game.reach[w] = board.targets[territory, w] & game.owned[game.turn, w]
     else:
         spread(game, board, territory)
         remove(game.reach, territory)
@@ -70,7 +73,7 @@ def can_fortify_from(game, board, rules, w):
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
     if all_have_room(game, rules, seat):
-        return strong & next_to(game.owned[seat], board, w)
+        return strong & next_to(game.owned[seat], board.chunk_sources, board, w)
     word = ZERO
     while strong != ZERO:
         territory = lowest(strong)

@@ -255,18 +255,21 @@ def _course_fields(AW: int) -> list[Any]:
 def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of one map.
 
-    A chunk is six territories. A chunk table has one entry for each subset of each chunk.
+    A border leads from a source to a target; a two-way border is two borders (RULES 1.2). A chunk is six
+    territories. A chunk table has one entry for each subset of each chunk.
     """
     T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
     return packed(
         [
             ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
-            ("neighbours", np.uint64, (T, TW)),  # (T, TW) territories next to each
+            ("targets", np.uint64, (T, TW)),  # (T, TW) territories adjacent to each
+            ("sources", np.uint64, (T, TW)),  # (T, TW) territories that each is adjacent to
             ("continent_members", np.uint64, (C, TW)),  # (C, TW)
             ("symbol_cards", np.uint64, (3, TW)),  # (3, TW) cards of each Symbol
             ("two_stars", np.uint64, (TW,)),  # (TW,) cards with two stars
             ("fixed_cities", np.uint64, (TW,)),  # (TW,) cities of Basic Training
-            ("chunk_neighbours", np.uint64, (sizes.chunks, 64, TW)),  # territories next to any member
+            ("chunk_targets", np.uint64, (sizes.chunks, 64, TW)),  # targets of any member
+            ("chunk_sources", np.uint64, (sizes.chunks, 64, TW)),  # sources of any member
             ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
             ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits

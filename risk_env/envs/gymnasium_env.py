@@ -18,17 +18,38 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import FAST, Rules, rules_from, suggestion
 from risk_env.envs.display import MODES, Display, draw
+from risk_env.envs.macro import MoveVector, TurnVector
 from risk_env.envs.registration import SpecAttribute
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
 
+ACTIONS, MOVES, TURNS = "actions", "moves", "turns"
+# what a decision of the learner is: an action, a move with its amount, or a turn by one of the plans
+DECISIONS: dict[str, type[SingleSeatVector]] = {
+    ACTIONS: SingleSeatVector,
+    MOVES: MoveVector,
+    TURNS: TurnVector,
+}
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
 
 def make_lanes(
+    environment: type, num_envs: int, /, decisions: str = ACTIONS, plans: Any = None, **arguments: Any
+) -> SingleSeatVector:
+    """Return the lanes of an environment class with the arguments of `lane_arguments`.
+
+    `decisions` is one of DECISIONS. `plans` are the bots among which the learner chooses with "turns".
+    """
+    check_choice("decisions", decisions, DECISIONS)
+    if plans is not None and decisions != TURNS:
+        raise ValueError(f"plans={plans!r:.80} need decisions={TURNS!r}, not {decisions!r}")
+    chosen = {} if plans is None else {"plans": plans}
+    return DECISIONS[decisions](num_lanes=num_envs, **lane_arguments(environment, **arguments), **chosen)
+
+
+def lane_arguments(
     environment: type,
-    num_envs: int,
     /,
     preset: str | Rules = "classic",
     board: Board | str = "classic",
@@ -39,8 +60,8 @@ def make_lanes(
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,
-) -> SingleSeatVector:
-    """Return the lanes of an environment class with these arguments.
+) -> dict[str, Any]:
+    """Return the arguments of an environment class as the arguments of its lanes.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
     unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
@@ -49,17 +70,16 @@ def make_lanes(
     learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
     one, for learners without masks, and sets `info["replaced"]`.
     """
-    return SingleSeatVector(
-        rules_from(preset, options, FAST, make_lanes, environment),
-        board,
-        num_envs,
-        opponents,
-        seat=seat,
-        opponent_order=opponent_order,
-        reward=reward,
-        observation=observation,
-        illegal_action=illegal_action,
-    )
+    return {
+        "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
+        "board": board,
+        "opponents": opponents,
+        "seat": seat,
+        "opponent_order": opponent_order,
+        "reward": reward,
+        "observation": observation,
+        "illegal_action": illegal_action,
+    }
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):
@@ -67,7 +87,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
     profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
-    players. `positions` are the start positions of games (docs/gymnasium.md).
+    players. `decisions` chooses what a decision of the learner is. `positions` are the start positions of
+    games (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
@@ -95,7 +116,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     @property
     def game(self) -> Game:
-        """A copy of the game with all hidden cards and the coming dice.
+        """A copy of the game with all hidden cards and future dice.
 
         A search in this copy foresees the dice. Use `sample` for search.
         """
@@ -137,7 +158,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Play an action, then let all other seats play until the learner must act or its episode ends."""
         if not self._is_running:
-            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun, call reset() first")
+            raise gymnasium.error.ResetNeeded("step: the game has ended or has not begun; call reset() first")
         self.lanes.step(np.array([action]))
         self._is_running = not self.lanes.ended[0]
         if self.render_mode == "human":
@@ -163,7 +184,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return info
 
     def render(self) -> Any:
-        """Return the board as text or as pixels, or show it in a window and return None (`render_mode`)."""
+        """Return the board as text or as pixels, or show it in a window and return None."""
         return self._display.render(self.game)
 
     def close(self) -> None:
@@ -272,11 +293,11 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self._observation(), lanes.reward.astype(np.float64), terminated, truncated, info
 
     def _step_lanes(self, actions: Array) -> None:
-        """Step the lanes whose game continues, and begin the next game in the others (NEXT_STEP)."""
+        """Step the lanes whose game continues, and begin the next game in all other lanes (NEXT_STEP)."""
         over = np.flatnonzero(self._is_over)
         if len(over) and self.autoreset_mode is AutoresetMode.DISABLED:
             raise gymnasium.error.ResetNeeded(
-                f"step: the games of lanes {over.tolist()} have ended, "
+                f"step: the games of lanes {over.tolist()} have ended; "
                 "call reset(options={'reset_mask': ...}) first"
             )
         self.lanes.step(actions, np.flatnonzero(~self._is_over) if len(over) else None)
@@ -286,7 +307,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return every learner's observation, float32 (N, ...). If its game is over, it is the last one."""
+        """Return every learner's current or last observation, float32 (N, ...)."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -320,7 +341,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**ends, **_marks(ends, self.lanes.ended)}
 
     def render(self) -> tuple[Any, ...] | None:
-        """Return the board of every lane, as text or as pixels, by `render_mode`."""
+        """Return the board of every lane as text or as pixels (see `render_mode`)."""
         if self.render_mode is None:
             return None
         return tuple(draw(self.lanes.batch.game(lane), self.render_mode) for lane in range(self.num_envs))
@@ -358,5 +379,5 @@ def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
 def _check_options(options: dict[str, Any] | None, *known: str) -> None:
     for name in options or {}:
         if name not in known:
-            allowed = f"allowed {'are' if known[1:] else 'is'} {' and '.join(map(repr, known))}"
-            raise ValueError(f"options[{name!r}] is unknown{suggestion(name, known)}: {allowed}")
+            allowed = f"allowed: {', '.join(map(repr, known))}"
+            raise ValueError(f"options[{name!r}] is unknown{suggestion(name, known)}; {allowed}")

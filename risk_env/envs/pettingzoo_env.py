@@ -21,13 +21,15 @@ from risk_env.arguments import FLAT, OBSERVATIONS, check_choice
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules, rules_from
 from risk_env.board.tables import tables
+from risk_env.core.observe import MOST_CODE
 from risk_env.core.step import NO_ACTION
 from risk_env.core.types import NOBODY
 from risk_env.engine.step_buffer import decision_kernel
 from risk_env.envs.display import MODES, Display
 from risk_env.envs.spaces import observation_space
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
 from risk_env.game_vector import REWARDS
+from risk_env.observations import observation_scales, observation_size, split_view
 
 _SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
@@ -53,8 +55,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
     are those of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is
-    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`, `observation` `"flat"` or
-    `"structured"`: an agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
+    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`. `observation` is `"flat"` or
+    `"structured"`. An agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
     (G,)}, "action_mask": int8 (n,)}.
     """
 
@@ -90,7 +92,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # true if the next step is that of an agent that has ended, or if no step is due
+        self._ending = True  # true if an agent that has ended is to step next, or if no step is due
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
@@ -107,7 +109,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._to_act: Any = None  # the agent to act, or None
         self.action_spaces = {agent: spaces.Discrete(self._num_actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._new_observation_space() for agent in self.possible_agents}
-        self.state_space = spaces.Box(0, 1, (self.rules.num_players * self._size,), np.float32)
+        highest = np.tile(MOST_CODE * observation_scales(self.board), self.rules.num_players)
+        self.state_space = spaces.Box(np.zeros_like(highest), highest)
 
     def _new_observation_space(self) -> spaces.Dict:
         mask = spaces.Box(0, 1, (self._num_actions,), np.int8)
@@ -123,7 +126,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     @property
     def game(self) -> Game:
-        """The game with all hidden cards and coming dice. Inspect or copy it, but do not step it.
+        """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
 
         A search in a copy of this game foresees the dice. Use `sample` for search.
         """
@@ -310,7 +313,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
 
 def _frozen(mask: Mask) -> Mask:
-    """Make a mask of an info read-only. Infos of equal content compare equal only if they share it."""
+    """Make a mask of an info read-only. Equal infos compare equal only if they share one mask."""
     mask.flags.writeable = False
     return mask
 

@@ -1,4 +1,4 @@
-"""Land borders, coasts and sea lines of a map, in the coordinates of its drawing."""
+"""Land borders, coasts, sea lines and arrows of a map, in the coordinates of its drawing."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,6 +20,8 @@ SEA = -1
 DASH, GAP = 5.0, 4.0
 REACH = 5.0  # length by which a sea line continues on land
 SHORTEST = 20.0  # minimum length of a sea line
+DISC = 10.0  # radius of the disc with the troops of a territory
+ARROW_LENGTH, ARROW_HALF = 13.0, 6.5  # size of the arrow of a one-way border
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,20 @@ class Geometry:
     outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and its borders with other continents
     sea: tuple[Path, ...]  # sea lines, from shore to shore
     touching: frozenset[tuple[int, int]]  # pairs of territories whose areas touch
+    arrows: tuple[Ring, ...]  # one for each one-way border, which points to the target
 
 
 def geometry_of(board: Board) -> Geometry:
     """Return the geometry of a board (cached)."""
-    return _geometry(drawing_of(board), board.borders, board.continent_of)
+    return _geometry(drawing_of(board), board.borders, board.one_way_borders, board.continent_of)
 
 
 @lru_cache(maxsize=16)
 def _geometry(
-    drawing: Drawing, borders: tuple[tuple[int, int], ...], continent_of: tuple[int, ...]
+    drawing: Drawing,
+    borders: tuple[tuple[int, int], ...],
+    one_way: tuple[tuple[int, int], ...],
+    continent_of: tuple[int, ...],
 ) -> Geometry:
     beyond = _beyond(drawing)
     touching = frozenset((t, u) for (t, _), u in beyond.items() if u != SEA)
@@ -51,8 +57,14 @@ def _geometry(
             sides = [beyond[t, edge] for edge in _edges(ring)]
             outer[home] += _runs(ring, [u == SEA or continent_of[u] != home for u in sides])
             inner += _runs(ring, [u > t and continent_of[u] == home for u in sides])
-    sea = [p for s, t in borders if s < t and (s, t) not in touching for p in _crossing(drawing, s, t)]
-    return Geometry(tuple(inner), tuple(map(tuple, outer)), tuple(sea), touching)
+    common: dict[tuple[int, int], list[Edge]] = {way: [] for way in one_way}
+    for (t, edge), u in beyond.items():
+        if (t, u) in common:
+            common[t, u].append(edge)
+    apart = [(s, t) for s, t in borders if (s < t or (s, t) in common) and (s, t) not in touching]
+    sea = [path for s, t in apart for path in _crossing(drawing, s, t)]
+    arrows = [_arrow(drawing, s, t, edges) for (s, t), edges in common.items()]
+    return Geometry(tuple(inner), tuple(map(tuple, outer)), tuple(sea), touching, tuple(arrows))
 
 
 def _edges(ring: Ring) -> Iterator[Edge]:
@@ -79,12 +91,12 @@ def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
 
 
 def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """Return the sea line of a border: from shore to shore, or over both edges of the map."""
+    """Return the sea line of a border, from the source: to the other shore, or over both edges of the map."""
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     for one, other, points in drawing.routes:
         if {one, other} == {source, target}:
-            return [points]
+            return [points if one == source else points[::-1]]
     a, b = _nearest(drawing, source, target)
     length = hypot(b[0] - a[0], b[1] - a[1])
     if length < 1e-9:
@@ -103,6 +115,32 @@ def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
     distance = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
     i, j = np.unravel_index(int(distance.argmin()), distance.shape)
     return (float(one[i][0]), float(one[i][1])), (float(other[j][0]), float(other[j][1]))
+
+
+def _arrow(drawing: Drawing, source: int, target: int, edges: list[Edge]) -> Ring:
+    """Return the arrow of a one-way border.
+
+    The arrow lies across the common edges of the areas. If there are none, it is the end of the sea line.
+    """
+    start, end = drawing.centres[source], drawing.centres[target]
+    if edges:
+        middle = between(start, end, 0.5)
+        places = (between(a, b, 0.5) for a, b in edges)
+        place = min(places, key=lambda point: hypot(point[0] - middle[0], point[1] - middle[1]))
+        return arrow_head(place, (end[0] - start[0], end[1] - start[1]), ARROW_LENGTH / 2)
+    a, b = _crossing(drawing, source, target)[-1][-2:]
+    is_wrapped = b == end  # the line ends in the middle of the disc
+    return arrow_head(b, (b[0] - a[0], b[1] - a[1]), -DISC - 3 if is_wrapped else -REACH)
+
+
+def arrow_head(place: Point, direction: Point, ahead: float) -> Ring:
+    """Return a triangle that points in a direction. Its tip is `ahead` of a place."""
+    length = max(hypot(*direction), 1e-9)
+    x, y = direction[0] / length, direction[1] / length
+    tip = place[0] + ahead * x, place[1] + ahead * y
+    neck = tip[0] - ARROW_LENGTH * x, tip[1] - ARROW_LENGTH * y
+    sides = ((neck[0] - turn * y, neck[1] + turn * x) for turn in (ARROW_HALF, -ARROW_HALF))
+    return (tip, *sides)
 
 
 def around(drawing: Drawing, source: int, target: int) -> list[Path]:

@@ -34,7 +34,7 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
     scale = np.clip(np.sqrt(num_territories / TERRITORIES), SMALLEST, LARGEST)
     size = np.round([scale * WIDTH, scale * HEIGHT])
     room = min(160.0, 0.8 * np.sqrt((size - 2 * MARGIN).prod() / num_territories))
-    lines = np.array([border for border in borders if border[0] < border[1]])
+    lines = np.array(sorted({(min(border), max(border)) for border in borders}))
     places = spread(fit(unfolded(steps_between(num_territories, borders)), size), room, lines, size)
     centres = tuple((float(x), float(y)) for x, y in places)
     return Drawing(
@@ -49,11 +49,11 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
 
 
 def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """Return the number of borders between any two territories, float64 (T, T)."""
+    """Return the number of borders between any two territories, in any direction, float64 (T, T)."""
     steps = np.full((num_territories, num_territories), np.inf)
     steps[np.diag_indices(num_territories)] = 0.0
     for source, target in borders:
-        steps[source, target] = 1.0
+        steps[source, target] = steps[target, source] = 1.0
     for middle in range(num_territories):
         np.minimum(steps, steps[:, middle, None] + steps[None, middle], out=steps)
     return steps

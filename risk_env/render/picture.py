@@ -13,7 +13,7 @@ import numpy as np
 from risk_env.board.drawings import Drawing, Point, Ring
 from risk_env.board.maps import Board
 from risk_env.core.types import NOBODY, Held
-from risk_env.render.geometry import Path, dashes, geometry_of, way
+from risk_env.render.geometry import DISC, Path, dashes, geometry_of, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
@@ -37,7 +37,6 @@ UNIT = 1200  # width of a map whose panels have the sizes given here
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
 LETTERS, FACE_UP_ROWS = 165, 2  # characters per line below the map; number of lines for face-up Objectives
 LABEL = 12.0
-DISC = 10.0
 
 
 @dataclass(frozen=True)
@@ -190,6 +189,9 @@ def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
     for c, paths in enumerate(geometry.outer):
         yield Lines(paths, darker(continent_colour(board, c)), 2.2)
     yield Lines(tuple(dash for path in geometry.sea for dash in dashes(path)), LINE, 1.8)
+    if geometry.arrows:
+        yield Lines(tuple((*ring, ring[0]) for ring in geometry.arrows), PAPER, 3.0)
+        yield Area(geometry.arrows, INK)
     if scene.attack:
         yield from _arrow(way(drawing, *scene.attack))
     for t, (x, y) in enumerate(drawing.centres):

@@ -34,7 +34,7 @@ def draw_rgb(board: Board, scene: Scene, width: int = 1000) -> NDArray[np.uint8]
 def draw_surface(board: Board, scene: Scene, width: int = 1000) -> Any:
     """Return a public position as a pygame Surface."""
     if not 100 <= width <= 8000:
-        raise ValueError(f"width: {width}; allowed are 100 ... 8000 pixels")
+        raise ValueError(f"width={width}: use 100 to 8000 pixels")
     pygame = import_pygame()
     picture = compose(board, scene)
     scale = width / picture.width

@@ -24,7 +24,7 @@ class Scene(PublicState):
 
     @property
     def attack(self) -> tuple[int, int] | None:
-        """Source and target of the current battle."""
+        """Source and target of the current battle, or None."""
         return (self.source, self.target) if self.phase in BATTLE_PHASES else None
 
     def name(self, seat: int) -> str:
@@ -121,8 +121,8 @@ def check_scene(board: Board, scene: Scene) -> None:
             )
     for t in np.flatnonzero((scene.owner < -1) | (scene.owner > scene.num_players)):
         allowed = f"-1 (free) ... {scene.num_players} (neutral)"
-        raise ValueError(f"owner of {board.territories[t]}: {scene.owner[t]}; allowed are {allowed}")
+        raise ValueError(f"owner of {board.territories[t]}: {scene.owner[t]}; allowed: {allowed}")
     for field in ("hand_sizes", "alive", "names", "capitals", "headquarters"):
         given = len(getattr(scene, field))
         if given not in (0, scene.num_players):
-            raise ValueError(f"{field}: {given} values; allowed are none or one a seat ({scene.num_players})")
+            raise ValueError(f"{field}: {given} values; allowed: none, or one per seat ({scene.num_players})")

@@ -11,7 +11,7 @@ _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 
 
 def most_troops(position: Any, max_troops: int | None) -> int:
-    """Return how many troops can be placed or moved where an amount is asked for (docs/decisions.md).
+    """Return the number of troops that can be placed or moved if an amount is due (docs/decisions.md).
 
     `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the
     like.
@@ -29,11 +29,11 @@ def room(troops: int, max_troops: int | None) -> int:
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
     """Return the legal amount to choose first, and the number of troops that then remain.
 
-    `wanted` of `most` troops are to be placed or moved: at least 1; `most` or more means all. Raises
-    ValueError for a smaller number.
+    `wanted` of `most` troops are to be placed or moved. A number of `most` or more means all troops. Raises
+    ValueError for a number below 1.
     """
     if wanted < 1:
-        raise ValueError(f"troops={wanted} must be at least 1")
+        raise ValueError(f"troops={wanted}: must be at least 1")
     if wanted >= most:
         return ALL, 0
     if wanted == most // 2 and wanted not in _NUMBERS:

@@ -10,9 +10,10 @@ The record may hold any bytes. `check` has four levels and stops at the first le
 4. derived fields (`DERIVED`): they have the values that `complete` computes from the other fields.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
-    found, wanted = facts(record), facts(games[0])
+    found, wanted = Facts(record), Facts(games[0])
     return problems or [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
 
 
@@ -113,7 +114,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
 
     Returns the reasons why that is impossible.
     """
-    if problems := list(_out_of_range(facts(games[0]), rules, board)):
+    if problems := list(_out_of_range(Facts(games[0]), rules, board)):
         return problems
     position = Position(games, tables, rules, board)
     if problems := [reason for find in _SENSE for reason in find(position)]:
@@ -122,7 +123,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
     return [*_choose_again(position), *_nothing_legal(position)]
 
 
-def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
+def _differences(field: str, found: Facts, wanted: Facts, board: Board) -> Reasons:
     """Yield the places where a derived field does not follow from the other fields."""
     values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
@@ -134,23 +135,30 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
                 f"wrong at {_names(value ^ right, board)}"
             )
         elif value != right:
-            yield f"{field} is {value}, must be {right}"
+            yield f"{field} is {value}, but must be {right}"
 
 
 # ------------------------------------------------------------------------------------ fields
 
 
-def facts(record: Any) -> SimpleNamespace:
-    """Return the fields of a record as plain Python values.
+class Facts:
+    """The fields of a record as plain Python values: numbers, lists and sets of numbers, flags as bytes.
 
-    These are numbers, lists and sets of numbers. Flags are given as their bytes.
+    A field is converted when it is first read. Later changes of the record do not matter.
     """
-    raw, fields = record.tobytes(), record.dtype.fields.items()
-    plain = np.frombuffer(raw, _plain_dtype(record.dtype))  # access to fields of a plain array is faster
-    values = {
-        name: raw[start] if kind == np.bool_ else _plain(plain[name][0]) for name, (kind, start, *_) in fields
-    }
-    return SimpleNamespace(**values)
+
+    def __init__(self, record: Any):
+        self._raw, self._fields = record.tobytes(), record.dtype.fields
+        # access to fields of a plain array is faster
+        self._plain = np.frombuffer(self._raw, _plain_dtype(record.dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._fields:
+            raise AttributeError(f"a record has no field {name!r}")
+        kind, start, *_ = self._fields[name]
+        value = self._raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
+        setattr(self, name, value)
+        return value
 
 
 @lru_cache(maxsize=8)
@@ -170,9 +178,9 @@ def _flat(value: Any) -> list[Any]:
 
 
 @lru_cache(maxsize=64)
-def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
+def empty_facts(rules: Rules, board: Board) -> Facts:
     """Return the facts of an empty record, whose deck is full. They must not be changed."""
-    return facts(tables_of(rules, board).rules[0].empty)
+    return Facts(tables_of(rules, board).rules[0].empty)
 
 
 def _names(places: Iterable[int], board: Board) -> str:
@@ -189,7 +197,7 @@ class Position:
 
     def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
         self.games, self.tables, self.rules, self.board = games, tables, rules, board
-        self.game = game = facts(games[0])
+        self.game = game = Facts(games[0])
         self.empty = empty_facts(rules, board)
         self.phase = Phase(game.phase)
         self.is_setup = self.phase in types.SETUP_PHASES
@@ -300,7 +308,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     return {field: ends for fields, ends in limits.items() for field in fields.split()}
 
 
-def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
+def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
     """Yield elements outside their ranges.
 
     Elements beyond the last seat, army, territory and objective must be empty.
@@ -323,7 +331,7 @@ def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
                     f"beyond {'the map' if high else 'the last seat'}"
                 )
             else:
-                yield f"{name} is {number}, must be {low} ... {high}"
+                yield f"{name} is {number}, but must be {low} ... {high}"
 
 
 # ------------------------------------------------------------------------------------ 2. sense
@@ -337,7 +345,7 @@ def _phase(p: Position) -> Reasons:
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
-        yield f"phase {p.phase.name} in round {p.game.round_number}: round 0 is set-up, and only it"
+        yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, play begins at 1"
     for field, (needs, phases) in USES.items():
         value = getattr(p.game, field)
         shown = _names(value, p.board) if field in SETS else value
@@ -390,7 +398,8 @@ def _the_end(p: Position) -> Reasons:
     """Check that there is a winner or a truncation exactly when the game is over (RULES 11)."""
     decided, truncated = p.game.winner != NOBODY, p.game.truncated
     if p.phase == Phase.OVER and decided == truncated:
-        yield f"the game is over with winner {p.game.winner} and truncated {truncated}: exactly one must be"
+        ended = f"the game is over with winner {p.game.winner} and truncated {truncated}"
+        yield f"{ended}: exactly one of the two is needed"
     if decided and p.game.winner not in p.living:
         yield f"winner {p.game.winner}: that seat is out"
     if truncated and p.game.round_number != p.rules.max_rounds:
@@ -406,15 +415,15 @@ def _setup(p: Position) -> Reasons:
         return
     start, to_place = p.rules.troops_to_start(p.board.num_territories), p.game.to_place
     if sum(to_place) > MOST_TROOPS:
-        yield f"to_place {to_place}: {sum(to_place)} in all, at most {MOST_TROOPS}"
+        yield f"to_place {to_place}: {sum(to_place)} troops in all; at most {MOST_TROOPS} are allowed"
     for army in p.armies:
         if p.placed(army) + to_place[army] != start:
             yield (
-                f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, "
+                f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, but "
                 f"{start} to start with"
             )
         if not p.held[FREE] and to_place[army] > p.room(p.held[army]):
-            yield f"{p.army(army)}: {to_place[army]} troops to place, room for {p.room(p.held[army])}"
+            yield f"{p.army(army)}: {to_place[army]} troops to place, but room for {p.room(p.held[army])}"
     due = {Phase.DEPLOY: p.game.turn, Phase.DEPLOY_NEUTRAL: len(p.seats)}.get(p.phase)
     if due is not None and to_place[due] == 0:
         yield f"phase {p.phase.name}: {p.army(due)} has no troops to place"
@@ -433,14 +442,14 @@ def _claims(p: Position) -> Reasons:
     *claimed, turn = [(p.game.starter + number) % len(p.seats) for number in range(claims + 1)]
     if p.game.turn != turn:
         yield (
-            f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on "
-            f"it is seat {turn}'s"
+            f"turn {p.game.turn}: after {claims} claims in turn from seat {p.game.starter} on, "
+            f"it is the turn of seat {turn}"
         )
     for seat in p.seats:
         if len(p.held[seat]) != claimed.count(seat):
             yield (
-                f"seat {seat}: {len(p.held[seat])} territories, "
-                f"of {claims} claimed in turn {claimed.count(seat)}"
+                f"seat {seat} has {len(p.held[seat])} territories, "
+                f"but has made {claimed.count(seat)} of {claims} claims"
             )
     if crowded := [t for t in p.places if p.game.troops[t] > 1]:
         yield f"{_names(crowded, p.board)}: more than one troop in phase {p.phase.name}"
@@ -454,17 +463,17 @@ def _cards(p: Position) -> Reasons:
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
         if pile & seen:
-            yield f"cards in two places, or of headquarters: {_names(pile & seen, p.board)}"
+            yield f"cards in two places, or cards of headquarters: {_names(pile & seen, p.board)}"
         if pile - p.empty.deck:
-            yield f"no cards of the deck: {_names(pile - p.empty.deck, p.board)}"
+            yield f"cards that the deck does not have: {_names(pile - p.empty.deck, p.board)}"
         seen |= pile
     wilds = p.game.discard_wilds + sum(p.game.wilds)
     if wilds > p.empty.deck_wilds:
-        yield f"{wilds} wild cards in hands and on the discard pile, the game has {p.empty.deck_wilds}"
+        yield f"{wilds} wild cards in hands and on the discard pile, but the game has {p.empty.deck_wilds}"
     if p.game.shown - seen:
         yield f"shown cards that nobody has: {_names(p.game.shown - seen, p.board)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
-        yield "cards in a hand in set-up"
+        yield "a hand has cards in the set-up"
 
 
 def _trade(p: Position) -> Reasons:
@@ -475,20 +484,21 @@ def _trade(p: Position) -> Reasons:
         yield f"phase TRADE: seat {p.game.turn} holds {stars} stars, at least {MIN_STARS} are needed"
     roomy = {t for t in p.own & p.game.discard if p.room([t])}
     if bonus - roomy or len(bonus) > SET_CARDS:
-        yield f"bonus {_names(bonus, p.board)}: must be own territories with room whose cards were traded"
+        needs = f"must be territories with room of seat {p.game.turn}, whose cards were traded"
+        yield f"bonus {_names(bonus, p.board)}: {needs}"
 
 
 def _turn(p: Position) -> Reasons:
     """Check the events of this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
-        yield f"held_at_start {_names(held - own, p.board)}: not seat {game.turn}'s any more"
+        yield f"held_at_start {_names(held - own, p.board)}: seat {game.turn} no longer holds them"
     elif not p.is_setup and game.captured == (held == own):
-        yield f"captured {game.captured}: {len(own - held)} territories more than at the turn's start"
+        yield f"captured {game.captured}, but {len(own - held)} territories more than at the turn's start"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
         yield "battles 0: there was a roll this turn"
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
-        yield f"draft_left 0 in phase {p.phase.name}: at least 1"
+        yield f"draft_left 0 in phase {p.phase.name}: must be at least 1"
     if p.phase in types.FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
         yield f"moves_left {game.moves_left} in phase {p.phase.name}: must be 1 ... {most_moves(p)}"
     maneuver = p.phase in types.FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
@@ -502,7 +512,7 @@ def _occupation(p: Position) -> Reasons:
     if p.phase != Phase.OCCUPY or NOWHERE in (source, target):
         return
     way = f"{p.board.territories[source]} > {p.board.territories[target]}"
-    if not p.game.captured or target not in p.board.neighbours(source):
+    if not p.game.captured or target not in p.board.targets(source):
         yield f"phase OCCUPY: {way} was not captured this turn"
     if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
         yield f"phase OCCUPY: no troops of seat {p.game.turn} can follow {way}"
@@ -517,14 +527,14 @@ def _dice(p: Position) -> Reasons:
     for field in ("rolled", "settled"):
         for whose, dice in zip(sides, getattr(game, field), strict=True):
             if 0 in dice[: sum(face > 0 for face in dice)]:
-                yield f"the {whose}'s {field} dice {dice}: a face after none"
+                yield f"the {whose}'s {field} dice {dice}: a face after an empty place"
     if p.phase not in DICE_PHASES or NOWHERE in (game.source, game.target):
         return
     rewards = (game.reward_owner[Reward.ATTACK_DIE], game.reward_owner[Reward.DEFENSE_DIE])
     for side, owner in enumerate((game.turn, game.owner[game.target])):
         count = sum(face > 0 for face in game.rolled[side])
         if count != game.chosen_dice[side] + (rewards[side] == owner):
-            yield f"the {sides[side]} rolled {count} dice, {game.chosen_dice[side]} chosen"
+            yield f"the {sides[side]} rolled {count} dice, but chose {game.chosen_dice[side]}"
         if game.settled[side] != kept_dice(p, side):
             yield f"the {sides[side]}'s settled dice {game.settled[side]}: must be {kept_dice(p, side)}"
     if p.phase == Phase.REROLL and not hand & {game.source, game.target}:
@@ -536,10 +546,10 @@ def _missions(p: Position) -> Reasons:
     dealt = [number for number, mission in enumerate(p.board.missions) if is_dealt(mission, p.rules)]
     given = p.game.mission[: len(p.seats)] if p.rules.victory == "mission" else []
     if len(set(given)) < len(given):
-        yield f"mission {given}: two seats have the same"
+        yield f"mission {given}: two seats have the same mission"
     for seat, mission in enumerate(given):
         if mission not in dealt:
-            yield f"mission {mission} of seat {seat}: must be one that is dealt: {', '.join(map(str, dealt))}"
+            yield f"mission {mission} of seat {seat}: dealt missions are {', '.join(map(str, dealt))}"
 
 
 def _chosen_places(p: Position) -> Reasons:
@@ -556,7 +566,8 @@ def _chosen_places(p: Position) -> Reasons:
             if uses[field] and (place != NOWHERE) != due:
                 yield f"{field} of seat {seat}: {'missing' if due else 'not chosen yet'}"
             if place != NOWHERE and p.is_setup and (owner := p.game.owner[place]) != seat:
-                yield f"{field} of seat {seat}: {p.board.territories[place]} is {p.army(owner)}'s in set-up"
+                holder = f"{p.board.territories[place]} belongs to {p.army(owner)}"
+                yield f"{field} of seat {seat}: {holder} in the set-up"
 
 
 def _layout(p: Position) -> Reasons:
@@ -571,7 +582,7 @@ def _layout(p: Position) -> Reasons:
     }
     for field, (laid, due) in pairs.items():
         if len(laid) != due:
-            yield f"{field}: {len(laid)} in play, there must be {due}"
+            yield f"{field}: {len(laid)} in play, but there must be {due}"
 
 
 def _rewards(p: Position) -> Reasons:

@@ -1,6 +1,6 @@
 """Words from outside, made safe for display.
 
-Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by whoever
+Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by anybody who
 writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
 `rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
 spreadsheets.
@@ -63,7 +63,7 @@ def for_html(words: Any) -> str:
 
 
 def for_csv(value: Any) -> Any:
-    """Return a cell of a table.
+    """Return a value as a CSV cell.
 
     A text that a spreadsheet would read as a formula gets an apostrophe before it.
     """

@@ -96,7 +96,7 @@ def card_text(card: int, board: Board) -> str:
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
     """Return the words of an action of the record's phase, legal or not.
 
-    Raises IllegalAction if it is no action of that phase.
+    Raises IllegalAction if it is not an action of that phase.
     """
     text = action_words(action, DECISIONS.get(Phase(int(record["phase"]))), tables, board)
     if not text:
@@ -105,7 +105,7 @@ def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
 
 
 def action_words(action: int, decision: Decision | None, tables: Tables, board: Board) -> str:
-    """Return the words of an action in a decision, or "" if it is no action of this decision."""
+    """Return the words of an action in a decision, or "" if it is not an action of this decision."""
     if decision is None or not 0 <= action < tables.num_actions:
         return ""
     kind, arguments = tables.space.decode(action)
@@ -189,8 +189,8 @@ def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
     if not argument and ((word == DONE and decision.may_stop) or (word == BLITZ and decision.word == "dice")):
         return space.encode(word)
     if word != decision.word:
-        raise ValueError(f"it asks for {decision.form}")
+        raise ValueError(f"allowed: {decision.form}")
     arguments = split_outside_quotes(argument, ">", 1) if decision.block == "border" else [argument]
     if decision.block == "border" and len(arguments) < 2:
-        raise ValueError("an attack is written as attack SOURCE > TARGET")
+        raise ValueError("write an attack as attack SOURCE > TARGET")
     return space.encode(word, *(text.strip() for text in arguments))

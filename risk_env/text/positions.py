@@ -145,9 +145,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
         value = "".join(values)
         line = Line(f"line {number}" if section else f"line {number}, {key.casefold()}", section, key, value)
         if not values:
-            raise PositionError(
-                f"line {number}: {shortened(words)} is not of the form 'key: value' nor '[section]'"
-            )
+            raise PositionError(f"line {number}: {shortened(words)} is neither 'key: value' nor '[section]'")
         if section:
             territories.append(line)
         elif lines.setdefault(key.casefold(), line) is not line:
@@ -171,13 +169,13 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
     numbered = [(number, line) for number, line in lines if line and not line.startswith("#")]
     number, first = numbered[0] if numbered else (1, "")
     if " ".join(first.split()).casefold() != HEADER:
-        raise PositionError(f"line {number}: {shortened(first)} must be '{HEADER}'")
+        raise PositionError(f"line {number}: expected '{HEADER}', found {shortened(first)}")
     if numbered[-1][1].casefold().startswith("checksum:"):
         number, last = numbered.pop()
         found, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
         if found != wanted:
             problem = (
-                f"checksum {shortened(found)} must be {wanted}; leave the line out of a text edited by hand"
+                f"checksum {shortened(found)} should be {wanted}; remove this line if you edit a text by hand"
             )
             raise PositionError(f"line {number}: {problem}")
     return numbered[1:]
@@ -263,15 +261,15 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
     match = _GARRISON.fullmatch(value)
     if match is None:
         raise ValueError(
-            f"{shortened(value)} must be like 'player 0, 3 troops', 'neutral, 2 troops' or 'free'"
+            f"{shortened(value)} is not of the form 'player 0, 3 troops', 'neutral, 2 troops' or 'free'"
         )
     seat, neutral, troops = match[1], match[2], int(match[3] or 1)
     if neutral and not rules.neutral:
         raise ValueError("neutral: the rules have no neutral army")
     if seat and int(seat) >= rules.num_players:
-        raise ValueError(f"player {seat}: allowed are 0 ... {rules.num_players - 1}")
+        raise ValueError(f"player {seat}: allowed: 0 ... {rules.num_players - 1}")
     if not 1 <= troops <= MOST_TROOPS:
-        raise ValueError(f"{troops} troops: allowed are 1 ... {MOST_TROOPS}")
+        raise ValueError(f"{troops} troops: allowed: 1 ... {MOST_TROOPS}")
     return rules.num_players if neutral else int(seat), troops
 
 
@@ -462,7 +460,7 @@ def _form_of(field: str, rules: Rules, board: Board) -> Form:
 def _number(low: int, high: int) -> Form:
     def read(text: str) -> int:
         if not re.fullmatch("[0-9]{1,10}", text) or not low <= int(text) <= high:
-            raise ValueError(f"{shortened(text)} is not a whole number {low} ... {high}")
+            raise ValueError(f"{shortened(text)} is not a whole number from {low} to {high}")
         return int(text)
 
     return Form(str, read)
@@ -498,7 +496,7 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
     def read(text: str) -> list[Any]:
         values = [form.read(part) for part in _parts(text)]
         if distinct and len(set(values)) < len(values):
-            raise ValueError(f"{shortened(text)} names one of them twice")
+            raise ValueError(f"{shortened(text)} names an element twice")
         if count is not None and len(values) != count:
             raise ValueError(f"{len(values)} numbers: {each}")
         return values
@@ -529,7 +527,7 @@ def _cards(_: Rules, board: Board) -> Form:
         named = [card for card in _parts(text) if card.casefold() != WILD]
         wilds = len(_parts(text)) - len(named)
         if wilds > board.num_wilds:
-            raise ValueError(f"{wilds} wild cards: allowed are 0 ... {board.num_wilds}")
+            raise ValueError(f"{wilds} wild cards: allowed: 0 ... {board.num_wilds}")
         return [names.read(", ".join(named)), wilds]
 
     return Form(write, read)
@@ -580,14 +578,14 @@ def _read_generator(text: str) -> int:
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """Return the form of the dice of attacker and defender. A 0 is no die."""
+    """Return the form of the dice of attacker and defender. A 0 stands for no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:
         sides = [side.split() for side in text.split("|")]
         if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
-            form = "the dice of both sides, as in '6 5 1 | 5 5', at most four a side"
-            raise ValueError(f"{shortened(text)} must be {form}")
+            form = "write the dice of both sides as in '6 5 1 | 5 5', at most four a side"
+            raise ValueError(f"{shortened(text)}: {form}")
         return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
 
     return Form(

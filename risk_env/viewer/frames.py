@@ -23,7 +23,7 @@ class Frames:
     """The frames of a game for one seat, or for a spectator (`seat` -1).
 
     Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the list
-    `[changes, events]`. `start` is the state of the first frame, `last` that of the last frame. A state is
+    `[changes, events]`. `start` is the state of the first frame, and `last` of the last frame. A state is
     the JSON form of the `PublicState` and `income` (P,). For a seat, it also has the seat's `hand`, `mission`
     and `own_headquarters`.
     """

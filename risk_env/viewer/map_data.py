@@ -31,6 +31,7 @@ def map_data(board: Board) -> dict[str, Any]:
         "wrapped": [list(pair) for pair in drawing.wrapped],
         "inner": "".join(map(path_data, geometry.inner)),
         "sea": "".join(path_data(dash) for path in geometry.sea for dash in dashes(path)),
+        "one_way": "".join(path_data(ring) + "Z" for ring in geometry.arrows),
         "continents": [
             {
                 "name": name,

@@ -35,6 +35,9 @@ class Replay:
         """Write the page to a file."""
         Path(path).write_text(self.to_html(), encoding="utf-8")
 
+    def __repr__(self) -> str:
+        return f"<Replay {self.title!r}, {len(self.facts['frames'])} frames>"
+
     def _repr_html_(self) -> str:
         """Return the page in a frame, for notebooks. A saved notebook contains the whole page."""
         frame = (
@@ -67,5 +70,7 @@ def make_replay(
 def seat_names(names: Sequence[str], num_players: int) -> list[str]:
     """Return the names of the seats. Raises ValueError unless there are none or one per seat."""
     if len(names) not in (0, num_players):
-        raise ValueError(f"names={list(names)!r}: {len(names)} names for num_players={num_players}")
+        raise ValueError(
+            f"names={list(names)!r}: {len(names)} names for num_players={num_players}; give none or one each"
+        )
     return [str(name) for name in names] or [f"Player {seat}" for seat in range(num_players)]

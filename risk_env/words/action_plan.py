@@ -3,7 +3,7 @@
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
 `trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
 decision, or None if a new answer is needed. `ActionPlan.account` tells which actions were played, and why
-the others were not.
+other actions were not.
 """
 
 import re
@@ -69,7 +69,7 @@ class Step(NamedTuple):
 
 
 class Stopped(Exception):
-    """The seat needs a new answer. The message is for people, `reason` (one of REASONS) for programs."""
+    """The seat needs a new answer. The message is for people; `reason` (one of REASONS) is for programs."""
 
     def __init__(self, message: str, reason: str = ILLEGAL) -> None:
         super().__init__(message)
@@ -84,14 +84,14 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     parts = [answer] if isinstance(answer, str) else answer
     length = sum(len(part) for part in parts if isinstance(part, str))
     if length > MOST_CHARACTERS:
-        raise ValueError(f"the answer has {length} characters, at most {MOST_CHARACTERS} are read")
+        raise ValueError(f"the answer has {length} characters; at most {MOST_CHARACTERS} are allowed")
     if not isinstance(answer, str):  # an action number may be written as text
         parts = [int(part) if isinstance(part, str) and _NUMBER.fullmatch(part) else part for part in parts]
     steps = [step for part in parts for step in _read_part(part, board)]
     if not steps:
         raise ValueError("the answer has no action")
     if len(steps) > MOST_STEPS:
-        raise ValueError(f"the answer has {len(steps)} actions, at most {MOST_STEPS} are read")
+        raise ValueError(f"the answer has {len(steps)} actions; at most {MOST_STEPS} are allowed")
     return steps
 
 
@@ -100,7 +100,7 @@ def _read_part(part: Any, board: Board) -> list[Step]:
     if isinstance(part, int) and not isinstance(part, bool):
         return [Step(NUMBER, str(part) if 0 <= part < _NO_ACTION else str(_NO_ACTION))]
     if not isinstance(part, str):
-        raise ValueError(f"{shortened(part)} is neither an action's text nor its number")
+        raise ValueError(f"{shortened(part)} is neither the text nor the number of an action")
     pieces = (words for line in part.split("\n") for words in split_outside_quotes(line, ";"))
     return [step for words in pieces for step in _read_step(words, board)]
 
@@ -116,7 +116,9 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
     word, _, argument = text.partition(" ")
     word = word.casefold()
     if word not in words:
-        raise ValueError(f"{shortened(text)} is no action: an action begins with one of {', '.join(words)}")
+        raise ValueError(
+            f"{shortened(text)} is not an action: an action begins with one of {', '.join(words)}"
+        )
     return _written_out(word, argument, board)
 
 
@@ -133,7 +135,7 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
         way, amount = _split_amount(argument, board)
         source, *target = split_outside_quotes(way, ">", 1)
         if not target:
-            raise ValueError(f"{shortened(f'{word} {argument}')}: it is written as fortify SOURCE > TARGET N")
+            raise ValueError(f"{shortened(f'{word} {argument}')}: write fortify SOURCE > TARGET N")
         return [Step("from", source.strip()), Step("to", target[0].strip()), Step("move", amount or "all")]
     place, amount = _split_amount(argument, board)
     if word == "draft" and amount:

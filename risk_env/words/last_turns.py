@@ -1,4 +1,4 @@
-"""Reports of games: the armies at the end of a seat's last turn are compared with the present ones."""
+"""Reports that compare the current armies with the armies at the end of the seat's last turn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -34,10 +34,10 @@ class LastTurns:
 
 
 def seat_report(game: Any, seat: int, style: str = "brief") -> str:
-    """Return a report of what a seat may know: situation, question, legal answers and odds (docs/llm.md).
+    """Return a report of what a seat may know: situation, decision, legal actions and odds (docs/llm.md).
 
-    `style` is "brief" or "full". The game's history is played again to find what the other seats did since
-    the seat's last turn; a `TextMatch` keeps count of it instead.
+    `style` is "brief" or "full". The game's history is replayed to find the changes since the seat's last
+    turn. A `TextMatch` tracks these changes without a replay.
     """
     last_turns = LastTurns(game.beginning())
     last_turns.catch_up(game.actions)
@@ -45,7 +45,7 @@ def seat_report(game: Any, seat: int, style: str = "brief") -> str:
 
 
 def report_since(game: Any, seat: int, before: Armies | None, style: str = "brief") -> str:
-    """Return the report of a seat compared with the armies of another moment (`armies_of`), or with none."""
+    """Return the report of a seat compared with earlier armies (`armies_of`), or without a comparison."""
     reader = Reader(seat, game.hand(seat), game.mission(seat), game.headquarters(seat))
     legal = members(game.records["legal"][0]) if seat == game.seat else []
     return write_report(game.public(seat), legal, game.tables, game.rules, reader, style, before)

@@ -47,7 +47,7 @@ class Style(NamedTuple):
     """The length of a report."""
 
     attacks: int  # number of pairs of territories with their odds, the best first
-    threats: int  # number of own territories under threat
+    threats: int  # number of the reader's territories under threat
     names: int  # number of names in a list of conquests or choices
     has_borders: bool  # includes the borders of the whole map
     has_help: bool  # includes help on how to answer
@@ -89,7 +89,7 @@ def write_report(
     "full".
     """
     if style not in STYLES:
-        raise ValueError(f"style={style!r} must be {' or '.join(map(repr, STYLES))}")
+        raise ValueError(f"style={style!r}: choose {' or '.join(map(repr, STYLES))}")
     return "\n".join(_Report(state, legal, tables, rules, reader, STYLES[style], before).lines())
 
 
@@ -326,7 +326,7 @@ class _Report:
         ]
 
     def threats(self) -> list[str]:
-        """Return the line about own territories that a neighbour could well take."""
+        """Return the line about the reader's territories that a neighbour is likely to take."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:
@@ -458,12 +458,16 @@ HELP = (
 
 @lru_cache(maxsize=8)
 def _border_lines(board: Board) -> tuple[str, ...]:
-    """Return all borders, each under the first of its two territories."""
-    told = []
-    for territory, name in enumerate(board.names_in_text):
-        later = [board.names_in_text[t] for t in board.neighbours(territory) if t > territory]
+    """Return all borders: two-way ones under the first of two territories, one-way ones under the source."""
+    names, one_way, told = board.names_in_text, set(board.one_way_borders), []
+    for territory, name in enumerate(names):
+        targets = board.targets(territory)
+        later = [names[t] for t in targets if t > territory and (territory, t) not in one_way]
         told += [f"{name}-{'/'.join(later)}"] if later else []
-    return (f"Borders: {'; '.join(told)}",)
+        ahead = [names[t] for t in targets if (territory, t) in one_way]
+        told += [f"{name}>{'/'.join(ahead)}"] if ahead else []
+    legend = " (A>B is one-way, from A to B)" if one_way else ""
+    return (f"Borders{legend}: {'; '.join(told)}",)
 
 
 def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:
@@ -510,7 +514,7 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
 
     These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per seat),
     `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
-    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is no report.
+    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]
     heading, moment = _HEAD.match(head), _ROUND.match(at_round)

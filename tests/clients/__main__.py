@@ -26,7 +26,7 @@ def main() -> int:
     )
     names = parser.parse_args().names or list(APART)
     if unknown := set(names) - set(APART):
-        parser.error(f"NAME={min(unknown)} must be one of {', '.join(APART)}")
+        parser.error(f"NAME={min(unknown)}: choose one of {', '.join(APART)}")
     failed = [name for name in names if not runs(name)]
     print(f"{len(failed)} of {len(names)} failed: {', '.join(failed)}" if failed else "all clients run")
     return 1 if failed else 0

@@ -119,12 +119,20 @@ def _tried(target: Any, name: str, number: int, data: bytes, tally: Tally) -> No
 
 
 def _warm_up(target: Any, seeds: Any, name: str, seed: int) -> None:
-    """Read inputs until some are accepted, so that one-time compilation and loading count for no input."""
-    accepted, until = 0, time.monotonic() + WARM_UP
+    """Read inputs until some are accepted, so that one-time compilation and loading count for no input.
+
+    Raises RuntimeError if none is accepted: then the inputs of the target are not good any more, and it tests
+    nothing.
+    """
+    accepted, outcomes, until = 0, Counter[tuple[str, str]](), time.monotonic() + WARM_UP
     for number in range(-1, -300, -1):
-        accepted += read_one(target, one_input(target, seeds, name, seed, number))[0] == "accepted"
-        if accepted > 20 or time.monotonic() > until:
+        outcome = read_one(target, one_input(target, seeds, name, seed, number))
+        outcomes[outcome] += 1
+        accepted += outcome[0] == "accepted"
+        if accepted > 20 or (accepted and time.monotonic() > until):
             return
+    if not accepted:
+        raise RuntimeError(f"target {name!r} accepts no input: {outcomes.most_common(3)}")
 
 
 def work(pipe: Any, shared_path: str, name: str, seed: int) -> None:
@@ -199,8 +207,11 @@ class Child:
         self._process.start()
         theirs.close()
         if not self._pipe.poll(STARTING):
-            raise RuntimeError(f"target {self.name!r} did not start")
-        self._pipe.recv()
+            raise RuntimeError(f"target {self.name!r} did not start within {STARTING:g} s")
+        try:
+            self._pipe.recv()
+        except EOFError as error:
+            raise RuntimeError(f"target {self.name!r} did not start: its error is above") from error
 
     def _end(self) -> None:
         self._process.kill()

@@ -29,10 +29,12 @@ from risk_env.board.maps import Board, MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
 from risk_env.game_vector import GameVector
+from risk_env.render.geometry import geometry_of
 from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
 from tests.foreign_maps import FILES
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
+from tests.one_way import RING, one_way_text
 
 CARDS_MARK = b"\n=====\n"  # between a map and its cards
 FOREIGN = {"sections": (".map",), "club": (".xml",), "graph": (".json", ".csv")}
@@ -111,7 +113,8 @@ def games() -> tuple[Game, ...]:
 def map_texts() -> list[str]:
     """Return the text of shipped map files."""
     shipped = Path(read_map.__code__.co_filename).parent / "map_files"
-    return [(shipped / f"{name}.toml").read_text() for name in ("tiny", "tiny", "classic", "inner_sea")]
+    texts = [(shipped / f"{name}.toml").read_text() for name in ("tiny", "tiny", "classic", "inner_sea")]
+    return [*texts, one_way_text("tiny", RING)]
 
 
 def text_bytes(text: str) -> bytes:
@@ -160,11 +163,15 @@ def change_foreign_map(data: bytes, rng: random.Random) -> bytes:
 
 
 def read_a_foreign_map(data: bytes) -> None:
-    """Import a map with all options, and without any."""
+    """Import a map with all options, with one-way borders, and without options."""
     text, _, cards = data.partition(CARDS_MARK)
     path = written("foreign.map", text)
     options: dict[str, Any] = {"cards": written("foreign.cards", cards)} if cards else {}
     prepare_a_game(import_map(path, mirror=True, simplify=True, **options).board)
+    board = import_map(path, simplify=True, **options).board
+    prepare_a_game(board)
+    if board.drawing and board.num_territories <= 64:
+        assert len(geometry_of(board).arrows) == len(board.one_way_borders)
     import_map(path, **options)
 
 
@@ -1014,10 +1021,11 @@ def read_a_config(data: bytes) -> None:
 @functools.cache
 def checkpoints() -> tuple[bytes, ...]:
     """Return the checkpoints of short runs of the project's own trainers."""
+    from tests.kill import OWN_TRAINERS
     from tests.test_run import TRAINERS
 
     found = []
-    for name in ("ppo", "values", "state_values", "turn_policy"):
+    for name in OWN_TRAINERS:
         module, config, _ = TRAINERS[name]
         module.Trainer(config, folder() / name).train()
         found.append((folder() / name / "checkpoint.pt").read_bytes())
@@ -1088,7 +1096,7 @@ def read_a_checkpoint(data: bytes) -> None:
 
     path = folder() / "resumed"
     if not path.exists():
-        shutil.copytree(folder() / "values", path)
+        shutil.copytree(folder() / "beam_value", path)
     (path / "checkpoint.pt").write_bytes(data)
     import_module(TRAINERS[load_checkpoint(path)["config"]["trainer"]]).Trainer.resume(path)
 

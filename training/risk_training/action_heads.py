@@ -27,7 +27,7 @@ NONE = -1
 class Heads(NamedTuple):
     """The local heads: which actions they serve and which territories those actions read.
 
-    The order of the heads is that of `risk_agents.learned.compiled_network.HEADS`.
+    The heads have the order of `risk_agents.learned.compiled_network.HEADS`.
     """
 
     numbers: Array  # int64 (n,): head of each action, or NONE

@@ -1,13 +1,13 @@
 """Actors: the games of self-play, split into parts that can be played by worker processes.
 
 An update learns from one rollout of each actor. With `staleness: 0`, the latest weights play the rollouts
-while the learner waits. With `staleness: 1`, the rollouts are played during the update before, by the weights
-with which that update started.
+while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update k, with
+the weights from the start of update k.
 
 The weights that play depend on the settings only. The same seed therefore gives the same run wherever the
-actors are, and a killed run resumes exactly. An actor is not a process. Its games go to a worker with every
-rollout and come back with it, so that a lost worker loses nothing. With staleness, a worker starts the next
-rollout without waiting for this process.
+actors are, and a killed run resumes exactly. An actor is a set of games, not a process. Each
+rollout sends the games to a worker and returns them, so a lost worker loses nothing. With staleness, a worker
+starts the next rollout without waiting for the learner.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ class Actors:
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`.
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`.
 
         `network` is the learner's network.
         """

@@ -78,7 +78,7 @@ class Config(RunSettings):
     games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
-    staleness: int = setting(0, 0, 1)  # 1: play a round while learning from the one before
+    staleness: int = setting(0, 0, 1)  # 1: play a round while learning from the previous round
     memory: int = setting(20, 1, 1000)  # number of latest rounds to learn from
     beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)

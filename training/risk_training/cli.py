@@ -40,12 +40,12 @@ def main(argv: Sequence[str]) -> None:
     parser = _parser()
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
-        parser.error("one of --config and --resume is needed")
+        parser.error("add either --config or --resume")
     fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and given:
         name = given[0].replace("_", "-")
-        parser.error(f"--{name} is part of the settings of the run; start a new run by --config")
+        parser.error(f"--{name} is part of the settings of the run; start a new run with --config")
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
     import torch  # imported here, so that --help is fast
 
@@ -112,7 +112,7 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
-    """Return the names and values of a configuration, overridden by those of the command line.
+    """Return the names and values of a configuration, overridden by values of the command line.
 
     `length` is the name of the setting that `--steps` overrides.
     """

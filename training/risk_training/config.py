@@ -19,10 +19,10 @@ WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's 
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
 MOST_BYTES = 1 << 14  # largest size of a configuration
-MOST_LETTERS = 80  # most characters of an unknown name that are compared with the known names
-MOST_STEPS = 10**12  # most steps of a run, and between two evaluations, checkpoints or snapshots
-MOST_LANES = 1 << 14  # most lanes of an actor, and most decisions per lane between two updates
-MOST_GAMES = 10**6  # most games per round
+MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
+MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
+MOST_LANES = 1 << 14  # maximum number of lanes of an actor, and of decisions per lane between two updates
+MOST_GAMES = 10**6  # maximum number of games per round
 MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
@@ -81,11 +81,11 @@ def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
     )
     lengths = allowed.get(LENGTH)
     if lengths is not None and len(parts) not in lengths:
-        raise ValueError(f"{name}={shortened(value)} must have {_span(min(lengths), max(lengths))} entries")
+        raise ValueError(f"{name}={shortened(value)}: must have {_span(min(lengths), max(lengths))} entries")
     for part_name, part in parts.items():
         if allowed.get(CHOICES) and part not in allowed[CHOICES]:
             choices = ", ".join(map(repr, allowed[CHOICES]))
-            raise ValueError(f"{part_name}={shortened(part)} must be one of {choices}")
+            raise ValueError(f"{part_name}={shortened(part)}: choose one of {choices}")
         if allowed.get(LEAST) is not None and part is not None:
             check_range(part_name, part, allowed[LEAST], allowed[MOST])
 
@@ -174,7 +174,7 @@ class RunSettings(Settings):
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
     """Return settings with the values of a file, including the values in its sections."""
     if not isinstance(facts, Mapping):
-        raise ValueError(f"{section}: {shortened(facts)} must be names and values")
+        raise ValueError(f"{section}: {shortened(facts)} is not a table of names and values")
     types = {entry.name: str(entry.type) for entry in dataclasses.fields(settings)}
     check_names(section, facts, types)
     changes = {}
@@ -210,7 +210,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
 
 def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
     if not is_right:
-        raise ValueError(f"{name}={shortened(value)} must be {allowed}")
+        raise ValueError(f"{name}={shortened(value)}: must be {allowed}")
     return value
 
 
@@ -236,7 +236,7 @@ def _plain(value: Any) -> Any:
 def check_range(name: str, value: float, least: float, most: float) -> None:
     """Raise ValueError unless the number is from `least` to `most`."""
     if not least <= value <= most:
-        raise ValueError(f"{name}={shortened(value)} must be {_span(least, most)}")
+        raise ValueError(f"{name}={shortened(value)}: must be {_span(least, most)}")
 
 
 def _span(least: float, most: float) -> str:
@@ -248,9 +248,7 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
     """Raise ValueError for an unknown name. The error suggests a similar allowed name."""
     if strange := [found for found in facts if found not in allowed]:
         hint = suggestion(str(strange[0])[:MOST_LETTERS], allowed)
-        raise ValueError(
-            f"{name}: {shortened(strange[0])} is unknown{hint}; allowed are {', '.join(allowed)}"
-        )
+        raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed: {', '.join(allowed)}")
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
@@ -267,7 +265,7 @@ def set_value(facts: dict[str, Any], text: str) -> None:
     for section in sections:
         inner = facts.get(section)
         if inner is not None and not isinstance(inner, Mapping):
-            raise ValueError(f"--set {shortened(key)}: {shortened(section)} is no section")
+            raise ValueError(f"--set {shortened(key)}: {shortened(section)} is not a section")
         facts[section] = dict(inner or {})
         facts = facts[section]
     facts[name] = value
@@ -282,7 +280,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
         raise ValueError(
-            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; there are {', '.join(names)}"
+            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: {', '.join(names)}"
         )
     try:
         text = read_text(path, MOST_BYTES)
@@ -294,7 +292,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     trainer = facts.get("trainer")
     if not isinstance(trainer, str) or trainer not in TRAINERS:
         raise ValueError(
-            f"config {str(path)!r}: trainer={shortened(trainer)} must be one of {', '.join(TRAINERS)}"
+            f"config {str(path)!r}: trainer={shortened(trainer)}: choose one of {', '.join(TRAINERS)}"
         )
     return facts | {name: value for name, value in changes.items() if value is not None}
 
@@ -339,7 +337,7 @@ def _reader() -> Any:
 
         def fetch_flow_collection_start(self, kind: Any) -> None:
             if self.flow_level >= MOST_NESTING:
-                raise yaml.YAMLError(f"more than {MOST_NESTING} levels of brackets")
+                raise yaml.YAMLError(f"too many levels of brackets: at most {MOST_NESTING} are allowed")
             super().fetch_flow_collection_start(kind)
 
     return Reader

@@ -38,7 +38,7 @@ class Number:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if type(value) not in (int, float) or not self.least <= value <= self.most:
-            raise ValueError(f"{name}={shortened(value)} must be a number, {self.least:g} to {self.most:g}")
+            raise ValueError(f"{name}={shortened(value)}: must be a number, {self.least:g} to {self.most:g}")
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,9 @@ class Whole:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if type(value) is not int or not self.least <= value <= self.most:
-            raise ValueError(f"{name}={shortened(value)} must be a whole number, {self.least} to {self.most}")
+            raise ValueError(
+                f"{name}={shortened(value)}: must be a whole number, {self.least} to {self.most}"
+            )
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Exactly:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if type(value) is not type(self.value) or value != self.value:
-            raise ValueError(f"{name}={shortened(value)} must be {shortened(self.value)}")
+            raise ValueError(f"{name}={shortened(value)}: must be {shortened(self.value)}")
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,7 @@ class ListOf:
         """Raise ValueError for any other value."""
         if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
             raise ValueError(
-                f"{name}={shortened(value)} must be a list of {self.least} to {self.most} values"
+                f"{name}={shortened(value)}: must be a list of {self.least} to {self.most} values"
             )
         for place, part in enumerate(value):
             check_declared(f"{name}[{place}]", part, self.inner)
@@ -98,7 +100,7 @@ class TableOf:
             or len(value) > self.most
             or not all(isinstance(key, str) for key in value)
         ):
-            raise ValueError(f"{name}={shortened(value)} must be a table of at most {self.most} names")
+            raise ValueError(f"{name}={shortened(value)}: must be a table of at most {self.most} names")
         for key, part in value.items():
             check_declared(f"{name}.{shortened(key)}", part, self.inner)
 
@@ -112,7 +114,7 @@ class SomeOf:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if not isinstance(value, dict) or not value.keys() <= self.table.keys():
-            raise ValueError(f"{name}={shortened(value)} must be a table with {shortened(list(self.table))}")
+            raise ValueError(f"{name}={shortened(value)}: must be a table with {shortened(list(self.table))}")
         for key, part in value.items():
             check_declared(f"{name}.{key}", part, self.table[key])
 
@@ -150,7 +152,7 @@ class Bytes:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
-            raise ValueError(f"{name}={shortened(value)} must be an array of bytes")
+            raise ValueError(f"{name}={shortened(value)}: must be an array of bytes")
 
 
 _BITS = 128
@@ -180,7 +182,7 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
             check_declared(f"{name}[{place}]", value[place], inner)
     elif isinstance(declared, type):
         if declared is not object and type(value) is not declared:
-            raise ValueError(f"{name}={shortened(value)} must be a {declared.__name__}")
+            raise ValueError(f"{name}={shortened(value)}: must be of type {declared.__name__}")
     else:
         declared.check(name, value)
 
@@ -193,7 +195,7 @@ def _check_array(name: str, value: Any, declared: Any) -> None:
     if type(value) is not type(declared) and not (
         isinstance(value, torch.Tensor) and isinstance(declared, torch.Tensor)
     ):
-        raise ValueError(f"{name}={shortened(value)} must be {_described(declared)}")
+        raise ValueError(f"{name}={shortened(value)}: must be {_described(declared)}")
     if value.dtype != declared.dtype or value.shape != declared.shape:
         raise ValueError(f"{name}: {_described(value)} instead of {_described(declared)}")
     numbers = np.asarray(value)

@@ -52,11 +52,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.print(watch(arguments.seed), markup=False)
     agents = list(LADDER)
     if not arguments.no_training:
-        console.rule("2. Training an agent for two players, by playing itself and the ladder")
+        console.rule("2. Training an agent for two players, by games against itself and agents of the ladder")
         agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
     play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
-    console.rule("4. Tournament: six players, agents that search whole turns by learned values, and scripts")
+    console.rule(
+        "4. Tournament: six players, agents that search whole turns by learned values, and scripted bots"
+    )
     play(folder / TOURNAMENT_OF_SIX, SIX, players=len(SIX), games=arguments.six_games, seed=arguments.seed)
     console.rule("Done")
     reports = ", ".join(map(str, sorted(folder.glob("*.html"))))

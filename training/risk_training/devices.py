@@ -28,7 +28,7 @@ def find_device(name: str) -> torch.device:
         )
     kind, colon, number = name.partition(":")
     if kind not in (CPU, "cuda", "mps") or (colon and (kind != "cuda" or not number.isdecimal())):
-        raise ValueError(f"device={name!r} must be {DEVICES}")
+        raise ValueError(f"device={name!r}: must be {DEVICES}")
     found = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
     if int(number or 0) >= found:
         raise ValueError(

@@ -111,9 +111,9 @@ def main(argv: Sequence[str]) -> None:
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.agent is None and arguments.run is None:
-        parser.error("an agent (or --run) is needed")
+        parser.error("name an agent, or add --run")
     if arguments.plot and arguments.run is None:
-        parser.error("--plot draws the learning curves of a run: name it by --run")
+        parser.error("--plot draws the learning curves of a run: add --run")
     if arguments.plot:
         require("matplotlib")
     agent = (

@@ -28,7 +28,7 @@ Weights = npt.NDArray[np.float64]
 
 SNAPSHOT = "snapshot-"  # prefix of a snapshot's name; the number of the learner's steps follows
 PRIORITIES = ("hard", "close", "even")
-MOST_SNAPSHOTS = 256  # most new snapshots, and most old snapshots; each snapshot is a network
+MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; each snapshot is a network
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class LeagueSettings(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.bots)) < len(self.bots):
-            raise ValueError(f"league.bots={list(self.bots)!r} must name each bot once")
+            raise ValueError(f"league.bots={list(self.bots)!r}: name each bot once")
 
 
 @dataclass
@@ -98,7 +98,7 @@ class League:
         """
         if self._steps and steps <= self._steps[-1]:
             raise ValueError(
-                f"steps={steps} must be more than {self._steps[-1]}, those of the latest snapshot"
+                f"steps={steps}: must be more than {self._steps[-1]}, the steps of the latest snapshot"
             )
         before = self.snapshots
         self._steps.append(int(steps))
@@ -119,7 +119,7 @@ class League:
         if standing is None:
             if name.startswith(SNAPSHOT):
                 return
-            raise ValueError(f"name={name!r} is not in the league: allowed are {', '.join(self.names)}")
+            raise ValueError(f"name={name!r} is not in the league; allowed: {', '.join(self.names)}")
         kept = 1 - 1 / self.settings.horizon
         standing.games = standing.games * kept + 1
         standing.points = standing.points * kept + points
@@ -168,7 +168,7 @@ class League:
         }
 
     def declared(self) -> Declared:
-        """Return the declaration of a state for `load_state_dict` (`risk_training.declared`)."""
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
         games = Number(0, self.settings.horizon + 1)  # upper limit of the faded sum
         most = self.settings.window + self.settings.history
         standings = TableOf({"games": games, "points": games})
@@ -178,11 +178,11 @@ class League:
         """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
-            raise ValueError(f"league.steps={shortened(self._steps)} must ascend")
+            raise ValueError(f"league.steps={shortened(self._steps)}: must ascend")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
             raise ValueError(
-                f"league.standings {shortened(list(standings))} must be those of {shortened(self.names)}"
+                f"league.standings has names {shortened(list(standings))} instead of {shortened(self.names)}"
             )
         if strange := [name for name, found in standings.items() if found.points > found.games]:
             raise ValueError(f"league.standings.{strange[0]} has more points than games")

@@ -79,8 +79,8 @@ def _narrow(values: Array, most: int) -> Array:
 class Rollout:
     """Decisions of the learner: T steps of N lanes, filled by `SelfPlay.collect`.
 
-    If `keeps_features` is True, features of every step are kept. Otherwise only those of the latest step are
-    kept, and the learner computes features from the recorded observations.
+    If `keeps_features` is True, features of every step are kept. Otherwise only features of the latest step
+    are kept, and the learner computes features from the recorded observations.
     """
 
     territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`

@@ -83,10 +83,7 @@ class Run(ABC):
 
     @abstractmethod
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of the state.
-
-        `load_state_dict` gets only states that match it.
-        """
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
 
     @abstractmethod
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -153,7 +150,7 @@ class Run(ABC):
             raise DivergedError(
                 f"update {self.updates + 1} (step {self.steps:,}) diverged: {wrong[0]}. "
                 f"Start a new run with a lower learning_rate than {self.config.learning_rate}. "
-                f"The policy and the checkpoint in {self.folder} stay those of step {self._saved_steps:,}"
+                f"The policy and the checkpoint in {self.folder} remain as of step {self._saved_steps:,}"
             )
 
     def passes(self, interval: int) -> bool:
@@ -244,7 +241,8 @@ class Run(ABC):
         last = self.rows[-1].get("time/steps") if self.rows else 0
         if (len(self.rows), last) != (self.updates, self.steps):
             raise ValueError(
-                f"{len(self.rows)} rows up to step {last} after {self.updates} updates, {self.steps} steps"
+                f"the log has {len(self.rows)} rows up to step {last}, but the run has "
+                f"{self.updates} updates and {self.steps} steps"
             )
         check_declared("trainer", state["trainer"], self.declared())
         self._saved_steps = self.steps
@@ -315,10 +313,7 @@ class TorchRun(Run):
         return parts | {"shuffle": self.shuffle.get_state()}
 
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of the state.
-
-        Its tensors are on the device of this run.
-        """
+        """Return the declaration that a state must match, with tensors on the device of this run."""
         parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
         return parts | {"shuffle": self.shuffle.get_state()}
 
@@ -338,7 +333,7 @@ class DivergedError(ValueError):
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """Return the declaration of `load_moments`: Adam's moments for some of the parameters, by number."""
+    """Return the declaration that moments must match for `load_moments`, by number of the parameter."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {
@@ -397,7 +392,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
 
 def _no_checkpoint(path: Path, error: Exception) -> ValueError:
     problem = (
-        f"{str(path)!r} is no checkpoint of this version: {shortened(error)}; start a new run by --config"
+        f"{str(path)!r} is not a checkpoint of this version: {shortened(error)}; start a new run by --config"
     )
     return ValueError(problem)
 

@@ -28,7 +28,7 @@ class RiskVecEnv(VecEnv):
 
     Opponents are played inside.
 
-    The arguments are those of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
+    It takes the arguments of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
     `render_mode` is "rgb_array" or None.
 
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating
@@ -114,7 +114,9 @@ class RiskVecEnv(VecEnv):
             "seat": lambda index: int(self.lanes.seat[index]),
         }
         if attr_name not in read:
-            raise AttributeError(f"the environments have no attribute {attr_name!r}, only {', '.join(read)}")
+            raise AttributeError(
+                f"the environments have no attribute {attr_name!r}; allowed: {', '.join(read)}"
+            )
         return [read[attr_name](index) for index in self._get_indices(indices)]
 
     def set_options(self, options: list[dict[str, Any]] | dict[str, Any] | None = None) -> None:
@@ -127,7 +129,7 @@ class RiskVecEnv(VecEnv):
         given = listed[0] if listed else {}
         if any(one != given for one in listed) or not given.keys() <= {"positions"}:
             allowed = "{'positions': [...]}, the same for all environments"
-            raise ValueError(f"options={shortened(options)} must be {allowed}")
+            raise ValueError(f"options={shortened(options)}: must be {allowed}")
         super().set_options(options)
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
@@ -144,7 +146,7 @@ class RiskVecEnv(VecEnv):
         if method_name != "action_masks" or args or kwargs:
             known = "'action_masks' without arguments"
             raise AttributeError(
-                f"the environments have no method {method_name!r} of that form, only {known}"
+                f"the environments have no method {method_name!r} of that form; allowed: {known}"
             )
         masks = self.action_masks()
         return [masks[index] for index in self._get_indices(indices)]

@@ -31,7 +31,7 @@ class SnapshotSlot(Policy):
     def __init__(self) -> None:
         self.snapshot: str | None = None  # name of the snapshot
         self.policy: Any = None
-        self.seconds = 0.0  # processor time of the snapshots in this slot
+        self.seconds = 0.0  # CPU time of the snapshots in this slot
         self.player: Any = self  # the player that the environment seats, whatever the weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
@@ -118,7 +118,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.slots = [CompiledSlot(number) if compiled else SnapshotSlot() for number in range(slots)]
         self.weights: dict[str, Mapping[str, Any]] = {}  # weights of the snapshots, by name
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
-        self.seconds = 0.0  # processor time of the games and the opponents
+        self.seconds = 0.0  # CPU time of the games and the opponents
         opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
         # (N,) true if an opponent was replaced during the game, whose result is then not recorded
@@ -230,7 +230,7 @@ class LeagueVecEnv(RiskVecEnv):
         }
 
     def declared(self, policy: Any) -> Declared:
-        """Return the declaration of a state for `load_state_dict` (`risk_training.declared`)."""
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
         lanes, slots, seats = self.lanes.state_dict(), len(self.slots), Whole(0, MAX_SEATS - 1)
         return {
             "lanes": {"seed_word": Whole(0, 2**64 - 1), "draw": object, "arrays": tuple(lanes["arrays"])},

@@ -134,7 +134,7 @@ def schedule(name: str, value: float | str) -> float | Schedule:
         first = float(value[:MOST_LETTERS].removeprefix(LINEAR))
     except ValueError:
         raise ValueError(
-            f"{name}={shortened(value)} must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4"
+            f"{name}={shortened(value)}: must be a number or {LINEAR}NUMBER, as in {LINEAR}3e-4"
         ) from None
     return Linear(first) if value.startswith(LINEAR) else first
 
@@ -282,7 +282,7 @@ class Trainer(Run):
         return dict(self.model.policy.named_parameters())
 
     def declared(self) -> dict[str, Declared]:
-        """Return the declaration of `load_state_dict`."""
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`."""
         model, numbers = self.model, Whole(0, 2**32 - 1)
         lanes = self.config.n_envs, *self.env.observation_space.shape  # type: ignore[misc]
         python = Exactly(3), ListOf(numbers, 625, 625), OrNone(Number())

@@ -243,14 +243,14 @@ class SelfPlay:
         }
 
     def declared(self, network: Network) -> Declared:
-        """Return the declaration of `load_state_dict`.
+        """Return the declaration (`risk_training.declared`) that a state must match for `load_state_dict`.
 
         `network` is the learner's network.
         """
         return self.declared_games() | {"playing": TableOf(network.state_dict(), self._most_snapshots())}
 
     def declared_games(self) -> dict[str, Declared]:
-        """Return the declaration of `restore`, without the snapshots."""
+        """Return the declaration that a state must match for `restore`, without the snapshots."""
         lanes = len(self.lanes)
         return {
             "arrays": {name: attrgetter(name)(self) for name in self._ARRAYS},
@@ -263,7 +263,7 @@ class SelfPlay:
         }
 
     def _most_snapshots(self) -> int:
-        """Return the largest number of snapshots: those of the league, and those in running games."""
+        """Return the largest number of snapshots: in the league and in running games."""
         return self.config.league.window + self.config.league.history + len(self.lanes)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

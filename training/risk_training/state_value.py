@@ -1,8 +1,8 @@
 """The trainer of state values: each seat's win probability when a turn begins, with two to six players.
 
 Scripted bots play a round of whole games with every number of players. A seat's bot changes now and then when
-its turn begins, so that positions are more varied than those of one bot. Some seats gather their first troops
-in a place drawn at random, as the strategist does in a chosen one.
+its turn begins, so that positions are more varied than with one bot. Some seats gather their first troops
+in a place drawn at random, as the strategist does in a chosen place.
 
 The network learns who won, and by TD(λ) partly its own predictions for the turns to come (Tesauro 1995). It
 learns from a round, then the next round is played. With a `bot_share` below 1, the tactician plays the other
@@ -74,7 +74,7 @@ SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name o
 
 @dataclass(frozen=True)
 class StateNetworkSettings(RunSettings):
-    """Settings that the trainers of networks for several numbers of players share. A step is a game."""
+    """Settings shared by the trainers `state_value` and `turn_policy`. One step is one game."""
 
     LENGTH: ClassVar[str] = "games"
 
@@ -94,10 +94,10 @@ class StateNetworkSettings(RunSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.tables)) < len(self.tables):
-            raise ValueError(f"tables={self.tables!r} must name each number of players once")
+            raise ValueError(f"tables={self.tables!r}: name each number of players once")
         if self.round_games % len(self.tables):
             raise ValueError(
-                f"round_games={self.round_games!r} must be a multiple of the {len(self.tables)} tables"
+                f"round_games={self.round_games!r}: must be a multiple of the {len(self.tables)} tables"
             )
         for players in self.tables:
             self.rules_for(players)
@@ -141,7 +141,7 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays the others
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays all others
     judge: str | None = None  # value of the tactician: file or agent (default: the current network)
     begin_with: str | None = None  # value with the initial weights: file or agent
 
@@ -149,7 +149,7 @@ class Config(StateNetworkSettings):
         super().__post_init__()
         if len(self.weights) != len(self.bots) or not sum(self.weights):
             raise ValueError(
-                f"weights={self.weights!r} must have one number for each of bots={self.bots!r}, not all 0"
+                f"weights={self.weights!r}: must have one number for each of bots={self.bots!r}, not all 0"
             )
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: with 1, bots play every seat")

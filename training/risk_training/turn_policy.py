@@ -167,7 +167,7 @@ class Trainer(TorchRun):
         ]
 
     def gain_metrics(self, part: Trials) -> Metrics:
-        """Return the mean gain of the policy's best plans at a table, and that of the best single plan."""
+        """Return the mean gain of the policy's best plans at a table, and of the best single plan."""
         with torch.no_grad():
             outputs = torch.cat(
                 [self.network(self.moved(codes)) for codes in torch.as_tensor(part.codes).split(1 << 13)]

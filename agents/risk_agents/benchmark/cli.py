@@ -154,7 +154,7 @@ def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
     for name in CARD:
         text = getattr(arguments, name)
         if len(text) > LONGEST_TEXT:
-            raise ValueError(f"--{name}: {len(text)} characters, at most {LONGEST_TEXT} are allowed")
+            raise ValueError(f"--{name}: {len(text)} characters; at most {LONGEST_TEXT} are allowed")
 
 
 def _tracks(text: str) -> list[Track]:
@@ -230,7 +230,7 @@ def leaderboard(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     check_output("--html", arguments.html, ".html")
     if not 0 <= arguments.replays <= MOST_REPLAYS:
-        parser.error(f"--replays={arguments.replays} must be from 0 to {MOST_REPLAYS}")
+        parser.error(f"--replays={arguments.replays}: must be from 0 to {MOST_REPLAYS}")
     page, files = Path(arguments.html), read_folder(arguments.folder)
     verified, refused = _verified(files, arguments) if arguments.verify else ({}, [])
     shown_on_page = list(verified) if arguments.verify else files
@@ -244,7 +244,7 @@ def leaderboard(argv: Sequence[str]) -> None:
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
-    """Play all games of all files again. Return the verified files, and the others with the reason.
+    """Play all games of all files again. Return the verified files, and each other file with the reason.
 
     The value of a verified file is true if the actions of its agent were compared too.
 

@@ -107,7 +107,7 @@ def own_name(agent: Entrant) -> str:
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if agent.spec not in bots.names() and name.removesuffix(TESTED) in bots.names():
         raise ValueError(
-            f"agent={agent.spec!r} has the name of a registered agent, {name!r}: name it, as label=agent"
+            f"agent={agent.spec!r} has the name of a registered agent, {name!r}: add a label, label=agent"
         )
     return name
 

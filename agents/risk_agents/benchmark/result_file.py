@@ -66,7 +66,7 @@ _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
 
 class ResultFileError(ValueError):
-    """Error in a result file: another format, or content that contradicts the games.
+    """Error in a result file: a wrong format, or content that contradicts the games.
 
     The message names the file, the place and the problem.
     """
@@ -225,7 +225,7 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
     line = lines.readline(LONGEST_HEADER + 1)
     try:
         if len(line) > LONGEST_HEADER:
-            raise ValueError(f"more than {LONGEST_HEADER} bytes")
+            raise ValueError(f"line too long: a header has at most {LONGEST_HEADER} bytes")
         facts = parse_json(line)
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError("not the header of a benchmark's result file")
@@ -249,14 +249,14 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
     for part in ("card", "machine"):
         if len(facts[part]) > MOST_TEXTS:
-            raise ValueError(f"{part}: {len(facts[part])} texts, at most {MOST_TEXTS} are allowed")
+            raise ValueError(f"{part}: {len(facts[part])} texts; at most {MOST_TEXTS} are allowed")
         for name, text in facts[part].items():
             _check_text(f"a name of {part}", name)
             _check_text(f"{part}: {name}", text)
     _check_text("risk_env", facts["risk_env"])
     _check_times(facts["times"])
     if not 0 < len(facts["tracks"]) <= MOST_TRACKS:
-        raise ValueError(f"{len(facts['tracks'])} tracks, must be 1 to {MOST_TRACKS}")
+        raise ValueError(f"{len(facts['tracks'])} tracks; 1 to {MOST_TRACKS} are allowed")
     tracks = []
     for each in facts["tracks"]:
         _check_types(each, _TRACK, "a track")
@@ -284,7 +284,7 @@ def check_registered(agent: Mapping[str, Any]) -> None:
 def _check_text(what: str, text: Any) -> None:
     """Raise ValueError unless a value is a text of at most LONGEST_TEXT characters."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} is {shortened(text)}, not a short text")
+        raise ValueError(f"{what} is {shortened(text)}, not a text of at most {LONGEST_TEXT} characters")
 
 
 def _check_times(times: dict[str, Any]) -> None:
@@ -295,24 +295,28 @@ def _check_times(times: dict[str, Any]) -> None:
     except ValueError:
         is_date = False
     if not is_date:
-        raise ValueError(f"times: date is {shortened(times['date'])}, must be YYYY-MM-DD")
+        raise ValueError(f"times: date is {shortened(times['date'])}, but must be YYYY-MM-DD")
     if not 0 <= times["seconds"] < 1e9:
-        raise ValueError(f"times: seconds is {shortened(times['seconds'])}")
+        raise ValueError(f"times: seconds is {shortened(times['seconds'])}, but must be 0 to 1e9")
     paces = times["ms_a_turn"]
     for name, pace in paces.items():
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
-            raise ValueError(f"times: ms_a_turn of {shortened(name)} is {shortened(pace)}")
+            raise ValueError(
+                f"times: ms_a_turn of {shortened(name)} is {shortened(pace)}, but must be 0 to 1e9"
+            )
 
 
 def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
     """Raise ValueError unless a value is a dict with exactly these names, and values of these types."""
     if not isinstance(facts, dict):
-        raise ValueError(f"{what} is {shortened(facts)}, must be of type dict")
+        raise ValueError(f"{what} is {shortened(facts)}, but must be of type dict")
     for name in sorted(kinds.keys() ^ facts.keys()):
         raise ValueError(f"{what}: {shortened(name)} is {'missing' if name in kinds else 'unknown'}")
     for name, kind in kinds.items():
         if type(facts[name]) is not kind:
-            raise ValueError(f"{what}: {name} is {shortened(facts[name])}, must be of type {kind.__name__}")
+            raise ValueError(
+                f"{what}: {name} is {shortened(facts[name])}, but must be of type {kind.__name__}"
+            )
 
 
 def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
@@ -348,7 +352,7 @@ def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairi
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
     if len(line) > LONGEST_GAME:
-        raise ValueError(f"more than {LONGEST_GAME} bytes")
+        raise ValueError(f"line too long: a game has at most {LONGEST_GAME} bytes")
     saved, facts = read_game(line, place)
     result = replace(_result(facts, track, config, pairing), actions=saved.actions)
     expected = saved_game(config, result)
@@ -369,14 +373,14 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
         raise ValueError(f"result: game {given}, but {pairing.game} of {track.name} comes next")
     P = config.num_players
     if not isinstance(facts["places"], list) or len(facts["places"]) != P:
-        raise ValueError(f"result: places is {shortened(facts['places'])}, must be a list of {P} places")
+        raise ValueError(f"result: places is {shortened(facts['places'])}, but must be a list of {P} places")
     for name in sorted(names - {"track", "game"}):
         column = COLUMNS[name]
         values = facts[name] if name == "places" else [facts[name]]
         if not all(column.is_right(value, config) for value in values):
             raise ValueError(f"result: {name} is {shortened(facts[name])}, not {column.words}")
     if len(set(facts["places"])) < P:
-        raise ValueError(f"result: places {facts['places']} must differ")
+        raise ValueError(f"result: places is {facts['places']}, but all places must differ")
     _check_ending(facts, config)
     values = {name: facts[name] for name in names - {"track", "game", "places"}}
     return GameResult(

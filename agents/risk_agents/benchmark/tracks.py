@@ -78,7 +78,9 @@ class Track:
         boards = tuple(load_map(name) for name, _ in self.maps)
         for board, (name, digest) in zip(boards, self.maps, strict=True):
             if board.digest != digest:
-                raise ValueError(f"track {self.title}: map {name} is {board.digest[:16]}, not {digest[:16]}")
+                raise ValueError(
+                    f"track {self.title}: map {name} has digest {board.digest[:16]}, not {digest[:16]}"
+                )
         return boards
 
     @property
@@ -124,7 +126,7 @@ def find(name: str, version: int | None = None) -> Track:
     versions = {int(path.stem.rpartition("-")[2]): path for path in found}
     if not versions:
         hint = suggestion(str(name)[:80], names())
-        raise ValueError(f"track={shortened(name)} is unknown{hint}: tracks are {', '.join(names())}")
+        raise ValueError(f"track={shortened(name)} is unknown{hint}; allowed: {', '.join(names())}")
     version = max(versions) if version is None else version
     if version not in versions:
         raise ValueError(f"track {name} has no version {shortened(version)} in this installation")
@@ -139,7 +141,7 @@ def read_track(path: Path) -> Track:
     options = facts.get("options", {})
     rules = Rules.preset(facts["preset"], facts["players"], profile=facts["profile"], **options)
     if rules_digest(rules) != facts["rules_digest"]:
-        raise ValueError(f"{path.name}: the rules differ from those of the release: {rules!r}")
+        raise ValueError(f"{path.name}: the rules differ from the rules of the release: {rules!r}")
     maps = tuple((each["name"], each["digest"]) for each in facts["maps"])
     opponents = tuple(Opponent(**each) for each in facts["opponents"])
     same = ("name", "version", "about", "seed", "deals", "quick_deals", "time_limit", "game_time")

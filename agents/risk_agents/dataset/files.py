@@ -127,14 +127,14 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file.
 
-    Raise ValueError also if the footer is inconsistent, or if the encoding is not that of `write_parquet`.
+    Raise ValueError also if the footer is inconsistent, or if the encoding differs from `write_parquet`.
     """
     size = os.fstat(source.fileno()).st_size
     most = max(MOST_TIMES * size, _LEAST_EXPANDED)
     groups = [footer.row_group(k) for k in range(footer.num_row_groups)]
     rows = sum(group.num_rows for group in groups)
     if rows != footer.num_rows or min([group.num_rows for group in groups], default=0) < 0:
-        raise ValueError(f"the footer states {footer.num_rows} rows, its row groups have {rows}")
+        raise ValueError(f"the footer states {footer.num_rows} rows, but the row groups have {rows}")
     if rows * row > most:
         raise ValueError(f"{rows} rows of {row} bytes exceed {MOST_TIMES} times the file's {size} bytes")
     expanded = 0
@@ -151,14 +151,14 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
             for page in expanded_sizes(source, first, last):
                 expanded += page
                 if expanded > most:
-                    raise ValueError(f"its pages exceed {MOST_TIMES} times the file's {size} bytes")
+                    raise ValueError(f"the pages exceed {MOST_TIMES} times the file's {size} bytes")
 
 
 def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     """Return the facts of a file; raise ValueError if the facts are not valid or the columns do not match."""
     facts = parse_json((found.metadata or {})[FACTS.encode()])
     if facts["format"] != FORMAT:
-        raise ValueError(f"its format is {shortened(facts['format'])}, not {FORMAT}")
+        raise ValueError(f"the format is {shortened(facts['format'])}, not {FORMAT}")
     schema = Schema.from_dict(facts["schema"])
     schema.check_types()
     texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]
@@ -172,14 +172,18 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
         or facts["reward"] not in REWARDS
     ):
         raise ValueError(
-            f"num_actions={schema.num_actions!r} must be 1 to {MOST_ACTIONS}, "
-            f"seed={shortened(facts['seed'])} a whole "
-            f"number, reward={shortened(facts['reward'])} one of {', '.join(REWARDS)}"
+            f"num_actions={schema.num_actions!r}, seed={shortened(facts['seed'])}, "
+            f"reward={shortened(facts['reward'])}: num_actions must be 1 to {MOST_ACTIONS}, seed a whole "
+            f"number, and reward one of {', '.join(REWARDS)}"
         )
     width = found.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
     if not found.equals(expected):
-        raise ValueError(f"its columns are {shortened(found.to_string(show_schema_metadata=False))}")
+        columns = [schema.to_string(show_schema_metadata=False) for schema in (found, expected)]
+        raise ValueError(
+            f"columns do not match the format of data sets: found {shortened(columns[0])}, "
+            f"expected {shortened(columns[1])}"
+        )
     return facts
 
 

@@ -43,7 +43,7 @@ class RecordingSpec:
 
     def __post_init__(self) -> None:
         if not self.agents:
-            raise ValueError("agents=(): name at least one")
+            raise ValueError("agents=(): name at least one agent")
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
                 f"labels={self.labels!r}: {len(self.labels)} names for {len(self.agents)} agents"

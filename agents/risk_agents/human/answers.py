@@ -14,7 +14,7 @@ from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops, room
 from risk_env.text.notation import DECISIONS, Decision
 
-# blocks whose answers are numbered; the others are numbers
+# blocks whose answers are numbered; in other blocks, an answer is itself a number
 NUMBERED = ("territory", "border", "card", "objective")
 _NOT, _BEGINS, _IS = range(3)  # how well words fit a name
 
@@ -86,7 +86,7 @@ def _problem(said: str, decision: Decision, view: View) -> str:
 def _no_attack(said: str, view: View) -> str:
     sides = split_outside_quotes(said, ">", 1)
     if len(sides) < 2:
-        return "an attack is written as SOURCE > TARGET"
+        return "write an attack as SOURCE > TARGET"
     found = [_territories_named(name.strip(), view) for name in sides]
     for name, places in zip(sides, found, strict=True):
         if not places:
@@ -96,12 +96,10 @@ def _no_attack(said: str, view: View) -> str:
             candidates = " or ".join(view.board.territories[t] for t in places)
             return f"{name.strip()!r} could be {candidates}"
     (a,), (b,) = found
-    names = view.board.names_in_text[a], view.board.names_in_text[b]
-    if b not in view.board.neighbours(a):
-        return f"{names[0]} does not border {names[1]}"
-    return (
-        f"{' > '.join(names)} is not legal: from an own territory with two troops or more to one that is not"
-    )
+    if b not in view.board.targets(a):
+        return view.board.no_border(a, b)
+    way = f"{view.board.names_in_text[a]} > {view.board.names_in_text[b]}"
+    return f"{way} is not legal: attack from your territory with two troops or more to another's"
 
 
 def _territories_named(name: str, view: View) -> list[int]:
@@ -120,7 +118,7 @@ def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
         raise ValueError(f"{number} is not in the list, which goes from 1 to {len(listed)}")
     text = listed[number - 1]
     if text not in view.texts:
-        raise ValueError(f"{number} was {text!r}, which is not legal any more")
+        raise ValueError(f"{number} was {text!r}, which is no longer legal")
     return _number(text, view)
 
 
@@ -163,7 +161,7 @@ def _amount(wanted: int, view: View) -> Understood:
     """Return the answers for any number of troops; several answers if no single action has this number."""
     total = movable(view)
     if not 1 <= wanted <= total:
-        raise ValueError(f"{wanted} troops: {total} is the most here, 1 the least")
+        raise ValueError(f"{wanted} troops: choose 1 to {total}")
     first, left = first_amount(wanted, total)
     again = (str(left),) if left else ()
     if left and view.phase == Phase.DRAFT_AMOUNT:

@@ -13,17 +13,17 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.text.notation import DECISIONS
 
 HELP = """\
-An answer is an action in words, `attack Alaska > Kamchatka`, where the first word may be left out \
-and names may be cut
-short (`al > kam`); or its number in the list. \
-Amounts and dice are said as they are: `3`, `half`, `all`, `blitz`.
-Several answers go on one line with `;` between them: `alaska; 3`.
+An answer is an action in words, such as `attack Alaska > Kamchatka`, or its number in the list. \
+You may leave out
+the first word and shorten names: `al > kam`. \
+Type amounts and dice as `3`, `half`, `all` or `blitz`.
+Separate several answers on one line by `;`: `alaska; 3`.
 """
 COMMANDS = {
     "help": "this help (also ?)",
-    "list": "what is legal",
+    "list": "all legal actions",
     "board": "the board",
-    "hand": "what only you know",
+    "hand": "facts that only you know",
 }
 SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # these reveal a hidden fact
 LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
@@ -193,7 +193,7 @@ class Human(Agent):
 
     def _refuse(self, error: ValueError) -> None:
         """Show what is wrong with an answer, and drop the answers after it."""
-        skipped = f" (not done any more: {'; '.join(self._waiting)})" if self._waiting else ""
+        skipped = f" (dropped: {'; '.join(self._waiting)})" if self._waiting else ""
         self._waiting.clear()
         wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")
-        self.desk.terminal.say_wrapped(f"{wrong}. `list` shows all that is legal, ? helps.")
+        self.desk.terminal.say_wrapped(f"{wrong}. `list` shows all legal actions; ? shows help.")

@@ -44,7 +44,7 @@ class Words(NamedTuple):
 def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
     """Return events as lines of at most `width` cells.
 
-    The first column has the name of the player, written once, the second column has the events.
+    The first column has the name of the player, written once. The second column has the events.
     """
     lines, last, column = [], "", max(map(cell_len, words.names)) + 2
     for group in _groups(events, words.viewer):

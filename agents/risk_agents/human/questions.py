@@ -25,7 +25,7 @@ _QUESTIONS = {
         "Which of your territories is your headquarters? It stays secret until all have picked."
     ),
     Phase.TRADE: "{trade}",
-    Phase.BONUS: "Your card shows it: which territory gets the bonus troops?",
+    Phase.BONUS: "Which territory on your cards gets the bonus troops?",
     Phase.DRAFT: "Where do you place troops? {draft_left} to place.",
     Phase.DRAFT_AMOUNT: "How many troops for {target}? At most {most}.",
     Phase.ATTACK: "What do you attack? `done` ends the attacks.",

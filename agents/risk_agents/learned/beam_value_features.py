@@ -29,18 +29,18 @@ from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
-# Columns of the front: number of own borders; own troops there and behind; the largest own stack and the
-# largest rival stack at a border; expected number of own territories that fall now, and after a draft of half
-# of the largest income; expected number of enemy territories that would fall
+# Columns of the front: number of the seat's borders; the seat's troops there and behind; the largest stack of
+# the seat and of a rival at a border; expected number of the seat's territories that fall now, and after a
+# draft of half of the largest income; expected number of enemy territories that would fall
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Columns of an owner: troops, share of all troops, share of the territories, troops due, cards, whether it
 # has more than 2 cards, whether it has more than 3
 OWNER_COLUMNS = 7
 # Columns of a seat and a continent: the share that the seat holds, and whether it holds all. One more column
-# for each continent that the own seat holds: the chance that it stays whole.
+# for each continent that the seat itself holds: the chance that it stays whole.
 CONTINENT_COLUMNS = 2
-# Columns of the game: whether the fortify move is made, whether the own hand holds a set, worth of the next
-# set, the round on two scales, progress to a special victory
+# Columns of the game: whether the fortify move is made, whether the seat holds a set of cards, worth of the
+# next set, the round on two scales, progress to a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 
@@ -237,7 +237,7 @@ def scan_territories(game, board, rules, seat, work):
 
 @inlined
 def scan_own(game, board, rules, seat, territory, troops, half, work):
-    """Add an own territory to the sums of the front; `half` is the number of troops that join an attack."""
+    """Add one of the seat's territories to the sums of the front; `half` troops join an attack."""
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
         work[FRONT, BEHIND] += (troops - 1.0) / A_STACK
@@ -293,7 +293,7 @@ def encode_continents(board, players, column, count, work):
 
 @kernel
 def encode_game(game, board, rules, seat, moved, column, count, work):
-    """Write the features of the turn, the own cards and the round; return the number of features."""
+    """Write the features of the turn, the seat's cards and the round; return the number of features."""
     set_worth, current = float(set_troops_due(rules, int64(game.sets_traded) + 1)), float(game.round_number)
     count = add_feature(column, 1.0 if moved else 0.0, count, work)
     if not is_heir(game, rules) and can_trade(game, board, rules, seat):
@@ -308,7 +308,7 @@ def encode_game(game, board, rules, seat, moved, column, count, work):
 def is_heir(game, rules):
     """Return whether a seat falls in this imagined position.
 
-    Its cards are then in the own hand, but they are not known yet.
+    The cards of that seat are then in the observing seat's hand, but they are not known yet.
     """
     fallen = False
     for other in range(rules.num_players):

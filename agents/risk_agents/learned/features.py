@@ -1,7 +1,7 @@
 """Features of the policy network, computed from an observation (docs/observation.md).
 
 Training and play use the same features. A territory has its own features and the scaled sum of its
-neighbours' features. The features of the board are the own features of every territory, the global columns,
+neighbours' features. The features of the board are every territory's own features, the global columns,
 and the features of the source and the target of a move under way.
 """
 
@@ -92,7 +92,7 @@ def encode_territories(spec, observation, features):
 def encode_board(spec, observation, territory_features, features):
     """Write the features of the board, float32 (I,).
 
-    They are the own features of all territories, the global columns, and all features of the source and the
+    They are all territories' own features, the global columns, and all features of the source and the
     target.
     """
     own = territory_features.shape[1] // 2

@@ -17,7 +17,7 @@ from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
 
-MOST_UNITS = 4096  # most units of a layer
+MOST_UNITS = 4096  # maximum number of units of a layer
 _BITS = 64  # bits of a word
 _FRACTION_BITS = 53  # significant bits of a float64
 _SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)

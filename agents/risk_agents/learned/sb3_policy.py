@@ -27,13 +27,13 @@ from risk_env.players import Policy
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
 MOST_WIDTH = 1024  # largest width of a layer
 MOST_LAYERS = 8
-MOST_BYTES = 1 << 28  # most bytes of a .zip, and of the content that is read from it
+MOST_BYTES = 1 << 28  # maximum number of bytes of a .zip, and of the content that is read from it
 WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3
 OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
 POLICIES = {OWN_POLICY: ("width", "local"), SB3_POLICY: ("net_arch",)}  # allowed names in `policy_kwargs`
 # By key of `net_arch`: name of the hidden layers, name of the output layer
 LAYERS = {"pi": ("policy_net", "action_net"), "vf": ("value_net", "value_net")}
-OWN_WEIGHTS = "network.weights."  # prefix of the names of the own network's weights
+OWN_WEIGHTS = "network.weights."  # prefix of the names of the weights of the project's network
 
 
 class Sb3Policy(Policy):
@@ -163,8 +163,8 @@ def read_weights(path: Path) -> dict[str, Any]:
 def load_tensors(content: bytes) -> Any:
     """Return the tensors, dicts, lists and values in a PyTorch file.
 
-    Raise ValueError, or an error of PyTorch, for anything else. A tensor must not be larger than the file,
-    and no dict or list may be in two places. Copies of the content therefore never grow.
+    Raise ValueError, or an error of PyTorch, for anything else. A tensor must not be larger than the file.
+    No dict or list may occur twice, so a copy is never larger than the original.
     """
     import torch
 
@@ -174,7 +174,7 @@ def load_tensors(content: bytes) -> Any:
     while todo:
         value = todo.pop()
         if isinstance(value, torch.Tensor) and value.numel() * value.itemsize > len(content):
-            raise ValueError("a tensor larger than its file")
+            raise ValueError("a tensor is larger than its file")
         if isinstance(value, dict | list | tuple) and value:
             if id(value) in seen:
                 raise ValueError("the same table or list occurs twice")
@@ -191,13 +191,13 @@ def read_facts(path: Path) -> dict[str, Any]:
     except UNREADABLE as error:
         raise ValueError(
             f"agent={str(path)!r} is not a policy of `risk-env train`: {error}; "
-            "one saved by other code plays as a class of yours, path.py:Class"
+            "to play a policy that other code saved, write a class and name path.py:Class"
         ) from error
     return found
 
 
 def _check_facts(facts: Any) -> None:
-    """Raise ValueError, KeyError or TypeError for facts that are incomplete or have other types."""
+    """Raise ValueError, KeyError or TypeError for facts that are incomplete or have wrong types."""
     config = facts["made"]["config"]
     if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
         raise ValueError("'name' and 'policy' must be texts")
@@ -208,16 +208,16 @@ def _check_facts(facts: Any) -> None:
 def check_policy(policy: str, arguments: Any) -> None:
     """Raise ValueError unless this project trains such a policy with such `policy_kwargs`."""
     if policy not in POLICIES:
-        raise ValueError(f"policy={shortened(policy)} must be one of {', '.join(map(repr, POLICIES))}")
+        raise ValueError(f"policy={shortened(policy)}: choose one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
     if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
-        raise ValueError(
-            f"policy_kwargs={shortened(arguments)} of {policy} may hold {' and '.join(allowed)} only"
-        )
+        raise ValueError(f"policy_kwargs={shortened(arguments)} of {policy}; allowed: {', '.join(allowed)}")
     if policy == SB3_POLICY:
         layers_of(arguments)
     elif not all(_is_width(arguments[name]) for name in arguments):
-        raise ValueError(f"policy_kwargs={shortened(arguments)} must hold whole numbers, 1 to {MOST_WIDTH:,}")
+        raise ValueError(
+            f"policy_kwargs={shortened(arguments)}: must hold whole numbers, 1 to {MOST_WIDTH:,}"
+        )
 
 
 def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
@@ -231,7 +231,7 @@ def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
         allowed = (
             f"a list of up to {MOST_LAYERS} whole numbers, 1 to {MOST_WIDTH:,}, or one for each of pi and vf"
         )
-        raise ValueError(f"policy_kwargs: net_arch={shortened(given)} must be {allowed}")
+        raise ValueError(f"policy_kwargs: net_arch={shortened(given)}: must be {allowed}")
     return layers
 
 

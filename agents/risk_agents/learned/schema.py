@@ -46,7 +46,7 @@ class Schema:
         board = load_map(self.map_source)
         other = differences(_facts(self), _facts(schema_of(self.rules, board)))
         if other:
-            raise ValueError(f"the file states {other}, as in its map {shortened(self.map_source)}")
+            raise ValueError(f"the file states {other} as on its map {shortened(self.map_source)}")
         return board
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,13 +61,11 @@ class Schema:
     def check_types(self) -> None:
         """Check the types of facts from a file.
 
-        Raise ValueError or TypeError if a fact has another type or the rules are invalid.
+        Raise ValueError or TypeError if a fact has the wrong type or the rules are invalid.
         """
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
-            raise ValueError(
-                "the schema's map and columns must be texts, its number of actions a whole number"
-            )
+            raise ValueError("map and columns of the schema must be texts, and num_actions a whole number")
         Rules.from_dict(dict(self.options))
 
     def check(self, game: Self, policy: str) -> None:

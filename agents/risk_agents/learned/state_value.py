@@ -28,7 +28,7 @@ from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, Phase, game_dtype
 from risk_env.network_features import COUNT_KINDS, count_features
 
-MOST_UNITS = 1024  # most units of a hidden layer
+MOST_UNITS = 1024  # maximum number of units of a hidden layer
 KINDS = len(COUNT_KINDS)  # inputs of a column (`network_features.count_features`)
 NOTHING = np.float32(0)
 # Columns of a territory that are inputs; all global columns are inputs, too

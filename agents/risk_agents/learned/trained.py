@@ -20,7 +20,7 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
-MOST_BYTES = 1 << 25  # most bytes of all arrays of a file
+MOST_BYTES = 1 << 25  # maximum number of bytes of all arrays of a file
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 
@@ -131,11 +131,11 @@ def check_numbers(weights: Weights) -> None:
     for name, values in weights.items():
         numbers = np.asarray(values)
         if numbers.dtype.kind != "f" or not (np.abs(numbers) <= MOST_WEIGHT).all():
-            raise ValueError(f"weights {shortened(name)} must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
+            raise ValueError(f"weights {shortened(name)}: must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
 
 
 def _check_facts(facts: Any) -> None:
-    """Raise ValueError, KeyError or TypeError for facts of another format or with other types."""
+    """Raise ValueError, KeyError or TypeError for facts of a wrong format or with wrong types."""
     if facts["format"] != FORMAT:
         raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
     if facts["kind"] not in (POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY):

@@ -70,7 +70,7 @@ class ModelAgent(Agent):
     def __init__(self, spec: str, settings: Settings | None = None) -> None:
         self.model = spec.removeprefix(PREFIX)
         if not self.model:
-            raise ValueError(f"agent={spec!r} must have the form {PREFIX}MODEL")
+            raise ValueError(f"agent={spec!r} is not of the form {PREFIX}MODEL")
         self.settings = settings_for(self.model) if settings is None else settings
         self._endpoint = Endpoint(self.model, self.settings)
         self._system = prompt(self.settings.prompts, "system")
@@ -193,7 +193,7 @@ class ModelAgent(Agent):
         self.plan.fall_back(view.game)
 
     def _remember(self, view: View, action: int) -> None:
-        """Keep the armies at the end of the own turn, for the next report."""
+        """Keep the armies at the end of the seat's turn, for the next report."""
         if view.public.turn != self.seat:
             return
         after = view.game.copy()

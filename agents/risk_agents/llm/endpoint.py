@@ -14,11 +14,11 @@ from risk_agents.llm.transport import Reply, post
 from risk_env.bounded_io import parse_json
 
 MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
-MOST_DOUBLINGS = 30  # most doublings of the wait
-MOST_CHARACTERS = 100_000  # most characters of an answer that are kept
+MOST_DOUBLINGS = 30  # maximum number of doublings of the wait
+MOST_CHARACTERS = 100_000  # maximum number of characters of an answer that are kept
 PAID = ("timeout", "garbage")  # kinds of failures after which the model may have worked
-MOST_REASON = 500  # most characters of an error's reason
-MOST_TOKENS = 10_000_000  # most tokens of one text
+MOST_REASON = 500  # maximum number of characters of an error's reason
+MOST_TOKENS = 10_000_000  # maximum number of tokens of one text
 BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound of the mean
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {

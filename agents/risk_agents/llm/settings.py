@@ -19,7 +19,7 @@ from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
-MOST_BYTES = 1 << 20  # most bytes of the file
+MOST_BYTES = 1 << 20  # maximum number of bytes of the file
 MOST = 10**9  # largest value of any number
 ANSWERS = ("text", "tool", "json")
 
@@ -34,14 +34,16 @@ class Settings:
     style: str = "brief"  # style of the reports
     prompts: str = "v1"  # folder of prompts
     temperature: float | None = None  # None: the endpoint's default
-    max_output_tokens: int = 1000  # most tokens of one answer
+    max_output_tokens: int = 1000  # maximum number of tokens of one answer
     timeout: float = 60.0  # seconds per request, from the DNS look-up to the last byte of the answer
     patience: float = 300.0  # seconds per answer, including all retries and waits
     retries: int = 4  # retries after 429, 5xx, timeouts and broken connections
     backoff: float = 1.0  # seconds before the first retry, doubled each time
     attempts: int = 3  # answers for one decision before the fallback plays the turn
-    game_tokens: int = 1_000_000  # most tokens of a game, in and out; then the fallback plays
-    game_money: float = 10.0  # most money of a game, if prices are given; then the fallback plays
+    game_tokens: int = 1_000_000  # maximum number of tokens of a game, in and out; then the fallback plays
+    game_money: float = (
+        10.0  # maximum amount of money of a game, if prices are given; then the fallback plays
+    )
     price_in: float = 0.0  # money for a million input tokens
     price_out: float = 0.0  # money for a million output tokens
     transcripts: str = ""  # folder of the transcripts; "" for none
@@ -51,10 +53,12 @@ class Settings:
             check_choice(name, getattr(self, name), allowed)
         for name in ("max_output_tokens", "timeout", "patience", "attempts", "game_tokens"):
             if not 0 < getattr(self, name) <= MOST:
-                raise ValueError(f"{name}={shortened(getattr(self, name))} must be above 0, at most {MOST:,}")
+                raise ValueError(
+                    f"{name}={shortened(getattr(self, name))}: must be above 0, at most {MOST:,}"
+                )
         for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
             if not 0 <= getattr(self, name) <= MOST:
-                raise ValueError(f"{name}={shortened(getattr(self, name))} must be from 0 to {MOST:,}")
+                raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
             raise ValueError("base_url must begin with http:// or https://")  # may hold a password
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
@@ -106,9 +110,9 @@ def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
     defaults = {field.name: field.default for field in fields(Settings)}
     for name, value in facts.items():
         if name not in defaults:
-            raise ValueError(f"{path}: unknown setting {name!r}; allowed are {', '.join(defaults)}")
+            raise ValueError(f"{path}: unknown setting {name!r}; allowed: {', '.join(defaults)}")
         kind = float if defaults[name] is None else type(defaults[name])
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         if not (is_number if kind is float else isinstance(value, kind) and not isinstance(value, bool)):
-            raise ValueError(f"{path}: {name}={shortened(value)} must be of type {kind.__name__}")
+            raise ValueError(f"{path}: {name}={shortened(value)}: must be of type {kind.__name__}")
     return facts

@@ -11,7 +11,7 @@ from risk_agents.llm.settings import Settings
 from risk_agents.whole_file import new_file
 
 SCHEMA = 1
-MOST_LETTERS = 100  # most letters of the file name
+MOST_LETTERS = 100  # maximum number of letters of the file name
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LOGGER = logging.getLogger("risk_env")
 

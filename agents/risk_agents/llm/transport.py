@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import httpx2
 
-MOST_BYTES = 1 << 20  # most bytes of an answer
+MOST_BYTES = 1 << 20  # maximum number of bytes of an answer
 _starting = threading.Lock()
 
 

@@ -21,13 +21,15 @@ from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
-MOST_GAMES = 256  # most games at once
-MOST_OF_CLIENT = 16  # most games of one client at once; a new game ends the least recently used one
-MOST_DECISIONS = 10_000  # most decisions of a game; its history then takes about 15 MB
+MOST_GAMES = 256  # maximum number of games at once
+MOST_OF_CLIENT = (
+    16  # maximum number of games of one client at once; a new game ends the least recently used one
+)
+MOST_DECISIONS = 10_000  # maximum number of decisions of a game; its history then takes about 15 MB
 IDLE = 1800.0  # seconds without use after which a game may end to make room for another client's game
-MOST_ROUNDS = 1000  # most rounds of a game
-MOST_EVENTS = 200  # most events of one reply about the history
-LONGEST_HISTORY = 1_000_000  # most bytes of one reply about the history
+MOST_ROUNDS = 1000  # maximum number of rounds of a game
+MOST_EVENTS = 200  # maximum number of events of one reply about the history
+LONGEST_HISTORY = 1_000_000  # maximum number of bytes of one reply about the history
 _WIDTH = 400  # letters of a line of the history
 
 
@@ -178,12 +180,12 @@ class OpenGames:
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
     """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
     if "num_players" in options:
-        raise ValueError("options must not have num_players: it follows from the number of opponents")
+        raise ValueError("options must not contain num_players, which follows from the number of opponents")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
     if rules.max_rounds is None:
         return rules.replace(max_rounds=MOST_ROUNDS)
     if rules.max_rounds > MOST_ROUNDS:
-        raise ValueError(f"max_rounds={rules.max_rounds} must be at most {MOST_ROUNDS} here")
+        raise ValueError(f"max_rounds={rules.max_rounds}: must be at most {MOST_ROUNDS} here")
     return rules
 
 
@@ -196,5 +198,5 @@ def load_open_map(name: str) -> Any:
 def _bot(name: str) -> Agent:
     if name not in bots.names():
         known = (OPEN, *bots.names())
-        raise ValueError(f"opponent={name!r} must be one of {', '.join(known)}{suggestion(name, known)}")
+        raise ValueError(f"opponent={name!r}: choose one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

@@ -147,7 +147,7 @@ def _add_resources(server: MCPServer) -> None:
 
     @server.resource("risk://map/{name}", mime_type="application/json")
     def map_facts(name: str) -> str:
-        """Return a map: territories, continents, borders."""
+        """Return a map: territories, continents, borders as (source, target)."""
         board = asdict(load_open_map(name))
         kept = ("name", "territories", "continents", "bonuses", "continent_of", "borders", "symbols", "stars")
         return json.dumps({field: board[field] for field in kept})

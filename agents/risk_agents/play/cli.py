@@ -127,7 +127,9 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
     seed = secrets.randbits(SEED_BITS) if arguments.seed is None else arguments.seed
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
-        raise FileExistsError(f"--save {path}: exists; choose another name, or continue it by --resume")
+        raise FileExistsError(
+            f"--save {path}: the file exists; choose another name, or continue the game by --resume"
+        )
     table = TerminalTable(Game(rules, board, seed), players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or PRESET)}, seed {seed}")
     return table

@@ -62,9 +62,9 @@ class TerminalTable(Match):
         for seat, person in self._people.items():
             person.names = self.names
             person.commands = {
-                "log": (f"what happened, the last {LOG_LINES} lines, or as many as you say", self._show_log),
-                "save": ("keep the game in a file: save FILE", self._save_as),
-                "quit": ("stop here; the game is kept", self._quit),
+                "log": (f"the last {LOG_LINES} lines of the log; log N shows N lines", self._show_log),
+                "save": ("save the game in a file: save FILE", self._save_as),
+                "quit": ("stop here; the game is saved", self._quit),
             }
             person.reset(seat, self.game.rules, self.game.board, 0)
 

@@ -11,7 +11,7 @@ from risk_agents.scripted.board_sense import (
     STRIKE,
     best_place,
     ends_of,
-    enemy_neighbours,
+    enemy_targets,
     move_amount,
     next_attack,
     usual_action,
@@ -65,10 +65,10 @@ def boldest_attack(game, board, rules):
 def advance(game, board, rules, seat):
     """Return the number of troops that follow into a captured territory: all or none.
 
-    All follow if the target has at least as many enemy neighbours as the source, and at least one.
+    All follow if the target has at least as many enemy targets as the source, and at least one.
     """
-    ahead = enemy_neighbours(game, board, seat, int64(game.target))
-    behind = enemy_neighbours(game, board, seat, int64(game.source))
+    ahead = enemy_targets(game, board, seat, int64(game.target))
+    behind = enemy_targets(game, board, seat, int64(game.source))
     return movable(game, rules) if ahead >= behind and ahead > 0 else 0
 
 

@@ -1,4 +1,7 @@
-"""Functions that the scripted bots share: random numbers, neighbours, threats, amounts and usual actions.
+"""Functions that the scripted bots share: random numbers, borders, threats, amounts and usual actions.
+
+A border leads from its source to its target. A territory can attack its targets, and its sources can attack
+it. Most borders are two-way: then targets and sources are the same territories.
 
 The functions read only facts that the seat to act may see. These are the board, its own hand and mission, the
 sizes of the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
@@ -52,35 +55,35 @@ def any_legal(game, randoms, lane, seat):
 
 
 @inlined
-def enemy_neighbours(game, board, seat, territory):
-    """Number of neighbours that the seat does not own."""
+def enemy_targets(game, board, seat, territory):
+    """Number of targets that the seat does not own."""
     count = 0
     for w in range(len(game.strong)):
-        count += popcount(board.neighbours[territory, w] & ~game.owned[seat, w])
+        count += popcount(board.targets[territory, w] & ~game.owned[seat, w])
     return count
 
 
 @inlined
-def own_neighbours(game, board, seat, territory):
-    """Number of neighbours that the seat owns."""
-    return common(board.neighbours[territory], game.owned[seat])
+def own_sources(game, board, seat, territory):
+    """Number of sources that the seat owns."""
+    return common(board.sources[territory], game.owned[seat])
 
 
 @inlined
 def is_inland(game, board, seat, territory):
-    """Return whether the seat owns all neighbours."""
+    """Return whether the seat owns all targets and all sources."""
     word = ZERO
     for w in range(len(game.strong)):
-        word |= board.neighbours[territory, w] & ~game.owned[seat, w]
+        word |= (board.targets[territory, w] | board.sources[territory, w]) & ~game.owned[seat, w]
     return word == ZERO
 
 
 @kernel
 def enemy_troops_near(game, board, seat, territory):
-    """Number of troops on the neighbours that the seat does not own."""
+    """Number of troops on the sources that the seat does not own."""
     total = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        word = board.sources[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             total += troops_on(game, (w << 6) + lowest(word))
             word &= word - ONE
@@ -208,18 +211,18 @@ def best_place(game, board, seat, purpose):
 def place_worth(game, board, seat, territory, purpose):
     """Return the worth of a territory for a purpose.
 
-    * STRIKE: many neighbours that the seat does not own, then many own troops.
+    * STRIKE: many targets that the seat does not own, then many troops of the seat.
     * DEFENCE: outnumbered by the enemy troops around it.
     * NEUTRAL: in the way of the other player, not of the seat (RULES 6.1).
     * HEADQUARTERS: safe (RULES 7.1).
     """
     troops = troops_on(game, territory)
     if purpose == STRIKE:
-        return (enemy_neighbours(game, board, seat, territory) << 32) + troops
+        return (enemy_targets(game, board, seat, territory) << 32) + troops
     if purpose == NEUTRAL:
         own, others = (
-            own_neighbours(game, board, seat, territory),
-            own_neighbours(game, board, 1 - seat, territory),
+            own_sources(game, board, seat, territory),
+            own_sources(game, board, 1 - seat, territory),
         )
         return 4 * (others - own) - troops
     near = enemy_troops_near(game, board, seat, territory)
@@ -235,7 +238,7 @@ def place_worth(game, board, seat, territory, purpose):
 def card_to_trade(game, board, rules, seat):
     """Return the next card of a set to trade, or DONE if no card is legal.
 
-    Cards of own territories come first (RULES 5.4), wild cards last.
+    Cards of the seat's territories come first (RULES 5.4), wild cards last.
     """
     best, most = int64(rules.done), int64(NONE)
     for card in range(board.num_territories + 1):
@@ -305,8 +308,8 @@ def best_die(game, rules):
 def usual_action(game, board, rules, seat):
     """Return the usual action in a phase, or NONE for claims, attacks, the place of a draft, and occupations.
 
-    All troops are drafted to one territory. The fortify move takes all troops from the largest stack without
-    enemy neighbours to the territory that is outnumbered most. Sets are traded at once. The most dice are
+    All troops are drafted to one territory. The fortify move takes all troops from the largest inland
+    stack to the territory that is outnumbered most. Sets are traded at once. The most dice are
     rolled, a blitz before all.
     """
     phase = game.phase
@@ -335,7 +338,7 @@ def usual_action(game, board, rules, seat):
 
 @kernel
 def largest_inland(game, board, rules, seat):
-    """Return the legal territory with the largest stack and no enemy neighbours, or DONE."""
+    """Return the legal territory with the largest inland stack, or DONE."""
     best, most = int64(rules.done), 1
     territory = next_place(game, board, NONE)
     while territory != NONE:

@@ -1,7 +1,7 @@
 """`breaker`: a hunter that stops the strongest rival, breaks continents and keeps its own borders.
 
-It breaks a rival's continent where the border is weaker than an own stack. It reinforces a border of an own
-continent that is outnumbered. After the first capture of a turn it takes only valuable territories, and
+It breaks a rival's continent where the border is weaker than one of its stacks. It reinforces outnumbered
+borders of its continents. After the first capture of a turn it takes only valuable territories, and
 none if its own troops are fewer than half of the troops of the strongest rival. The ideas come from
 threat-based players in the literature; the implementation is our own.
 """
@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in this phase: first of a hunt, then against threats, else that of `grower`."""
+    """Return the action in this phase: of a hunt, else against threats, else the action of `grower`."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action
@@ -71,7 +71,7 @@ def strongest_rival(game, board, rules, seat):
 def place_by_threat(game, board, rules, seat):
     """Return the legal territory where the draft helps most.
 
-    A draft helps to break a rival's continent, to complete an own one, or to hold a threatened border.
+    A draft helps to break a rival's continent, to complete a continent, or to hold a threatened border.
     """
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
@@ -89,7 +89,7 @@ def threat_worth(game, board, seat, territory, wanted, leader):
     """Return the worth of drafting all troops to a territory: its best capture, and its defence."""
     worth, strength = 0.0, troops_on(game, territory) + int64(game.draft_left)
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        word = board.targets[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE
@@ -143,7 +143,7 @@ def best_attack(game, board, rules, seat):
 
 @kernel
 def is_thin(game, board, rules, seat, leader):
-    """Return whether own troops are fewer than half of the strongest rival's, including its next draft."""
+    """Return whether the seat has less than half of the strongest rival's troops and next draft."""
     power = total_troops(game, leader) + troops_due(game, board, rules, leader)
     return 2 * total_troops(game, seat) < power
 

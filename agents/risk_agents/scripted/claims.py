@@ -4,12 +4,12 @@ A random number decides between territories of nearly the same worth. Otherwise 
 every game and see only a handful of openings.
 """
 
-from risk_agents.scripted.board_sense import NONE, chance_below, own_neighbours
+from risk_agents.scripted.board_sense import NONE, chance_below, own_sources
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
-BORDER = 6  # penalty for each territory of a continent that has neighbours outside
+BORDER = 6  # penalty for each territory of a continent that has sources outside
 CROWD = 40  # penalty for the share of a continent that others hold
 CLOSE = 8  # a random number decides between territories whose worths differ by less
 
@@ -33,7 +33,7 @@ def claim_by(game, board, randoms, lane, seat, border, crowd):
             while word != ZERO:
                 territory = (w << 6) + lowest(word)
                 word &= word - ONE
-                worth = prize + 4 * own_neighbours(game, board, seat, territory)
+                worth = prize + 4 * own_sources(game, board, seat, territory)
                 worth += chance_below(randoms, lane, seat, CLOSE)
                 if worth > most:
                     best, most = territory, worth
@@ -56,16 +56,16 @@ def continent_prize(game, board, seat, continent, border, crowd):
             taken += popcount(inside & game.owned[other, w])
         word = inside
         while word != ZERO:
-            borders += has_neighbours_outside(board, continent, (w << 6) + lowest(word))
+            borders += has_sources_outside(board, continent, (w << 6) + lowest(word))
             word &= word - ONE
     bonus = board.continent_bonus[continent]
     return (80 * own - crowd * taken) // members + 20 * bonus // members - members - border * borders
 
 
 @inlined
-def has_neighbours_outside(board, continent, territory):
-    """Return whether a territory has neighbours outside this continent."""
+def has_sources_outside(board, continent, territory):
+    """Return whether a territory can be attacked from outside this continent."""
     outside = ZERO
     for w in range(len(board.continent_members[continent])):
-        outside |= board.neighbours[territory, w] & ~board.continent_members[continent, w]
+        outside |= board.sources[territory, w] & ~board.continent_members[continent, w]
     return outside != ZERO

@@ -2,7 +2,7 @@
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import NONE, enemy_neighbours, enemy_troops_near, is_inland
+from risk_agents.scripted.board_sense import NONE, enemy_targets, enemy_troops_near, is_inland
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, has, lowest, popcount
 from risk_env.core.position import holds_continent, troops_on
@@ -10,7 +10,7 @@ from risk_env.core.position import holds_continent, troops_on
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Return the ratio of own troops in and near a continent to others' troops in it, weighed by its bonus.
+    """Return the ratio of the seat's troops in and near a continent to other troops, weighed by the bonus.
 
     The ratio is 0 if the seat holds the continent.
     """
@@ -33,10 +33,10 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Number of troops that the largest own stack next to a territory, outside the continent, can send."""
+    """Number of troops that the seat's largest stack outside the continent can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
+        word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
         while word != ZERO:
             most = max(most, troops_on(game, (w << 6) + lowest(word)) - 1)
             word &= word - ONE
@@ -45,15 +45,15 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Number of troops that the largest own stack next to a territory can send; ignore the stack on `but`."""
+    """Number of troops that the seat's largest stack can send to a territory, without the stack on `but`."""
     most = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
+        word = board.sources[territory, w] & game.owned[seat, w]
         while word != ZERO:
-            neighbour = (w << 6) + lowest(word)
+            source = (w << 6) + lowest(word)
             word &= word - ONE
-            if neighbour != but:
-                most = max(most, troops_on(game, neighbour) - 1)
+            if source != but:
+                most = max(most, troops_on(game, source) - 1)
     return most
 
 
@@ -70,7 +70,7 @@ def easiest_continent(game, board, seat):
 
 @kernel
 def weakest_border(game, board, seat):
-    """Return the legal territory of an own continent that is outnumbered most, or NONE if all hold."""
+    """Return the most outnumbered legal territory of the seat's continents, or NONE if all hold."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
         if has(game.legal, territory) and holds_continent(
@@ -100,10 +100,10 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of neighbours in a continent that the seat does not own, and the troops on them."""
+    """Return the number of targets in a continent that the seat does not own, and the troops on them."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
+        word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
         targets += popcount(word)
         while word != ZERO:
             defenders += troops_on(game, (w << 6) + lowest(word))
@@ -121,8 +121,8 @@ def is_spoil(game, board, territory):
 def has_majority(game, board, seat, source, target):
     """Return whether an attack has a majority.
 
-    Either the source alone has more attackers than the target has defenders, or all own troops around the
-    target are more than 1.5 times the defenders.
+    Either the source alone has more attackers than the target has defenders, or all troops of the seat that
+    can attack the target are more than 1.5 times the defenders.
     """
     attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
     return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
@@ -130,10 +130,10 @@ def has_majority(game, board, seat, source, target):
 
 @kernel
 def support(game, board, seat, territory):
-    """Number of own troops that could attack a territory: all but one of each own neighbour."""
+    """Number of the seat's troops that could attack a territory: all but one on each source."""
     total = 0
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & game.owned[seat, w]
+        word = board.sources[territory, w] & game.owned[seat, w]
         while word != ZERO:
             total += troops_on(game, (w << 6) + lowest(word)) - 1
             word &= word - ONE
@@ -144,8 +144,8 @@ def support(game, board, seat, territory):
 def split_advance(game, board, seat, most):
     """Return how many of `most` troops follow into a captured territory.
 
-    Troops go to the territory that has enemy neighbours. If both have, half follow from a strong source.
-    Otherwise all or none follow, towards more enemy neighbours.
+    Troops go to the territory that is not inland. If neither is, half follow from a strong source. Otherwise
+    all or none follow, towards more enemy targets.
     """
     source, target = int64(game.source), int64(game.target)
     if is_inland(game, board, seat, source):
@@ -155,8 +155,4 @@ def split_advance(game, board, seat, most):
     behind, ahead = enemy_troops_near(game, board, seat, source), enemy_troops_near(game, board, seat, target)
     if troops_on(game, source) > 1.2 * (behind + ahead):
         return most // 2
-    return (
-        most
-        if enemy_neighbours(game, board, seat, target) >= enemy_neighbours(game, board, seat, source)
-        else 0
-    )
+    return most if enemy_targets(game, board, seat, target) >= enemy_targets(game, board, seat, source) else 0

@@ -13,7 +13,7 @@ from risk_agents.scripted.board_sense import (
     STRIKE,
     best_place,
     ends_of,
-    enemy_neighbours,
+    enemy_targets,
     is_inland,
     move_amount,
     next_attack,
@@ -61,7 +61,7 @@ def grow(game, board, rules, seat):
 
 @kernel
 def growing_place(game, board, seat):
-    """Return the weakest border of an own continent, else the springboard into the easiest continent."""
+    """Return the weakest border of the seat's continents, else the springboard into the easiest continent."""
     place = weakest_border(game, board, seat)
     if place == NONE:
         continent = easiest_continent(game, board, seat)
@@ -94,10 +94,10 @@ def growing_attack(game, board, rules, seat):
 def attack_worth(game, board, seat, bold, wanted, source, target):
     """Return how much an attack helps.
 
-    An attack helps if its target belongs to the wanted continent, is enclosed by own territories, or belongs
-    to a continent that another player holds. It also helps if it frees a strong source from its only enemy,
-    or earns the card of this turn. Against a single rival (`bold`) any majority of more than two troops
-    helps: nobody else profits from the losses of both sides.
+    An attack helps if its target belongs to the wanted continent, is enclosed by the seat's territories, or
+    belongs to a continent that another player holds. It also helps if it frees a strong source from its only
+    enemy, or earns the card of this turn. Against a single rival (`bold`) any majority of more than two
+    troops helps: nobody else profits from the losses of both sides.
     """
     worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:
@@ -106,7 +106,7 @@ def attack_worth(game, board, seat, bold, wanted, source, target):
         worth += 3.0
     if is_spoil(game, board, target):
         worth += 5.0
-    if enemy_neighbours(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(
+    if enemy_targets(game, board, seat, source) == 1 and troops_on(game, source) > 2 * troops_on(
         game, target
     ):
         worth += 2.0

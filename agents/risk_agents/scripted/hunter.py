@@ -83,7 +83,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
 def worth_of(game, rules, other, armies):
     """Return the worth of eliminating a rival, in troops, at least 0.1.
 
-    The worth is that of its cards and of having one rival less, minus a third of its armies.
+    The worth is the worth of its cards and of having one rival less, minus a third of its armies.
     """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
@@ -113,10 +113,10 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
 
 @inlined
 def touches(game, board, territory, owner):
-    """Return whether a territory of the owner is next to this one."""
+    """Return whether this territory can attack one of the owner."""
     word = ZERO
     for w in range(len(game.strong)):
-        word |= board.neighbours[territory, w] & game.owned[owner, w]
+        word |= board.targets[territory, w] & game.owned[owner, w]
     return word != ZERO
 
 
@@ -145,16 +145,16 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
 
 @kernel
 def next_on_route(game, board, prey, here, seen):
-    """Return the unseen territory of the prey next to `here` with the fewest ways on, or NONE."""
+    """Return the unseen target of `here` that the prey owns, with the fewest ways on, or NONE."""
     best, fewest = NONE, 1 << 30
     for w in range(len(seen)):
-        word = board.neighbours[here, w] & game.owned[prey, w] & ~seen[w]
+        word = board.targets[here, w] & game.owned[prey, w] & ~seen[w]
         while word != ZERO:
             territory = (w << 6) + lowest(word)
             word &= word - ONE
             ways = 0
             for v in range(len(seen)):
-                ways += popcount(board.neighbours[territory, v] & game.owned[prey, v] & ~seen[v])
+                ways += popcount(board.targets[territory, v] & game.owned[prey, v] & ~seen[v])
             if ways < fewest:
                 best, fewest = territory, ways
     return best
@@ -162,7 +162,7 @@ def next_on_route(game, board, prey, here, seen):
 
 @kernel
 def others_take_the_rest(game, board, seat, prey, source, seen):
-    """Return whether other own stacks can take the territories of the prey that the route leaves out."""
+    """Return whether the seat's other stacks can take the prey's territories that the route leaves out."""
     for w in range(len(seen)):
         word = game.owned[prey, w] & ~seen[w]
         while word != ZERO:
@@ -177,8 +177,8 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
 def follow(game, board, rules, seat, prey):
     """Return how many troops follow into a captured territory.
 
-    All follow if the prey is next to the target, none if it is next to the source only. Otherwise troops move
-    as `grower` moves them.
+    All follow if the target can attack the prey, none if only the source can. Otherwise troops move as
+    `grower` moves them.
     """
     if touches(game, board, int64(game.target), prey):
         return movable(game, rules)

@@ -1,4 +1,4 @@
-"""Threats to a territory from neighbours, for `search.evaluation` and `learned.beam_value_features`."""
+"""Threats to a territory from its sources, for `search.evaluation` and `learned.beam_value_features`."""
 
 import math
 
@@ -17,20 +17,22 @@ DUE = 1  # row of the workspace: troops that each seat is expected to get
 def largest_threat(game, board, rules, seat, territory, follow_up, work):
     """Return the number of attackers in the strongest attack that a rival could make on a territory.
 
-    Return 0 if the only enemy neighbour is the neutral army, and -1 if all neighbours are own territories.
+    Return -1 if the territory is inland, and 0 if it is not inland and no rival can attack it.
     """
     strongest = -1.0
+    open_targets = ZERO
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        open_targets |= board.targets[territory, w] & ~game.owned[seat, w]
+        word = board.sources[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
-            neighbour = (w << 6) + lowest(word)
+            source = (w << 6) + lowest(word)
             word &= word - ONE
-            owner = int64(game.owner[neighbour])
+            owner = int64(game.owner[source])
             threat = 0.0
             if owner < rules.num_players:
-                threat = troops_on(game, neighbour) - 1.0 + follow_up * work[DUE, owner]
+                threat = troops_on(game, source) - 1.0 + follow_up * work[DUE, owner]
             strongest = max(strongest, threat)
-    return strongest
+    return strongest if open_targets == ZERO else max(strongest, 0.0)
 
 
 @inlined

@@ -62,7 +62,7 @@ class BeamValueFile(TrainedFile):
         Errors call the value `source`. Raise ValueError unless `width` is from 1 to MOST_WIDTH.
         """
         if not 1 <= width <= MOST_WIDTH:
-            raise ValueError(f"width={width!r} must be 1 to {MOST_WIDTH}")
+            raise ValueError(f"width={width!r}: must be 1 to {MOST_WIDTH}")
         value = self
 
         def choose(

@@ -3,7 +3,7 @@
 Power is counted in troops: the troops on the board, the income of the next turns, and the cards as shares of
 the next set. The value of a seat is own ** k / (own ** k + sum of rival ** k over all rivals), which
 resembles a win probability. With k above 1, one leader counts for more than two players of half the size.
-The bonus of an own continent counts as far as its borders are expected to hold.
+The bonus of the seat's continent counts as far as its borders are expected to hold.
 """
 
 from typing import Any, NamedTuple
@@ -23,17 +23,17 @@ from risk_env.core.position import controls, holds_nothing, num_territories, tro
 from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Deck, Victory
 
 # The weights of the evaluation, float64 (NUM_WEIGHTS,)
-INCOME = 0  # number of turns of own income that count
+INCOME = 0  # number of turns of the seat's income that count
 THEIR_INCOME = 1  # number of turns of a rival's income that count
 CARD = 2  # worth of a card, in thirds of the next set
-BACKWARD = 3  # worth of a troop without an enemy neighbour, in troops
-EXPOSED = 4  # cost of an own territory that is expected to fall, in troops
+BACKWARD = 3  # worth of a troop in an inland territory, in troops
+EXPOSED = 4  # cost of a territory of the seat that is expected to fall, in troops
 FOLLOW_UP = 5  # share of a rival's income that joins an attack
 SHARPNESS = 6  # the exponent k of the value
 PROGRESS = 7  # share of a continent's bonus that counts without safe borders
 GOAL = 8  # worth of a step to a special victory, in troops
-LEAST_CHANCE = 9  # least win probability of an attack that is considered
-STEADY = 10  # least gain in value for an attack
+LEAST_CHANCE = 9  # minimum win probability of an attack that is considered
+STEADY = 10  # minimum gain in value for an attack
 SETS = 11  # share of the expected sets of rivals that counts as income for an attack
 NUM_WEIGHTS = 12
 WEIGHTS = np.array([2.5, 2.5, 1.0, 0.7, 0.8, 0.5, 2.0, 0.5, 8.0, 0.35, 0.0, 0.0])
@@ -168,7 +168,7 @@ def own_power(game, card, evaluator):
 
 @kernel
 def scan_borders(game, evaluator):
-    """Return the expected number of territories that fall, and the number of troops with no enemy near.
+    """Return the expected number of territories that fall, and the number of inland troops.
 
     Write the safety of each continent's borders to the workspace.
     """
@@ -193,7 +193,7 @@ def scan_borders(game, evaluator):
 
 @kernel
 def safe_continents(game, board, seat, weights, work):
-    """Return the sum of the bonuses of own continents, as far as their borders hold.
+    """Return the sum of the bonuses of the seat's continents, as far as their borders hold.
 
     A continent that the seat holds in part counts a part of its bonus.
     """

@@ -26,7 +26,7 @@ class FirstTroops:
     """Choice of one place per game.
 
     `player` is a beam that plays the rollouts: about `games` games in all, at most `lanes` games at once. A
-    rollout ends when `turns` own turns after the first have begun.
+    rollout ends when `turns` turns of the seat after the first have begun.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ LEAST_GAIN = 1e-6
 def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
     """Return a fortify action by evaluation, or the usual action in other phases.
 
-    `nodes` and `slot` are those of `fortify_from`.
+    `nodes` and `slot` are passed to `fortify_from`.
     """
     if game.phase == Phase.FORTIFY_FROM:
         return fortify_from(game, memory, nodes, slot, evaluator)

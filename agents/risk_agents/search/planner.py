@@ -24,8 +24,8 @@ from risk_env.core.odds import left_after, win_chance
 from risk_env.core.position import add_troops, room, set_troops, troops_on
 from risk_env.core.types import SIZE_CLASSES, Phase
 
-LEAST_CHANCE = 0.6  # least chance that a whole route succeeds
-LONGEST = 8  # most captures of a route
+LEAST_CHANCE = 0.6  # minimum chance that a whole route succeeds
+LONGEST = 8  # maximum number of captures of a route
 # Least gain as a share of the gap to a certain win, so that a nearly won game goes on until the last capture
 LEAST_GAIN = 0.002
 FIXED_COST = 12.0  # troops added to the cost of every route, against cheap routes with small gains
@@ -123,7 +123,7 @@ def find_routes(game, board, seat, source, strength, routes):
 def relax(game, board, seat, here, strength, routes):
     """Write the routes through a settled territory that are cheaper than the known ones."""
     for w in range(len(game.strong)):
-        word = board.neighbours[here, w] & ~game.owned[seat, w]
+        word = board.targets[here, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE

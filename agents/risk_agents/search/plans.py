@@ -1,7 +1,7 @@
 """Plans: ways to play a whole turn, called by number in kernels (`lookahead`, `turn_policy`).
 
 A plan plays like a scripted bot or a narrow beam. `breaker at 0`, `breaker at 1`, ... draft everything to the
-first, second, ... own territory with an enemy neighbour, and continue as `breaker`.
+first, second, ... of the seat's territories that are not inland, and continue as `breaker`.
 """
 
 from typing import Any, NamedTuple

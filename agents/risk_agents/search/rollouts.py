@@ -25,7 +25,7 @@ from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
 
-MOST_ROUNDS = 200  # most rounds of a rollout if the rules set no limit
+MOST_ROUNDS = 200  # maximum number of rounds of a rollout if the rules set no limit
 TO_THE_END = None  # number of turns for a rollout to the end of the game
 
 Array = npt.NDArray[Any]
@@ -57,7 +57,7 @@ class Rollouts:
         lanes: int = 256,
     ) -> None:
         if lanes < len(plans):
-            raise ValueError(f"lanes={lanes!r} must be at least {len(plans)}, one for each plan")
+            raise ValueError(f"lanes={lanes!r}: must be at least {len(plans)}, one for each plan")
         limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
         self.judge, self.num_plans, self.num_players = judge, len(plans), len(players)
         self._batch = GameVector(limited, board, lanes, observation=None, mask=None, autoreset=False)
@@ -80,8 +80,8 @@ class Rollouts:
         """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
 
         `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
-        the players and the random states of the bots. A position is judged when `turns` own turns after the
-        present one have begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are the
+        the players and the random states of the bots. A position is judged when `turns` further turns of the
+        seat have begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are the
         memories of plans that have begun the turn, int32 (M,) by number. `drafts` are drafts already made in
         this position by number. They are made again, and drafts of other plans are added.
         """
@@ -122,7 +122,7 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Play games on; return each seat's win probability, float64 (games, 6).
 
-        `rng` draws the players and the random states of the bots. `turns` is that of `play`, for `seat`.
+        `rng` draws the players and the random states of the bots. `turns`, for `seat`, is as in `play`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
@@ -142,7 +142,7 @@ class Rollouts:
         """Return a seat's win probability by place of its first troops and sample, float64 (places, samples).
 
         The place NONE stands for troops that are placed as usual. The first of the players, a beam, plays all
-        seats until the seat's first turn and `turns` more own turns have begun.
+        seats until the seat's first turn and `turns` more turns of the seat have begun.
         """
         self._check(samples, places=places, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -188,7 +188,7 @@ class Rollouts:
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 raise ValueError(
-                    f"{name}={shortened(values.tolist())} must be 1 to {most} of {least} to {end - 1}"
+                    f"{name}={shortened(values.tolist())}: give 1 to {most} numbers from {least} to {end - 1}"
                 )
 
     def _begin(
@@ -213,7 +213,7 @@ class Rollouts:
         """Play the trades and drafts of each plan in `lanes`, (plans, samples).
 
         Before the first dice a bot sees the same facts in every sample. It therefore acts in the first sample
-        only, and its actions are repeated in the others.
+        only, and its actions are repeated in the other samples.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]

@@ -65,14 +65,17 @@ PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the
 # In duels, `marshal`'s value judges turns of `marshal` with several drafts, and turns of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
-MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}  # most own turns of a rollout with these plans
+MOST_TURNS = {
+    DUEL_PLANS: 0,
+    PLANS_FOR_THREE: 1,
+}  # maximum number of turns of the seat in a rollout with these plans
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and the scripts do not
 DECIDED = 0.95  # win probability of a seat in a duel from which on few games choose the turns
 MANY = 5  # number of players from which on rollouts of the first troops are short and use QUICK_PLAYER
 SET_UP = breaker.BOT  # the plan that places the first troops, except in duels
-LEAST_GAMES = len(PLANS)  # least games of a budget: one for each plan of most tables
+LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each plan of most tables
 # The player of rollouts of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
 MOST_LANES = 480  # games that are played at once
@@ -90,7 +93,7 @@ class Budget:
     games: int = 160  # games when a turn begins
     again: int = 40  # games before the second, fourth, eighth, ... attack; 0: the plan is kept
     others: int = 4  # other plans that are compared with the chosen plan before an attack
-    turns: int = 2  # own turns that are played before a position is judged; fewer at some tables
+    turns: int = 2  # turns of the seat before a position is judged; fewer at some tables
     places: int = 100  # games for the place of the first troops; 0: they are placed as usual
 
 
@@ -108,7 +111,7 @@ class Strategist(Agent):
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
-            raise ValueError(f"games={budget.games!r} must be at least {LEAST_GAMES}")
+            raise ValueError(f"games={budget.games!r}: must be at least {LEAST_GAMES}")
         self.budget, self._find_judge = budget, find_judge
         self._table: tuple[Rules, Board] | None = None
 
@@ -224,7 +227,7 @@ class Strategist(Agent):
     def _choose_again(self, view: View) -> None:
         """Change the plan for the rest of the turn if another one beats the current plan.
 
-        The other plans are those that were best when the turn began.
+        The other plans are the plans that were best when the turn began.
         """
         others = [plan for plan in self._ranked if plan != self._plan]
         plans = [self._plan, *others[: self.budget.others]]
@@ -264,7 +267,7 @@ class Strategist(Agent):
         return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
 
     def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
-        """The attacks that a plan makes in a sample.
+        """Return the attacks that a plan makes in a sample.
 
         The other seats play their last legal actions in this turn.
         """
@@ -324,5 +327,5 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
 
 
 def _alone(player: CompiledBot | Agent, seat: int, num_players: int) -> list[CompiledBot | Agent | None]:
-    """The players of a match in which only this seat has a player."""
+    """Return the players of a match in which only this seat has a player."""
     return [player if other == seat else None for other in range(num_players)]

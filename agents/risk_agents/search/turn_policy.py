@@ -1,7 +1,7 @@
 """A policy over plans: a network that rates all plans when a turn begins (for `tactician`).
 
-The network has one output for each plan of `search.plans`: how much better the win probability of the plan is
-than that of the other plans. `search.lookahead` tries the plans with the highest outputs.
+The network has one output for each plan of `search.plans`: how much higher the win probability of the plan is
+than the win probability of the other plans. `search.lookahead` tries the plans with the highest outputs.
 `risk_training.turn_policy` trains the network on the results of trials of all plans.
 """
 

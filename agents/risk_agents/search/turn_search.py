@@ -49,7 +49,7 @@ class Tree(NamedTuple):
     paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
     passed: Any  # uint64 (W,): territories that the draft passes over
     width: int  # nodes kept at each depth
-    depth: int  # most captures of a turn
+    depth: int  # maximum number of captures of a turn
 
 
 @inlined
@@ -119,7 +119,7 @@ def expand(tree, slot, there, found, evaluator):
             source = (w << 6) + lowest(sources)
             sources &= sources - ONE
             for v in range(len(game.strong)):
-                targets = board.neighbours[source, v] & ~game.owned[seat, v]
+                targets = board.targets[source, v] & ~game.owned[seat, v]
                 while targets != ZERO:
                     target = (v << 6) + lowest(targets)
                     targets &= targets - ONE

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agents
 from risk_agents.llm.agent import is_model
+from risk_agents.luck import why_unknown
 from risk_agents.program import brief
 from risk_agents.progress import games_bar
 from risk_agents.registry import SPECS, check_programs
@@ -33,7 +34,7 @@ from risk_agents.tournament.exports import (
     write_json,
 )
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config
+from risk_agents.tournament.loading import Trial, compile_luck, compiled_bot, entrants, make_config
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
@@ -42,6 +43,7 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import summarise
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
+from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
 from risk_env.text.escape import for_terminal
@@ -59,6 +61,7 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
     "option": [],
     "seed": 0,
+    "no_luck": False,
     "time_limit": TIME_LIMIT,
     "game_time": GAME_TIME,
 }
@@ -96,7 +99,9 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
-        raise ValueError(f"--out {arguments.out}: --resume continues its own file, {arguments.resume}")
+        raise ValueError(
+            f"--out {arguments.out}: leave it out, because --resume writes to {arguments.resume}"
+        )
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
         raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
@@ -117,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--against",
         metavar="B",
-        help="test whether the one agent of --agents is better than agent B, by a sequential test (SPRT)",
+        help="test if the single agent of --agents is better than agent B, by a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(
@@ -141,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the options for time limits, processes and seats."""
+    """Add the options for time limits, processes, seats and luck."""
     add = parser.add_argument
     add("--time-limit", type=float, metavar="S", help=f"seconds for one decision (default: {TIME_LIMIT:g})")
     add(
@@ -161,6 +166,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="seat the agents in the order of --agents in every game",
+    )
+    add(
+        "--no-luck",
+        action="store_true",
+        default=None,
+        help="count only wins (default: in two-player games, also report win rates without the luck of "
+        "dice and cards, and use these rates for --against)",
     )
 
 
@@ -242,6 +254,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")
     }
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
+    options["luck"] = not wanted["no_luck"] and not why_unknown(rules, load_map(wanted["map"]))
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
@@ -258,7 +271,7 @@ def _resumed(arguments: argparse.Namespace) -> Store:
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
             raise ValueError(
-                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new one by --out"
+                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new file with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -285,13 +298,14 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     """
     config = store.config
     check_rules(config.rules, config.board)
+    compile_luck(config)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
     found = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
     for now, then in zip(found, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
-                f"agent={then.label!r} is version {now.version!r} now, {then.version!r} in {store.path}; "
-                "begin a new tournament by --out"
+                f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
+                "begin a new tournament with --out"
             )
     return replace(config, entrants=found, sandbox=level)
 
@@ -342,10 +356,17 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 def _verdict(store: Store) -> sprt.Verdict:
     """Return the state of a sequential test, computed from the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
-    games = (
-        sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
-        for row in store.rows(("deal", "agents", "winner"))
-    )
+    games = [
+        sprt.Played(
+            row["deal"],
+            tuple(numbers[label] for label in row["agents"]),
+            row["winner"],
+            tuple(row["luck"] or ()) if store.config.luck else (),
+        )
+        for row in store.rows(("deal", "agents", "winner", "luck"))
+    ]
+    if not all(game.luck for game in games):
+        games = [game._replace(luck=()) for game in games]
     return sprt.judge(sprt.scores(games, block_size=len(store.config.schedule(1))))
 
 

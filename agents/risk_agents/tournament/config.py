@@ -47,6 +47,7 @@ class TournamentConfig:
     fresh: bool = False  # start a new process for every game of an agent that runs in a process
     game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
     fixed_seats: bool = False  # agent s sits at seat s in every game
+    luck: bool = False  # measure the luck of each seat in games whose rules `risk_agents.luck` knows
     # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
     # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
@@ -58,8 +59,8 @@ class TournamentConfig:
         board = load_map(self.map_source)
         if board.digest != self.map_digest:
             raise ValueError(
-                f"map {self.map_source!r} is {board.digest[:16]} now, "
-                f"but was {self.map_digest[:16]} in the tournament"
+                f"map {self.map_source!r} has digest {board.digest[:16]} now, "
+                f"but had {self.map_digest[:16]} when the tournament began"
             )
         return board
 
@@ -125,19 +126,20 @@ class TournamentConfig:
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
 
-_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "groups")
+_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "luck", "groups")
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("agents", "groups"), (list,)),
     "rules": (dict,),
     **dict.fromkeys(("map", "map_digest"), (str,)),
     "seed": (int,),
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
-    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats"), (bool,)),
+    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats", "luck"), (bool,)),
 }
 _ADDED: dict[str, Any] = {
     "fresh": False,
     "game_time": GAME_TIME,
     "fixed_seats": False,
+    "luck": False,
     "groups": [],
 }  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
@@ -158,7 +160,7 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError(
-                "the configuration's agents must have a label, a spec, a version, and whether compiled"
+                "each agent of the configuration must have `label`, `spec`, `version` and `compiled`"
             )
         if not is_label(agent["label"]):
             raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")

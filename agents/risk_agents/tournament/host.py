@@ -52,7 +52,10 @@ _UNPREPARED: set[str] = set()  # specs whose process ended while it prepared; th
 
 
 class Host:
-    """The tournament's side of the process: start it, send it requests, and end it if a reply is late."""
+    """Parent-side handle of an agent's process.
+
+    Starts the process, sends requests, and ends the process if a reply is late.
+    """
 
     def __init__(
         self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN
@@ -66,7 +69,7 @@ class Host:
             self._request("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
             value = self._request("introduce", START_LIMIT, spec=spec)
             if not (isinstance(value, list) and len(value) == 3 and isinstance(value[2], bool)):
-                raise self._garbage(value, "its name, its version and whether it is compiled")
+                raise self._garbage(value, "its name, its version and a flag for compiled bots")
         except ProgramFault:
             self.close()
             raise
@@ -209,7 +212,7 @@ class AgentServer:
         return as_action(self._agent(seat).act(View(game, seat, self._chance[seat], cache(self._history))))
 
     def _history(self, seat: int) -> list[Event]:
-        """Return the events that a seat has seen; request those that this process does not know yet."""
+        """Return the events that a seat has seen; request the events that this process does not know yet."""
         known = self._events[seat]
         news = self._request({"wants": "events", "since": len(known)})["events"]
         known += map(Event.from_json, news)

@@ -70,7 +70,7 @@ class QueriedAgent(Agent):
             return self._agent.act(view)
 
     def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
-        """Tell the program or the model how the game ended, unless the program is not running any more.
+        """Tell the program or the model how the game ended, unless the program is no longer running.
 
         A program that wants events also gets the last of the `events`.
         """

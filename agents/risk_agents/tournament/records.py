@@ -66,4 +66,7 @@ def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
     for name in ("over", "rounds") if forfeit else found:
         recorded = not forfeit if name == "over" else result.get(name)
         if found[name] != recorded:
-            raise SavedGameError(f"{saved.place}: {name} is {found[name]}, recorded {shortened(recorded)}")
+            raise SavedGameError(
+                f"{saved.place}: the replayed game gives {name}={found[name]}, but the file "
+                f"records {shortened(recorded)}"
+            )

@@ -24,7 +24,7 @@ SHARES = 2  # a chunk gets 1 / (SHARES * workers) of the games that are left
 
 
 class Pairing(NamedTuple):
-    """One game to be played."""
+    """A scheduled game: its number, its deal, and the agent at each seat."""
 
     game: int  # number of the game in the schedule
     deal: int

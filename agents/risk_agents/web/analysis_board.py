@@ -39,7 +39,7 @@ class Analysis:
     async def node(self, wish: Any) -> dict[str, Any]:
         """Return the position of a text, or the position after an action or a number of troops.
 
-        The number `chance` is the seed of the dice and cards to come.
+        The number `chance` is the seed of future dice and cards.
         """
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
@@ -59,7 +59,7 @@ class Analysis:
         found = checked_wish(wish, {"position": str, "agent": str})
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
-            raise Refused(f"agent={found['agent'][:80]!r} must be one of {', '.join(agents)}")
+            raise Refused(f"agent={found['agent'][:80]!r}: choose one of {', '.join(agents)}")
         return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
@@ -73,7 +73,7 @@ class Analysis:
         found = checked_wish(wish, {"attackers": int, "defenders": int})
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:
-                raise Refused(f"{name}={troops} must be from 1 to {MOST_TROOPS}")
+                raise Refused(f"{name}={troops}: must be from 1 to {MOST_TROOPS}")
         odds = await self._playing.run(battle_odds, found["attackers"], found["defenders"])
         return odds._asdict()
 
@@ -147,7 +147,7 @@ def _play(game: Game, wish: dict[str, Any]) -> str:
 def _hidden(game: Game) -> dict[str, Any]:
     """Return the facts that seats hide from each other: hands and missions.
 
-    The analysis board shows them, because whoever analyses a position knows all of it.
+    The analysis board shows them, because a person who analyses a position knows all facts of the position.
     """
     hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
     missions = game.record["mission"][: game.num_players].tolist()

@@ -31,7 +31,7 @@ LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for a browser's request, and for a r
 
 
 class Analyst:
-    """The server's side of the process, which answers one request after another.
+    """Server-side handle of the process, which answers one request after another.
 
     Analyst is not thread-safe.
     """
@@ -130,7 +130,7 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
     match.query_player()
     explanation = player.explain()
     if explanation is None:
-        raise ValueError(f"{agent} has nothing to say about this question")
+        raise ValueError(f"{agent} has no explanation for this decision")
     return explanation.to_dict()
 
 

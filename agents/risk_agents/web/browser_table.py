@@ -22,6 +22,7 @@ from risk_agents.serving.rates import Rate
 from risk_agents.web.composition import PART_OF, SETTLED, Composition, settling_action, without_history
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
+from risk_agents.web.typed_answers import read_words
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
@@ -50,7 +51,7 @@ UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` lea
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
 MOST_COMPOSED = 20  # maximum number of choices per second that are composed or taken back in a game
-RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for it any more
+RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for these seats
 
 
 # compiled bots compute all the time: more threads would only delay the event loop
@@ -106,17 +107,18 @@ class Setting:
 
 
 class Answer(NamedTuple):
-    """A person's choice: an action, a number of troops, both, or the cards of a set; or a command."""
+    """A person's choice: an action, a number of troops, both, the cards of a set, or words; or a command."""
 
     action: int | None = None
     troops: int | None = None
     compose: bool = False  # true if the choice waits until it is confirmed
     cards: list[int] | None = None
     command: str | None = None  # one of COMMANDS
+    words: str | None = None  # the choice as it is typed in the terminal
 
 
 # types of an answer's entries in a message of a browser
-ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
+ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str, "words": str}
 # types in a `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
@@ -314,7 +316,7 @@ class BrowserTable(Match):
         waiting = 0 if self._composition is None else len(self._composition)
         is_current = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
         if not is_current or self._answer is None or self._answer.done():
-            raise Refused("it is not your decision any more")
+            raise Refused("it is no longer your decision")
 
     async def _take_answer(self, seat: int, decision: int, answer: Answer) -> None:
         """Take an answer when all earlier answers are taken; slow work runs in a thread."""
@@ -332,10 +334,10 @@ class BrowserTable(Match):
         """Return what a choice changes; raise Refused if the choice is not legal. Runs in a thread."""
         waits = self._composition is not None and len(self._composition) > 0
         if not answer.compose and not waits:
-            action = self._first_action(seat, _choice_of(self.game, answer))
+            action = self._first_action(seat, choice_of(self.game, answer))
             return partial(self._play_now, action)
         composed = Composition(self.game) if self._composition is None else copy(self._composition)
-        composed.add(_choice_of(composed.game, answer))
+        composed.add(choice_of(composed.game, answer))
         return self._showing(seat, composed) if answer.compose else partial(self._confirm, composed)
 
     def _obey(self, seat: int, answer: Answer) -> Callable[[], None]:
@@ -479,13 +481,15 @@ class BrowserTable(Match):
         may continue from a moment in which another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
-            raise Refused(f"frame={frame} must be from 0 to {len(self._decisions[viewer]) - 1}")
+            raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1}")
         actions = self.game.actions[: self._decisions[viewer][frame]]
         game = replace(self.setting.game.beginning(), actions=actions).replay(self.game.board)
         if self.game.is_over or not self.people:
             return game
         if viewer == NOBODY:
-            raise Refused("only its players may leave a game that is being played: wait until it is over")
+            raise Refused(
+                "only its players may continue from a moment of an unfinished game: wait until it is over"
+            )
         if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
             raise Refused("another player picks a headquarters at this moment: choose another moment")
         return game.determinize(viewer, secrets.randbits(48))
@@ -588,9 +592,13 @@ def check_armies(game: Game) -> None:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
-def _choice_of(game: Game, answer: Answer) -> list[int] | str:
+def choice_of(game: Game, answer: Answer) -> list[int] | str:
     """Return a person's choice as actions or in words; raise Refused if it is not legal."""
     action, troops, cards = answer.action, answer.troops, answer.cards
+    if answer.words is not None:
+        if answer._replace(words=None, compose=False) != Answer():
+            raise Refused("words cannot be combined with an action, troops or cards")
+        return choice_of(game, Answer(*read_words(answer.words, game, room_at)))
     if cards is not None:
         if action is not None or troops is not None:
             raise Refused("cards cannot be combined with an action or troops")
@@ -607,12 +615,12 @@ def _choice_of(game: Game, answer: Answer) -> list[int] | str:
     if not most:
         raise Refused("the request has both action and troops: this decision takes one of them")
     if not 1 <= troops <= most:
-        raise Refused(f"troops={troops} must be from 1 to {most} with this territory")
+        raise Refused(f"troops={troops}: must be from 1 to {most} with this territory")
     return f"{game.action_text(action)} {troops}"
 
 
 def _set_of(game: Game, cards: list[int]) -> list[int]:
-    """Return the actions that trade cards; raise Refused if they are no set of the hand."""
+    """Return the actions that trade cards; raise Refused if they are not a set of the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
         raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:
@@ -630,7 +638,7 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
             after.step(card)
     traded = Counter(game.hand(seat)) - Counter(after.hand(seat))
     if not named or named - traded:
-        raise Refused("the cards are no set of this hand")
+        raise Refused("the cards are not a set of this hand")
     return cards
 
 
@@ -668,7 +676,7 @@ def amount_words(game: Game, troops: int) -> str:
         raise Refused(f"troops={troops}: this decision takes no number of troops")
     least, most = int(not game.is_legal(game.tables.space.done)), most_of(game)
     if not least <= troops <= most:
-        raise Refused(f"troops={troops} must be from {least} to {most}")
+        raise Refused(f"troops={troops}: must be from {least} to {most}")
     return f"{DECISIONS[game.phase].word} {troops}"
 
 
@@ -731,7 +739,7 @@ def changes_dice(game: Game, target: int) -> bool:
         return False
     record, sides = game.record, (game.seat, int(game.owner[target]))
     dice = zip((Reward.ATTACK_DIE, Reward.DEFENSE_DIE), sides, strict=True)
-    near = (target, *game.board.neighbours(target))
+    near = (target, *game.board.sources(target))
     fields = zip(record.airfield, (Reward.AIRFIELD, Reward.MAJOR_AIRFIELD), strict=True)
     helps = [record.reward_owner[reward] == side for reward, side in dice]
     helps += [place in near and record.reward_owner[reward] in sides for place, reward in fields]

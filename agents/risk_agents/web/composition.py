@@ -158,15 +158,15 @@ def without_history(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up.
 
-    A claim takes the territory with the largest share of the person's territories among its neighbours; if
+    A claim takes the territory with the largest share of the person's territories among its sources; if
     shares are equal, the one in the smallest continent. A troop goes to the territory of its army that is
-    the weakest against opponents at its borders.
+    the weakest against opponents on its sources.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]
 
     def need(t: int) -> tuple[float, float]:
-        around = board.neighbours(t)
+        around = board.sources(t)
         if game.phase == Phase.CLAIM:
             own = sum(owner[other] == seat for other in around)
             return own / len(around), -sizes[board.continent_of[t]]

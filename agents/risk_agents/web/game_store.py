@@ -26,7 +26,7 @@ _TABLES = {
 
 
 class NotKept(ValueError):
-    """The file cannot be written at the moment: the disk is full, or the file is locked or missing."""
+    """Data cannot be saved: the file is full, locked or missing, or the game was closed."""
 
 
 class GameStore:
@@ -67,7 +67,7 @@ class GameStore:
             for statement in _TABLES.values():
                 self._database.execute(statement)
         elif found != _TABLES:
-            raise ValueError(f"its tables are not {' and '.join(_TABLES)}")
+            raise ValueError(f"expected only the tables {' and '.join(_TABLES)}")
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:

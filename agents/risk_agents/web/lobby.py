@@ -33,6 +33,7 @@ from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
+from risk_env.viewer.page import static
 
 MOST_GAMES = 200  # games that are open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
@@ -42,6 +43,7 @@ CLOSERS = 16  # threads that close games
 MOST_LOOKING = 64  # requests at a time for lists of games and moments of games
 MOST_OPENING = 16  # games that begin at a time, and the same number of saved games that are opened
 LONGEST_SPEC = 200  # characters of a player's spec
+EASY = "grower"  # opponent in the first game of a new player
 SEED_BITS = 48  # bits of a new game's seed
 
 
@@ -103,6 +105,10 @@ class Lobby:
         """
         return await self._start(partial(self._setting, wish))
 
+    async def first(self) -> tuple[str, Setting]:
+        """Begin the first game of a new player, and return its name and its setting."""
+        return await self._start(_first_game)
+
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game again with the same players and other dice, and return its name and its setting.
 
@@ -113,7 +119,7 @@ class Lobby:
         if not (table.game.is_over or setting.is_owner(token)):
             raise Refused("the game can be played again when it is over")
         if RECORDED in setting.game.players:
-            raise Refused("a recorded game has no players: choose them with Play on")
+            raise Refused('A recorded game has no players. Click "Play on" to choose players.')
         return await self._start(partial(_again, setting))
 
     async def delete(self, name: str, token: str) -> None:
@@ -351,6 +357,13 @@ class Lobby:
         self.store.close()
 
 
+def _first_game() -> Setting:
+    """Return the setting of a first game: few troops on a small map, against an easy agent."""
+    players = [HUMAN, EASY]
+    start = _of_position(static("first_game.txt", "risk_agents.web"), len(players))
+    return Setting.new(SavedGame.of(start, players), _names(players), "classic")
+
+
 def _again(setting: Setting) -> Setting:
     """Return the setting of the same game with another seed and other secrets."""
     game = setting.game
@@ -427,7 +440,7 @@ def _of_position(text: str, num_players: int) -> Game:
 def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
     value = wish.get(name, [])
     if not isinstance(value, list) or len(value) > most:
-        raise Refused(f"{name} must be a list of at most {most}")
+        raise Refused(f"{name} must be a list of at most {most} entries")
     return value
 
 

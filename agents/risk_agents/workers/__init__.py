@@ -57,7 +57,7 @@ def _seconds(text: str) -> float:
     try:
         return Limits(float(text)).shortest()
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} must be a number of seconds above 0") from None
+        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0") from None
 
 
 @contextmanager
@@ -65,7 +65,7 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     """Open the executor for a value of `--workers`; the end of the `with` block drops unfinished work.
 
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray on this machine. A piece of work that takes longer
-    than `limit` seconds starts again elsewhere; the default is that of `executor.Limits`.
+    than `limit` seconds starts again elsewhere; the default is described at `executor.Limits`.
 
     Raise ValueError for other texts and limits, ImportError without Ray, and ConnectionError if no cluster
     answers.

@@ -83,7 +83,7 @@ class RayExecutor(WorkExecutor):
     ) -> None:
         """Join the cluster of an address, or start one on this machine.
 
-        A new cluster has `processors` processors, all if None. `limit` is that of `Limits`.
+        A new cluster has `processors` processors, all if None. `limit` is passed to `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -242,7 +242,7 @@ class RayExecutor(WorkExecutor):
             self._find_loss()
 
     def _find_loss(self) -> None:
-        """End all work if a necessary process of an own Ray has ended."""
+        """End all work if a necessary process of this program's own Ray has ended."""
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
@@ -297,7 +297,7 @@ class RayExecutor(WorkExecutor):
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or cancel it; then leave the cluster, or end the own Ray."""
+        """Wait for all work, or cancel it; then leave the cluster, or end this program's own Ray."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
@@ -344,7 +344,7 @@ class _Running:
                 _store("del", key)
 
     def forget(self) -> None:
-        """Remove all keys."""
+        """Remove all keys of this record from Ray's key-value store."""
         _store("del", self.name, del_by_prefix=True)
 
 
@@ -423,7 +423,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     except Exception as error:  # Ray raises many kinds of errors
         if own:
             own.close()
-        hint = "" if is_own else " (is RAY_AUTH_MODE, and its token, the same here and there?)"
+        hint = "" if is_own else " (check that RAY_AUTH_MODE and the token are the same on both sides)"
         raise ConnectionError(f"--workers {address or RAY}: no Ray cluster answers: {error}{hint}") from error
     return own
 
@@ -469,7 +469,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     """
     if version() != wanted:
         raise RuntimeError(
-            f"a worker has risk_env {version()}, this process {wanted}: install the same everywhere"
+            f"a worker has risk_env {version()}, but this process {wanted}: install the same version"
         )
     import ray
 

@@ -17,7 +17,7 @@ from typing import Any
 # Most retries of a piece whose process or machine was lost, in case the piece itself ends its process
 RETRIES = 3
 PULSE = 0.25  # seconds between two checks of the number of workers
-LEAST_LIMIT = 300.0  # least time limit in seconds; the first pieces include compilation
+LEAST_LIMIT = 300.0  # minimum time limit in seconds; the first pieces include compilation
 LONGER = 20  # ratio of the time limit to the longest piece so far
 
 

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
-IN_PIPE = 1 << 16  # most bytes of a value that goes through the pipe
+IN_PIPE = 1 << 16  # maximum number of bytes of a value that goes through the pipe
 ALIGNED = 64  # alignment of arrays in bytes
 
 

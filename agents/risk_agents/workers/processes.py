@@ -37,7 +37,7 @@ class ProcessExecutor(WorkExecutor):
     def __init__(
         self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None
     ) -> None:
-        """Prepare the executor. Each process calls `begin` first; `limit` is that of `Limits`."""
+        """Prepare the executor. Each process calls `begin` first. `limit` is passed to `Limits`."""
         self._limits = Limits(limit)
         risk_env.warmup()  # compiles everything before the processes start
         self._size, self._begin = processes, begin or begin_process

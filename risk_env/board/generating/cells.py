@@ -10,7 +10,7 @@ from risk_env.board.generating.spec import RandomNumbers
 
 SPACING = 140  # usual distance of two points, in pixels
 MARGIN = SPACING  # between the points and the edge of the drawing
-CANDIDATES = 12  # number of candidates for a point: the one farthest from the earlier points is kept
+CANDIDATES = 12  # number of candidates for a point; the candidate farthest from the earlier points is kept
 FAR = 100_000  # distance of the corners of the first triangle
 
 Point = tuple[int, int]

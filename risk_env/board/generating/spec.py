@@ -11,7 +11,7 @@ from risk_env.splitmix64 import INCREMENT, WORD, scrambled
 PREFIX = "random:"
 LEAST_TERRITORIES, MOST_TERRITORIES = 6, 256
 MOST_CONTINENTS = 64
-CLASSIC_TERRITORIES = 42  # of the classic map
+CLASSIC_TERRITORIES = 42  # number of territories of the classic map
 TERRITORIES_OF_A_CONTINENT = 7
 FORM = "random:SEED:territories=N,continents=N"
 _NUMBER = re.compile("[0-9]{1,20}")
@@ -38,8 +38,8 @@ def is_random(name: Any) -> bool:
 def read_spec(name: str) -> RandomMap:
     """Return the seed and the size in the name of a random map.
 
-    The options `territories` and `continents` may be left out. Raises MapError for a name of another form
-    than FORM.
+    The options `territories` and `continents` may be left out. Raises MapError for a name that
+    does not have the form FORM.
     """
     written, _, options = name.removeprefix(PREFIX).partition(":")
     values: dict[str, int] = {}
@@ -69,7 +69,7 @@ def _whole(name: str, key: str, number: str) -> int:
 
 def _check(name: str, key: str, number: int, least: int, most: int) -> None:
     if not least <= number <= most:
-        raise MapError(f"{shortened(name)}: {key}={number} must be {least} to {most}")
+        raise MapError(f"{shortened(name)}: {key}={number}: must be {least} to {most}")
 
 
 class RandomNumbers:

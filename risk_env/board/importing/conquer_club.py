@@ -68,7 +68,9 @@ def parse_xml(text: str) -> Element:
         nonlocal depth, count
         depth, count = depth + 1, count + 1
         if depth > MOST_NESTING or count > MOST_ELEMENTS:
-            raise ValueError(f"more than {MOST_ELEMENTS} elements or {MOST_NESTING} levels of XML")
+            raise ValueError(
+                f"XML file too large: at most {MOST_ELEMENTS} elements and {MOST_NESTING} levels are allowed"
+            )
         builder.start(tag.casefold(), attributes)
 
     def end(tag: str) -> None:

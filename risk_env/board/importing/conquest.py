@@ -30,7 +30,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
     for line in needed(sections, "continents"):
         title, equals, bonus = line.text.rpartition("=")
         if not equals:
-            report.problem(f"{line.place}: {shortened(line.text)} must be NAME=BONUS")
+            report.problem(f"{line.place}: {shortened(line.text)} is not of the form NAME=BONUS")
             continue
         title = clean_name(title, "continent", report)
         continents.add(title)
@@ -41,7 +41,9 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
     for line in needed(sections, "territories"):
         cells = [cell.strip() for cell in line.text.split(",")]
         if len(cells) < 4:
-            report.problem(f"{line.place}: {shortened(line.text)} must be NAME,X,Y,CONTINENT,NEIGHBOUR,...")
+            report.problem(
+                f"{line.place}: {shortened(line.text)} is not of the form NAME,X,Y,CONTINENT,NEIGHBOUR,..."
+            )
             continue
         territory = _territory(cells, line, continents, report)
         neighbours.append((territories.add(territory.name), line, cells[4:]))

@@ -70,7 +70,7 @@ def _name_of(sections: Sections, otherwise: str) -> str:
 def _read_continent(line: SectionLine, names: NameIndex, draft: MapDraft, report: Report) -> None:
     words = line.text.split()
     if len(words) < 2:
-        report.problem(f"{line.place}: {shortened(line.text)} must be NAME BONUS")
+        report.problem(f"{line.place}: {shortened(line.text)} is not of the form NAME BONUS")
         words.append("0")
     name = clean_name(words[0].replace("_", " "), "continent", report)
     names.add(name)
@@ -85,7 +85,7 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
     for line in lines:
         words = line.text.split()
         if len(words) < 3:
-            report.problem(f"{line.place}: {shortened(line.text)} must be ID NAME CONTINENT X Y")
+            report.problem(f"{line.place}: {shortened(line.text)} is not of the form ID NAME CONTINENT X Y")
             continue
         if words[0] in numbers:
             report.problem(f"{line.place}: ID {shortened(words[0])} is given twice")
@@ -138,9 +138,7 @@ def _read_missions(lines: list[SectionLine], draft: MapDraft, report: Report) ->
         words = line.text.split(maxsplit=6)
         place = f"missions, {line.place}"
         if len(words) < 6:
-            report.problem(
-                f"{place}: {shortened(line.text)} must be PLAYER COUNTRIES TROOPS and 3 CONTINENTS"
-            )
+            report.problem(f"{place}: {shortened(line.text)}: write PLAYER COUNTRIES TROOPS and 3 CONTINENTS")
             continue
         player, countries, troops = (whole_number(word, place, report) for word in words[:3])
         if player > 0:

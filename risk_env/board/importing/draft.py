@@ -55,7 +55,7 @@ class MapDraft:
     wilds: int = 2
 
     def add_borders(self, source: int, targets: Iterable[int]) -> None:
-        """Add borders from a territory to others. A number below 0, of an unknown name, is left out."""
+        """Add borders from a territory to others. Negative numbers (unknown names) are left out."""
         self.borders |= {(source, target): None for target in targets if min(source, target) >= 0}
 
 

@@ -5,7 +5,7 @@ All problems are collected before an error is raised.
 
 from collections import Counter
 
-from risk_env.board.borders import neighbours_of, reached_from
+from risk_env.board.borders import unreachable
 from risk_env.board.generating.spec import CLASSIC_TERRITORIES
 from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
 from risk_env.board.importing.toml_text import MARGIN
@@ -113,24 +113,43 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_borders(draft: MapDraft, report: Report) -> None:
-    """Check that all borders are two-way and connect all territories. With `mirror`, add missing borders."""
+    """Report one-way borders, and check that borders connect all territories.
+
+    With `mirror`, one-way borders become two-way.
+    """
     names = [territory.name for territory in draft.territories]
     for source, target in [border for border in draft.borders if border[0] == border[1]]:
         report.decision(f"territory {shortened(names[source])} borders itself: this border is left out")
         del draft.borders[source, target]
-    for source, target in [border for border in draft.borders if border[::-1] not in draft.borders]:
+    one_way = [border for border in draft.borders if border[::-1] not in draft.borders]
+    for source, target in one_way:
         way = f"one-way border {shortened(names[source])} > {shortened(names[target])}"
         if report.mirror:
-            report.decision(f"{way}: it is two-way")
+            report.decision(f"{way}: it becomes two-way")
+            draft.borders[target, source] = None
         else:
-            report.problem(way, hint="All borders must be two-way. Use --mirror to add the way back.")
-        draft.borders[target, source] = None
+            report.decision(f"{way}: it stays one-way (--mirror: it becomes two-way)")
     if len(draft.borders) > MAX_BORDERS:
-        report.problem(f"{len(draft.borders) // 2} borders: a map has at most {MAX_BORDERS // 2}")
+        problem = f"{len(draft.borders)} borders, counted in both directions"
+        report.problem(f"{problem}: a map has at most {MAX_BORDERS}")
+    hint = "Use --mirror to make one-way borders two-way." if one_way and not report.mirror else ""
     if names:
-        reached = reached_from(0, neighbours_of(range(len(names)), draft.borders))
-        if apart := [name for t, name in enumerate(names) if t not in reached]:
-            report.problem(f"no chain of borders joins {shortened(names[0])} to {_listed(apart)}")
+        _check_reach(names, draft, hint, report)
+
+
+def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
+    """Report territories that the first one does not reach through borders, or that do not reach it."""
+    first = shortened(names[0])
+    not_reached, not_reaching = (
+        _listed([names[t] for t in apart]) for apart in unreachable(len(names), draft.borders)
+    )
+    if not_reached and not_reached == not_reaching:
+        report.problem(f"no chain of borders joins {first} to {not_reached}", hint=hint)
+        return
+    if not_reached:
+        report.problem(f"no chain of borders leads from {first} to {not_reached}", hint=hint)
+    if not_reaching:
+        report.problem(f"no chain of borders leads to {first} from {not_reaching}", hint=hint)
 
 
 def _finish_missions(draft: MapDraft, report: Report) -> None:
@@ -166,7 +185,7 @@ def _finish_cards(draft: MapDraft, report: Report) -> None:
         if without:
             report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
         return
-    report.decision("the file has no cards: each territory gets one, the symbols in turn")
+    report.decision("the file has no cards: each territory gets a card; the symbols take turns")
     for number, territory in enumerate(draft.territories):
         territory.symbol = SYMBOLS[number % len(SYMBOLS)]
 

@@ -33,6 +33,7 @@ KINDS = {
     "continent": ("name", "bonus", "colour"),
     "territory": ("name", "continent", "x", "y", "symbol"),
     "border": ("from", "to"),
+    "one_way": ("from", "to"),
 }
 Row = tuple[str, str, dict[str, str]]  # place, kind, values
 
@@ -42,7 +43,7 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
     values = parse_json(text)
     if not isinstance(values, dict):
         raise ValueError("a map in JSON must be an object with territories, continents and borders")
-    known = ("name", "directed", "continents", "territories", "borders")
+    known = ("name", "directed", "continents", "territories", "borders", "one_way")
     for key in values:
         if key not in known:
             report.problem(f"unknown key {shortened(key)}", key, known)
@@ -56,7 +57,7 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
         *_rows(values, "continent", "continents", report),
         *_rows(values, "territory", "territories", report),
     ]
-    rows += _rows(values, "border", "borders", report)
+    rows += [*_rows(values, "border", "borders", report), *_rows(values, "one_way", "one_way", report)]
     return _draft_of(title, rows, values.get("directed") is True, report)
 
 
@@ -91,7 +92,9 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
             if name not in KINDS[kind]:
                 report.problem(f"{place}: unknown key {shortened(name)}", name, KINDS[kind])
         if not table or any(not isinstance(value, str | int | float) for value in table.values()):
-            report.problem(f"{place}: {shortened(entry)} must be an object or a list of strings and numbers")
+            report.problem(
+                f"{place}: {shortened(entry)} is neither an object nor a list of strings and numbers"
+            )
         else:
             yield place, kind, {name: _as_text(value) for name, value in table.items()}
 
@@ -100,7 +103,9 @@ def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str,
     """Return the cells of a row by name. Cells beyond the last name are a problem unless they are empty."""
     names = KINDS[kind]
     if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
-        report.problem(f"{place}: {shortened(surplus[0])} is too much; the row is {', '.join(names)}")
+        report.problem(
+            f"{place}: {shortened(surplus[0])} is one value too many; the row is {', '.join(names)}"
+        )
     return dict(zip(names, cells, strict=False))
 
 
@@ -123,10 +128,10 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
             territories.add(draft.territories[-1].name)
     check_before_borders(draft, report)
     for place, kind, values in rows:
-        if kind == "border":
-            source, target = (territories.find(values.get(end, ""), place) for end in KINDS["border"])
+        if kind in ("border", "one_way"):
+            source, target = (territories.find(values.get(end, ""), place) for end in KINDS[kind])
             draft.add_borders(source, [target])
-            if not directed:
+            if kind == "border" and not directed:
                 draft.add_borders(target, [source])
     return draft
 

@@ -30,14 +30,17 @@ def quoted(text: str) -> str:
 def _territories(draft: MapDraft) -> Iterator[str]:
     names = [quoted(territory.name) for territory in draft.territories]
     targets: list[list[str]] = [[] for _ in names]
+    one_way: list[list[str]] = [[] for _ in names]
     for source, target in sorted(draft.borders):
-        targets[source].append(names[target])
+        (targets if (target, source) in draft.borders else one_way)[source].append(names[target])
     for t, territory in enumerate(draft.territories):
         yield from ("", "[[territory]]", f"name = {names[t]}")
         if territory.continent >= 0:
             yield f"continent = {quoted(draft.continents[territory.continent].name)}"
         yield f"symbol = {quoted(territory.symbol or NO_CARD)}"
         yield f"borders = [{', '.join(targets[t])}]"
+        if one_way[t]:
+            yield f"one_way_to = [{', '.join(one_way[t])}]"
 
 
 def _mission(mission: DraftMission, draft: MapDraft) -> list[str]:

@@ -21,6 +21,7 @@ class Analysis {
   constructor() {
     this.node = null; // the position that is shown
     this.root = null;
+    this.request = {}; // latest request for a position: an answer to an earlier request is not shown
     this.patterns = element("div");
     document.body.append(this.patterns);
     this.asker = new Asker((answer) => this.play(answer));
@@ -55,13 +56,14 @@ class Analysis {
 
   // --------------------------------------------------------------------------------------------- positions
 
-  /** Begin with a position; a wrong one changes nothing, and the page says what is wrong. */
+  /** Begin with a position. An invalid position changes nothing, and the page shows the error. */
   async open(position, names) {
     write(byId("error"), "");
+    const request = (this.request = {});
     const found = await post("/api/analysis/node", { position }).catch((error) =>
       write(byId("error"), error.message),
     );
-    if (!found) return;
+    if (!found || request !== this.request) return;
     this.setUp(
       found,
       names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`),
@@ -71,7 +73,7 @@ class Analysis {
     this.show(this.root);
   }
 
-  /** The parts of the page that belong to a map and to names; the board stays while the map does. */
+  /** Set up the parts of the page for a map and names. The board stays as long as the map stays. */
   setUp({ map }, names) {
     const isNew = map.name !== this.map?.name || names.length !== this.names.length;
     Object.assign(this, { map, names, words: new Words(map, names, null) });
@@ -96,6 +98,7 @@ class Analysis {
   }
 
   show(node) {
+    this.request = {};
     this.node = node;
     const { state, events, question } = node;
     this.board.draw(state, events);
@@ -115,27 +118,32 @@ class Analysis {
     document.body.dataset.ready = "true";
   }
 
-  /** Play an answer; one that was tried before is shown again, with the dice that it had. */
+  /** Play an answer. An answer that was tried before is shown again, with the same dice. */
   play(answer) {
     const [known] = this.played(this.node, answer);
     return known ? this.show(known) : this.grow(this.node, answer, 0);
   }
 
-  /** The positions after an answer in a position, one for each chance. */
+  /** Return the positions after an answer in a position, one for each seed of the dice. */
   played(parent, { action, troops }) {
     return parent.children.filter(({ answer }) => answer.action === action && answer.troops === troops);
   }
 
+  /** Play an answer in a position. The result is shown only if nothing else was requested meanwhile. */
   async grow(parent, answer, chance) {
+    const request = (this.request = {});
     try {
       const found = await post("/api/analysis/node", { position: parent.position, ...answer, chance });
-      const node = { ...found, parent, children: [], answer, chance };
-      parent.children.push(node);
-      this.show(node);
+      if (request === this.request) this.show(this.added({ ...found, parent, children: [], answer, chance }));
     } catch ({ message }) {
-      this.asker.ask(parent.question);
-      write(byId("asked"), message);
+      if (request === this.request) this.asker.ask(parent.question, message);
     }
+  }
+
+  /** Add a position to the tree. */
+  added(node) {
+    node.parent.children.push(node);
+    return node;
   }
 
   back() {
@@ -146,7 +154,7 @@ class Analysis {
     if (this.node?.children.length) this.show(this.node.children.at(-1));
   }
 
-  /** The move that led here once more, with other dice. */
+  /** Play the move that led to this position again, with other dice. */
   again() {
     if (!this.node?.parent) return;
     const { parent, answer } = this.node;
@@ -182,7 +190,7 @@ class Analysis {
 
   // --------------------------------------------------------------------------------------------- estimates
 
-  /** Every seat's chance to win, asked once a position. */
+  /** Show every seat's win probability, which is requested once per position. */
   async estimate(node) {
     this.players.draw(node.state, node.chances);
     write(byId("estimated"), node.estimated ?? "estimating …");
@@ -228,7 +236,7 @@ class Analysis {
     byId("plans").replaceChildren(...plans.map((plan) => this.plan(plan, plan.plan === chosen, best)));
   }
 
-  /** A plan in the list; a click draws all its attacks, in order, and a second one all plans again. */
+  /** A plan in the list. A click draws its attacks in order. A second click draws all plans again. */
   plan(plan, isChosen, best) {
     const words = `${plan.plan}${isChosen ? " (chosen)" : ""}`;
     const estimate = `${share(plan.chance)} ± ${share(plan.error)}, ${plan.games} games`;
@@ -293,7 +301,7 @@ class Analysis {
   }
 }
 
-/** The moves after a node with their depth: the first one of each in its line, others before it, indented. */
+/** Return the moves after a node with their depth: first moves in line, other moves before them, indented. */
 function variations(node, depth) {
   const [main, ...others] = node.children;
   if (!main) return [];
@@ -301,7 +309,7 @@ function variations(node, depth) {
   return [[main, depth], ...indented, ...variations(main, depth)];
 }
 
-/** What the dice of a move did, in a few letters. */
+/** Return the result of a move's dice, in a few letters. */
 function outcome(events) {
   const battles = events.filter(({ kind }) => kind === "battle");
   if (!battles.length) return "";
