@@ -413,7 +413,7 @@ def test_robustness_compares_tables_of_styles_with_tables_of_known_bots(
     robustness.main([*few, "--styles", "grower"])
     told = capsys.readouterr().out
     assert "| grower" in told and "| known bots" in told and "Largest gap: " in told
-    assert told.count("|   6 |") == 2  # two deals, each from three seats
+    assert told.count("|     6 |") == 2  # two deals, each from three seats
     robustness.main([*few, "--styles", "grower"])  # nothing is played again
     assert capsys.readouterr().out.splitlines()[6:] == told.splitlines()[6:]
     with pytest.raises(ValueError, match="another agent"):

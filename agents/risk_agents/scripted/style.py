@@ -64,7 +64,7 @@ class Style(NamedTuple):
     everywhere: int = 0  # 1: all own territories are guarded; 0: those of own continents
     mass: int = 1  # drafts: worth of 10 own troops on a place
     keeps: int = 0  # hand size up to which a set is kept, unless it pays for a hunt
-    walks: int = 0  # 1: all troops follow into a captured territory that has enemy neighbours
+    walks: int = 0  # 1: all troops follow into a captured territory beside enemies
 
 
 # Columns of the memory: the hunted seat (`hunter.PREY`), the style, then the grudges
@@ -165,7 +165,7 @@ def lack(game, board, seat, style, territory):
         return int64(UNGUARDED)
     strongest = int64(0)
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        word = board.sources[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             strongest = max(strongest, troops_on(game, (w << 6) + lowest(word)))
             word &= word - ONE
@@ -200,7 +200,7 @@ def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy
     """Return the worth of these troops on a territory: that of its best capture, by the odds."""
     best, strength = 0.0, troops_on(game, territory) + troops
     for w in range(len(game.strong)):
-        word = board.neighbours[territory, w] & ~game.owned[seat, w]
+        word = board.targets[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             target = (w << 6) + lowest(word)
             word &= word - ONE
