@@ -61,7 +61,7 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
     "option": [],
     "seed": 0,
-    "no_luck": False,
+    "luck": False,
     "time_limit": TIME_LIMIT,
     "game_time": GAME_TIME,
 }
@@ -168,11 +168,11 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         help="seat the agents in the order of --agents in every game",
     )
     add(
-        "--no-luck",
+        "--luck",
         action="store_true",
         default=None,
-        help="count only wins (default: in two-player games, also report win rates without the luck of "
-        "dice and cards, and use these rates for --against)",
+        help="two-player games: also report win rates without the luck of dice and cards, and use these "
+        "rates for --against (its code is compiled at the first use, about a minute)",
     )
 
 
@@ -254,7 +254,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")
     }
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
-    options["luck"] = not wanted["no_luck"] and not why_unknown(rules, load_map(wanted["map"]))
+    if wanted["luck"] and (reason := why_unknown(rules, load_map(wanted["map"]))):
+        raise ValueError(f"--luck: the luck of these games is unknown: {reason}")
+    options["luck"] = bool(wanted["luck"])
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 

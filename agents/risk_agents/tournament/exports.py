@@ -11,7 +11,6 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
-from risk_agents.luck import PLAYERS, why_unknown
 from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import HEADING, model_rows
@@ -148,14 +147,12 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
 
 
 def _luck(config: TournamentConfig, summary: Summary) -> Iterator[str]:
-    """Yield a line about the win rates without luck, or about the reason why a duel has none."""
+    """Yield a line about the win rates without luck."""
     if summary.luck_gain is not None:
         yield (
             "win rates without luck: the luck of dice and cards is subtracted; plain win rates need about "
             f"{summary.luck_gain:.1f} times as many games for the same precision"
         )
-    elif config.num_players == PLAYERS and (reason := why_unknown(config.rules, config.board)):
-        yield f"no win rates without luck: {reason}"
 
 
 def _bounds(summary: Summary) -> Iterator[str]:
