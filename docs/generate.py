@@ -27,6 +27,7 @@ from risk_env.core.observe import (
     num_globals,
 )
 from risk_env.core.types import Phase
+from risk_env.observations import COUNT_DIVISOR
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
@@ -44,9 +45,14 @@ Players are numbered from the observing seat: player 0 is the seat itself, playe
 clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
 seat.
 
-`GameBatch` returns int8 codes 0 ... {MOST_CODE}. All other interfaces return the same codes divided by
-{MOST_CODE}, as float32. Columns with "(count)" in their meaning contain codes of counts
-([below](#codes-of-counts)). T is the number of territories, and G the number of global columns.
+`GameBatch` returns int8 codes 0 ... {MOST_CODE}. All other interfaces return float32: a count is its code
+divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. Columns with "(count)"
+in their meaning contain codes of counts ([below](#codes-of-counts)). T is the number of territories, and G
+the number of global columns.
+
+`risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
+`observation_scales(board)` the factor of each column, float32 (D,). [Features for networks](features.md) also
+contain sums over neighbours and static facts of the map.
 
 * `"flat"` is one vector of D = {TERRITORY_WIDTH} T + G numbers: all territories, one after another, then
   the globals.

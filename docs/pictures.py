@@ -21,11 +21,12 @@ from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E
 from tests.web_server import served  # noqa: E402
 
 NAMES = ("grower", "breaker", "attacker")
+PREPARED = 300_000  # milliseconds for agents to compile their code
 PICTURES = ROOT / "docs" / "pictures"
 
 
 def main() -> None:
-    """Write pictures of a replay, a live game, the lobby and the analysis board.
+    """Write pictures of a replay, the analysis board, two live games and the lobby.
 
     The replay is drawn light and dark, on a desktop and on a phone.
     """
@@ -47,7 +48,11 @@ def main() -> None:
                 if scheme == "dark":
                     page.get_by_role("tab", name="Curves").click()
                 save(page, PICTURES / f"{name}.png")
-        draw_server(browser, game)
+        with served(Path(folder)) as (address, lobby):
+            draw_analysis(browser, address, game)
+            draw_table(browser, address)
+            draw_first_game(browser, address, lobby)
+            draw_lobby(browser, address)
 
 
 def attack_of(game: Game) -> Game:
@@ -60,36 +65,60 @@ def attack_of(game: Game) -> Game:
     return past
 
 
-def draw_server(browser: Any, game: Game) -> None:
-    """Draw the pages of `risk-env serve`: an analysis, and a turn of a live game."""
+def draw_analysis(browser: Any, address: str, game: Game) -> None:
+    """Draw the analysis board of `risk-env serve`."""
     text = attack_of(game).to_text()
-    with tempfile.TemporaryDirectory() as folder, served(Path(folder)) as (address, _lobby):
-        with opened_page(browser, f"{address}/analysis") as page:
-            page.wait_for_selector("#agent option", state="attached")
-            page.evaluate("([text, names]) => analysis.open(text, names)", [text, NAMES])
-            page.wait_for_selector("#estimated:has-text('games')")
-            page.click("#ask button")
-            page.wait_for_selector("#plans li")
-            save(page, PICTURES / "analysis.png")
-        wish = {
-            "preset": "classic",
-            "map": "classic",
-            "players": ["human", *NAMES[1:]],
-            "options": {"setup": "random"},
-        }
-        with opened_page(browser, address, DESKTOP, "dark") as page:
-            begin = page.request.post(f"{address}/api/games", data=wish).json()
-            page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
-            page.wait_for_selector('#question[data-asked="true"]')
-            page.locator("#amount").fill("2")
-            page.locator('.area[data-lit="true"]').first.dispatch_event("click")
-            page.wait_for_selector(".bubbles .gain")
-            page.get_by_role("tab", name="Goals").click()
-            save(page, PICTURES / "game.png")
-        with opened_page(browser, address) as page:
-            page.wait_for_selector("#seats option[disabled]", state="attached")
-            page.locator("#seats .about").last.wait_for()
-            save(page, PICTURES / "lobby.png")
+    with opened_page(browser, f"{address}/analysis") as page:
+        page.wait_for_selector("#agent option", state="attached")
+        page.evaluate("([text, names]) => analysis.open(text, names)", [text, NAMES])
+        page.wait_for_selector("#estimated:has-text('games')", timeout=PREPARED)
+        page.click("#ask button")
+        page.wait_for_selector("#plans li", timeout=PREPARED)
+        save(page, PICTURES / "analysis.png")
+
+
+def draw_table(browser: Any, address: str) -> None:
+    """Draw a turn of a live game."""
+    wish = {
+        "preset": "classic",
+        "map": "classic",
+        "players": ["human", *NAMES[1:]],
+        "options": {"setup": "random"},
+    }
+    with opened_page(browser, f"{address}/game/none", DESKTOP, "dark") as page:
+        begin = page.request.post(f"{address}/api/games", data=wish).json()
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+        page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
+        page.locator("#amount").fill("2")
+        page.locator('.area[data-lit="true"]').first.dispatch_event("click")
+        page.wait_for_selector(".bubbles .gain")
+        page.get_by_role("tab", name="Goals").click()
+        save(page, PICTURES / "game.png")
+
+
+def draw_first_game(browser: Any, address: str, lobby: Any) -> None:
+    """Draw the first game of a new player on a phone, with the odds of an attack."""
+    with opened_page(browser, f"{address}/game/none", PHONE, touch=True) as page:
+        begin = page.request.post(f"{address}/api/first", data={}).json()
+        page.evaluate("game => sessionStorage.setItem('guided game', game)", begin["game"])
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+        page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
+        page.get_by_role("button", name="Next").click()
+        territory = lobby.tables[begin["game"]].game.board.territory("Curlew")
+        area = page.locator(f'.area[data-territory="{territory}"]')
+        area.dispatch_event("click")
+        page.get_by_role("button", name="Confirm").click()
+        page.wait_for_function("() => live.question?.phase === 'ATTACK'")
+        area.dispatch_event("click")
+        save(page, PICTURES / "first_game.png")
+
+
+def draw_lobby(browser: Any, address: str) -> None:
+    """Draw the form for a new game."""
+    with opened_page(browser, address) as page:
+        page.wait_for_selector("#seats option[disabled]", state="attached", timeout=PREPARED)
+        page.locator("#seats .about").last.wait_for()
+        save(page, PICTURES / "lobby.png")
 
 
 def save(page: Any, path: Path) -> None:

@@ -19,6 +19,7 @@ from torch import nn
 import risk_env
 from risk_env import ActionSpace, GameBatch, Policy, Rules, load_map
 from risk_env.arena import CALLER, Arena
+from risk_env.observations import as_codes
 
 RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast", max_rounds=40), load_map("tiny")
 SPACE = ActionSpace(RULES, BOARD)
@@ -73,7 +74,7 @@ class Snapshots(Policy):
     @torch.no_grad()
     def act_batch(self, observations, masks, seats, state=None):
         """Return sampled actions, int64 (k,)."""
-        codes = np.rint(observations * 127).astype(np.int8)
+        codes = as_codes(observations, BOARD)
         actions = np.zeros(len(codes), np.int64)
         for number, network in enumerate(self.networks):
             theirs = np.flatnonzero(seats % len(self.networks) == number)

@@ -243,6 +243,15 @@ class Arena(FixedArrays):
                 rows, seats = np.nonzero(self.numbers[lanes] == number)
                 player.begin(self, lanes[rows], seats)
 
+    def seat_bots(self, lanes: Numbers, seats: Numbers, numbers: Numbers) -> None:
+        """Let compiled bots take over one seat in each of these lanes, whose games are in progress.
+
+        `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
+        memory, and continue the random state of the seat.
+        """
+        self.numbers[lanes, seats] = numbers
+        self.memory[lanes, seats] = self._first_memory[numbers]
+
     def prepare(self) -> None:
         """Compile or load the code of the loop and of all compiled bots. No game is played."""
         nobody = np.zeros(0, np.int64)

@@ -8,7 +8,6 @@ import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, suppress
-from itertools import groupby
 from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
@@ -108,11 +107,9 @@ def _few_collections() -> Iterator[None]:
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:
     """Compile the parts, one stage after another, in `jobs` processes. Yields each part and its seconds.
 
-    Variants of a player (`tactician`, `tactician:quick`) run the same code, so one process compiles them.
+    One process compiles the players that run the same code, such as `tactician` and `tactician:quick`.
     """
-    groups = [
-        [tuple(group) for _, group in groupby(stage, lambda part: part.partition(":")[0])] for stage in stages
-    ]
+    groups = [_grouped(stage) for stage in stages]
     if jobs == 1:
         for parts in (parts for stage in groups for parts in stage):
             yield from _compile_all(parts)
@@ -127,6 +124,21 @@ def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tu
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _grouped(stage: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the parts of a stage in groups that compile the same code."""
+    groups: dict[str, list[str]] = {}
+    for part in stage:
+        groups.setdefault(_code_of(part), []).append(part)
+    return list(map(tuple, groups.values()))
+
+
+def _code_of(part: str) -> str:
+    """Return the module of a compiled bot's entry point; for other parts, the name without a variant."""
+    found = None if part in RULES else bots.find(part)
+    name = part.partition(":")[0]
+    return getattr(found.choose, "__module__", name) if isinstance(found, bots.CompiledBot) else name
 
 
 def _compile_all(parts: Iterable[str]) -> Iterator[tuple[str, float]]:

@@ -23,10 +23,10 @@ from risk_env.board.tables import Tables, tables
 from risk_env.bounded_io import parse_json
 from risk_env.chance_outcomes import Outcome, play_outcomes
 from risk_env.core import entry
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals
 from risk_env.core.types import NOBODY, NOWHERE, Phase, game_dtype
 from risk_env.engine.step_buffer import ILLEGAL, new_step_buffer
 from risk_env.events import Battle, Event, GameLog, Watch, last_battle
+from risk_env.observations import as_floats, observation_scales, observation_size
 from risk_env.public import PHASES, PublicState, hand_of, public_state, seen_by
 from risk_env.seeds import game_seed, uint64
 from risk_env.step_kernel import play_on, step_kernel
@@ -354,7 +354,8 @@ class Game:
 
         From now on the game's record is in this buffer. An earlier step buffer is no longer used.
         """
-        buffer = new_step_buffer(self._games, self._tables.rules, self._tables.board, self._tables.sizes)
+        T, scales = self._tables, observation_scales(self.board)
+        buffer = new_step_buffer(self._games, T.rules, T.board, T.sizes, scales)
         self._games = buffer["game"]
         return buffer
 
@@ -462,7 +463,7 @@ class Game:
         return public_state(self._games, self._tables, NOBODY if seat is None else int(seat))
 
     def observe(self, seat: int, observation: str = FLAT) -> Any:
-        """Return the observation of a seat, float32 (D,): the int8 codes of `GameBatch` divided by 127.
+        """Return the observation of a seat, float32 (D,): flags are 0 or 1, and counts are scaled.
 
         `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
         described in docs/observation.md.
@@ -711,11 +712,6 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
     return listed
 
 
-def observation_size(board: Board) -> int:
-    """Return the length of a flat observation on this map, D."""
-    return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
-
-
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
 
@@ -725,28 +721,6 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     game._start, game._chance = None, chance
     game._set_up()
     return game
-
-
-def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
-    """Convert observations, int8 (k, D), to new float32 arrays for learners, with values from 0 to 1.
-
-    With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
-    {"territories": (k, T, F), "globals": (k, G)}.
-    """
-    values = np.divide(codes, np.float32(MOST_CODE), dtype=np.float32)
-    if observation == FLAT:
-        return values
-    return {name: np.ascontiguousarray(part) for name, part in split_view(values, board).items()}
-
-
-def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Split flat observations (..., D) into {"territories": (..., T, F), "globals": (..., G)}.
-
-    The parts are views of the observations where possible.
-    """
-    border = TERRITORY_WIDTH * board.num_territories
-    territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
-    return {"territories": territories, "globals": values[..., border:]}
 
 
 def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -20,7 +20,8 @@ from risk_env.engine.incremental_view import new_view_caches
 from risk_env.engine.prefetch import LINE
 from risk_env.engine.thread_pool import ThreadPool
 from risk_env.engine.work_stealing import NOT_SHARED
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
+from risk_env.observations import observation_size, split_view
 from risk_env.seeds import uint64
 from risk_env.start_positions import StartPositions, is_several, records_of
 from risk_env.step_kernel import play_on

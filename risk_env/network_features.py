@@ -19,12 +19,12 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
     GLOBAL_BLOCKS,
-    GLOBAL_WIDTH,
     MOST_CODE,
     TERRITORY_COLUMNS,
     num_globals,
 )
-from risk_env.game import Game, observation_size, split_view
+from risk_env.game import Game
+from risk_env.observations import counted_globals, observation_size, split_view
 
 COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
 NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
@@ -136,14 +136,6 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
     elif rules.victory == "headquarters":
         marks += ["headquarters_of"]
     return [names.index(name) for name in counts], [names.index(name) for name in marks]
-
-
-def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
-    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
-    counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
-    counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
-    return counted
 
 
 def count_features() -> npt.NDArray[np.float32]:

@@ -21,8 +21,9 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
-from risk_env.game import Game, as_floats
+from risk_env.game import Game
 from risk_env.game_vector import whole_numbers
+from risk_env.observations import as_floats
 from risk_env.text.notation import illegal_action
 
 MOST_BITS = 63  # maximum number of bits of an action number

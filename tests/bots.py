@@ -11,6 +11,7 @@ from risk_env.compiler import entry_point
 from risk_env.core.bits import nth, size
 from risk_env.core.chance import mix
 from risk_env.game import Game
+from risk_env.observations import COUNT_DIVISOR
 from risk_env.players import Policy
 
 
@@ -31,7 +32,7 @@ COIN = CompiledBot("coin", "1", choose)
 def pick(observation: Any, mask: Any) -> int:
     """Return a legal action that depends on every number of a flat observation."""
     legal = np.flatnonzero(mask)
-    codes = np.rint(np.asarray(observation, np.float64) * 127)
+    codes = np.rint(np.asarray(observation, np.float64) * COUNT_DIVISOR)
     return int(legal[int(codes @ np.arange(1, len(codes) + 1)) % len(legal)])
 
 

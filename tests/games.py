@@ -15,7 +15,7 @@ from risk_env.core import entry
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.events import Event, chance_events, log_lines, setup_events
-from risk_env.game import observation_size
+from risk_env.observations import observation_size
 from risk_env.public import members
 from risk_env.seeds import game_seed
 

@@ -116,6 +116,17 @@ def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Pa
 # ------------------------------------------------------------------------------------------------ the page
 
 
+# an answer of the server that comes after another position is shown
+LATE = """() => { const soon = window.fetch;
+    window.fetch = async (...request) => {
+        const found = await new Promise((tell) => setTimeout(() => tell(soon(...request)), 100));
+        setTimeout(() => { window.late = true; }, 50);
+        return found; };
+    analysis.show(analysis.root);
+    analysis.play({ action: analysis.root.question.legal.find(({ kind }) => kind === "done").action });
+    analysis.show(analysis.root); }"""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with opened_browser() as found:
@@ -166,6 +177,11 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         page.fill("#attackers", "3")
         page.fill("#defenders", "1")
         page.wait_for_selector("#odds:has-text('75 %')")
+        page.evaluate(LATE)
+        page.wait_for_function("() => window.late")
+        assert page.evaluate(
+            "analysis.node === analysis.root && !document.querySelector('#moves li:nth-child(4)')"
+        )
 
 
 def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path) -> None:

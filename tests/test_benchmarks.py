@@ -19,6 +19,7 @@ from benchmarks import (
     protocol,
     random_play,
     records,
+    robustness,
     scaling,
     speed,
     strength,
@@ -26,6 +27,7 @@ from benchmarks import (
 from benchmarks.random_play import Event
 from risk_agents import kept_out
 from risk_agents.search import judges, strategist
+from risk_agents.tournament.summary import Estimate
 from risk_env import cli
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
@@ -398,6 +400,33 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
         strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
     with pytest.raises(ValueError, match="only compiled bots"):
         strength.main(["grower", "--players", "3", "--field", "strategist"])
+
+
+def test_robustness_compares_tables_of_styles_with_tables_of_known_bots(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    styles = ["--styles", "random,attacker", "--known", "attacker,random", "--players", "3"]
+    few = ["attacker", *styles, "--setups", "deal", "--games", "4", "--out", str(tmp_path)]
+    with pytest.raises(ValueError, match="two agents are called"):
+        robustness.main(few)
+    few[4] = "random"
+    robustness.main([*few, "--styles", "grower"])
+    told = capsys.readouterr().out
+    assert "| grower" in told and "| known bots" in told and "Largest gap: " in told
+    assert told.count("|     6 |") == 2  # two deals, each from three seats
+    robustness.main([*few, "--styles", "grower"])  # nothing is played again
+    assert capsys.readouterr().out.splitlines()[6:] == told.splitlines()[6:]
+    with pytest.raises(ValueError, match="another agent"):
+        robustness.main([*few, "--styles", "grower", "--seed", "1"])
+    with pytest.raises(ValueError, match="--players x: give numbers"):
+        robustness.main([*few, "--players", "x"])
+
+
+def test_the_interval_of_a_gap_combines_both_intervals() -> None:
+    found = robustness.gap(Estimate(0.5, 0.4, 0.6), Estimate(0.3, 0.26, 0.33))
+    assert found.value == pytest.approx(0.2)
+    assert found.low == pytest.approx(0.2 - (0.1**2 + 0.03**2) ** 0.5)
+    assert found.high == pytest.approx(0.2 + (0.1**2 + 0.04**2) ** 0.5)
 
 
 @pytest.mark.long

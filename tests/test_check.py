@@ -13,7 +13,7 @@ from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
 from risk_env.public import members, words_of
-from risk_env.text.check import DERIVED, check, complete, facts
+from risk_env.text.check import DERIVED, Facts, check, complete
 from tests.test_notation import choose, corpus, game_of
 
 
@@ -390,8 +390,8 @@ def test_facts_are_the_record_in_plain_values():
     assert words_of({63, 64, 66}, 2).tolist() == words.tolist()
     games = game_of(WORLD)[2].new_games(1)
     games[0].hand[1][0] = 5
-    assert facts(games[0]).hand[1] == {0, 2}
+    assert Facts(games[0]).hand[1] == {0, 2}
     for _, (game,) in corpus():
-        found = facts(game)
+        found = Facts(game)
         assert found.troops == game.troops.tolist() and found.random == game.random
         assert [words_of(hand, game.hand.shape[1]).tolist() for hand in found.hand] == game.hand.tolist()

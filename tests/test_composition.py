@@ -14,7 +14,7 @@ from risk_agents.web.browser_table import (
     Answer,
     BrowserTable,
     Setting,
-    _choice_of,
+    choice_of,
     composed_question,
     question_of,
 )
@@ -216,11 +216,11 @@ def test_rooms_and_ranges_of_troops() -> None:
     }
     alaska = action(now, "draft Alaska")
     with pytest.raises(Refused, match="troops=4: must be from 1 to 3"):
-        _choice_of(game, Answer(action=alaska, troops=4))
-    assert _choice_of(game, Answer(action=alaska, troops=3)) == "draft Alaska 3"
+        choice_of(game, Answer(action=alaska, troops=4))
+    assert choice_of(game, Answer(action=alaska, troops=3)) == "draft Alaska 3"
     game.step(alaska)
     with pytest.raises(Refused, match="troops=4: must be from 1 to 3"):
-        _choice_of(game, Answer(troops=4))
+        choice_of(game, Answer(troops=4))
 
 
 @pytest.mark.parametrize(
@@ -233,16 +233,16 @@ def test_cards_that_are_no_set_of_the_hand_are_refused(cards: list[Any]) -> None
     numbers = {name: space[game.board.territory(name)] for name in ("Alaska", "Alberta", "Peru")}
     given = [numbers.get(card, done if card == "done" else card) for card in cards]
     with pytest.raises(Refused, match="not a set of this hand"):
-        _choice_of(game, Answer(cards=given))
+        choice_of(game, Answer(cards=given))
     for extra in ({"action": given[0]}, {"troops": 3}):
         with pytest.raises(Refused, match="cards cannot be combined"):
-            _choice_of(game, Answer(cards=given, **extra))
+            choice_of(game, Answer(cards=given, **extra))
 
 
 def test_cards_are_taken_in_a_trade_only() -> None:
     game = position("classic", "Alaska 9", "Kamchatka 9", "rest 9")
     with pytest.raises(Refused, match="in phase TRADE only, not in ATTACK"):
-        _choice_of(game, Answer(cards=[int(game.legal_actions()[0])]))
+        choice_of(game, Answer(cards=[int(game.legal_actions()[0])]))
 
 
 @pytest.mark.parametrize("reward", [None, "attack die", "airfield"])

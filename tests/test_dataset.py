@@ -20,6 +20,7 @@ from risk_agents.learned.schema import Schema
 from risk_env import Rules, load_map
 from risk_env.cli import main
 from risk_env.game_vector import GameVector
+from risk_env.observations import as_floats
 from risk_env.seeds import game_seed
 from tests.examples import example
 
@@ -49,7 +50,7 @@ def test_the_actions_play_the_game_again():
             assert game.seat == found.seats[row] and game.round == found.rounds[row]
             mask = np.unpackbits(found.masks[row], bitorder="little")[: len(game.action_mask())]
             assert np.array_equal(mask, game.action_mask())
-            assert np.array_equal(found.observations[row] / np.float32(127), game.observe(game.seat))
+            assert np.array_equal(as_floats(found.observations[row], TINY), game.observe(game.seat))
             game.step(int(action))
         assert game.is_over
         assert found.truncated == (game.winner is None)

@@ -16,7 +16,7 @@ import pytest
 import risk_env
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
-from risk_env.envs.gymnasium_env import make_lanes
+from risk_env.envs.gymnasium_env import lane_arguments, make_lanes
 from tests.pages import ROOT, code_of, page, run_code
 
 
@@ -54,7 +54,10 @@ def test_every_option_and_its_default_is_in_the_rules() -> None:
         assert told[option.name][2].strip("`") == default_of(option.default), option.name
 
 
-@pytest.mark.parametrize(("name", "function"), [("batch", GameBatch.__init__), ("gymnasium", make_lanes)])
+@pytest.mark.parametrize(
+    ("name", "function"),
+    [("batch", GameBatch.__init__), ("gymnasium", make_lanes), ("gymnasium", lane_arguments)],
+)
 def test_every_argument_is_on_its_page(name: str, function: object) -> None:
     told = rows(name)
     for argument in inspect.signature(function).parameters.values():

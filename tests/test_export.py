@@ -19,6 +19,7 @@ from risk_agents.search.evaluation import WEIGHTS
 from risk_env import ActionSpace, Game, GameBatch, Rules, load_map
 from risk_env.cli import WRONG_INPUT, main
 from risk_env.core.types import Phase
+from risk_env.observations import as_floats
 from tests.pages import code_of, page, run_code
 from tests.test_policy import GAMES, network
 
@@ -50,10 +51,8 @@ def exported(source: str | Path, folder: Path) -> Any:
 
 def compare(policy: PolicyFile, model: Any, batch: GameBatch) -> None:
     """Check that model and compiled network answer alike, except for ties within rounding."""
-    observation, mask = (
-        batch.observation.astype(np.float32) / np.float32(127),
-        np.ascontiguousarray(batch.action_mask),
-    )
+    observation = as_floats(batch.observation, batch.board)
+    mask = np.ascontiguousarray(batch.action_mask)
     logits, actions = model.run(None, {"observation": observation, "action_mask": mask})
     expected = policy.logits(batch.observation, mask)
     assert np.array_equal(np.isfinite(logits), mask == 1)

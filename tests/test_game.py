@@ -16,6 +16,7 @@ from risk_env import Game, Rules, load_map, presets
 from risk_env.core import entry
 from risk_env.core.types import Phase
 from risk_env.game import SavedGameError, game_by_chance
+from risk_env.observations import as_codes, as_floats
 from risk_env.public import SECRET_PHASES
 from risk_env.seeds import game_seed
 from risk_env.text.notation import IllegalAction
@@ -571,7 +572,9 @@ def test_views_of_both_shapes_say_the_same():
         assert flat.dtype == np.float32
         assert np.concatenate([parts["territories"].ravel(), parts["globals"]]).tolist() == flat.tolist()
         assert parts["territories"].shape[0] == game.board.num_territories
-        assert (game.observe_codes(0) / np.float32(127)).tolist() == pytest.approx(flat.tolist(), abs=1e-6)
+        codes = game.observe_codes(0)
+        assert np.array_equal(as_floats(codes, game.board), flat)
+        assert np.array_equal(as_codes(flat, game.board), codes)
 
 
 def test_the_board_for_people_shows_no_hand():

@@ -241,7 +241,7 @@ def test_a_lane_is_gymnasiums_vector_of_one_environment(mode: AutoresetMode) -> 
     own = make_vec(1, autoreset_mode=mode, opponents=[Picker(), COIN])
     theirs = SyncVectorEnv([lambda: make(opponents=[Picker(), COIN])], autoreset_mode=mode)
     ends = 0
-    for mine, other in zip(play_on(own, 150), play_on(theirs, 150), strict=True):
+    for mine, other in zip(play_on(own, 300), play_on(theirs, 300), strict=True):
         final, other_final = (told[-1].pop("final_info", {}) for told in (mine, other))
         assert data_equivalence(mine[:-1], other[:-1], exact=True)
         assert set(mine[-1]) == set(other[-1]) and set(final) == set(other_final)
@@ -410,7 +410,7 @@ def test_lane_0_is_the_single_environment() -> None:
     env = make(opponents=[Picker(), COIN])
     observation, info = env.reset(seed=0)
     ends = 0
-    for told in play(make_vec(2, opponents=[Picker(), COIN]), 150):
+    for told in play(make_vec(2, opponents=[Picker(), COIN]), 300):
         observation, reward, terminated, truncated, info = env.step(pick(observation, info["action_mask"]))
         assert (reward, terminated, truncated) == (told[1][0], told[2][0], told[3][0])
         if terminated or truncated:

@@ -8,6 +8,7 @@ nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+MOST = 350_000  # characters of a notebook with its outputs
 SHORTER = {"STEPS = 200_000": "STEPS = 1"}
 
 
@@ -25,6 +26,7 @@ def test_a_notebook_runs_and_shows_its_game(
         "PYTHONPATH", ":".join(str(EXAMPLES.parent / folder) for folder in ("", "agents", "training"))
     )
     nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    assert len(nbformat.writes(notebook)) < MOST
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     shows = [output.data["text/html"] for output in outputs if "text/html" in output.get("data", {})]
     (page,) = [html for html in shows if html.startswith("<iframe srcdoc=")]  # others are progress bars

@@ -9,7 +9,10 @@ from risk_env import Game, Rules
 from risk_env.compiler import entry_point
 from risk_env.core.observe import GLOBAL_BLOCKS, TERRITORY_COLUMNS, encode_count
 from risk_env.core.types import MAX_SEATS
+from risk_env.observations import COUNT_DIVISOR, observation_scales, split_view
 from tests.positions import CLASSIC, play, position
+
+SCALES = split_view(observation_scales(CLASSIC), CLASSIC)  # the scales of globals are the same on all maps
 
 
 @entry_point
@@ -38,7 +41,8 @@ def block(view: np.ndarray, name: str) -> np.ndarray:
     first = 0
     for block_name, width, _ in GLOBAL_BLOCKS:
         if block_name == name:
-            return np.rint(view["globals"][first : first + width] * 127).astype(int)
+            scales = SCALES["globals"][first : first + width]
+            return np.rint(view["globals"][first : first + width] / scales).astype(int)
         first += width
     raise KeyError(name)
 
@@ -47,7 +51,7 @@ def block(view: np.ndarray, name: str) -> np.ndarray:
 def test_a_view_says_what_is_the_case(seat: int) -> None:
     game = Game(Rules.preset("classic", 3, setup="random"), seed=3)
     view = game.observe(seat, "structured")
-    troops = np.rint(view["territories"][:, :MAX_SEATS] * 127).astype(int)
+    troops = np.rint(view["territories"][:, :MAX_SEATS] * COUNT_DIVISOR).astype(int)
     for territory, (owner, count) in enumerate(zip(game.owner, game.troops, strict=True)):
         assert troops[territory].nonzero()[0].tolist() == [(owner - seat) % 3]
         assert troops[territory, (owner - seat) % 3] == count
@@ -84,14 +88,14 @@ def test_all_see_who_holds_a_card_that_was_shown() -> None:
     game = position(rules, *armies, map="tiny", shown="Ash, Dune, Ember", **cards)
     column = [name for name, _ in TERRITORY_COLUMNS].index("known_card")
     for seat in range(3):
-        codes = game.observe(seat, "structured")["territories"][:, column] * 127
-        assert np.rint(codes).tolist() == [1 + (1 - seat) % 3, 0, 0, 1 + (2 - seat) % 3, 0, 0]
+        found = game.observe(seat, "structured")["territories"][:, column]
+        assert found.tolist() == [1 + (1 - seat) % 3, 0, 0, 1 + (2 - seat) % 3, 0, 0]
 
 
 def marks(game: Game, seat: int, name: str) -> list[int]:
-    """Return a column of the territories, as codes."""
+    """Return a column of marks of the territories."""
     column = [column for column, _ in TERRITORY_COLUMNS].index(name)
-    return np.rint(game.observe(seat, "structured")["territories"][:, column] * 127).astype(int).tolist()
+    return game.observe(seat, "structured")["territories"][:, column].astype(int).tolist()
 
 
 @pytest.mark.parametrize("seed", range(4))

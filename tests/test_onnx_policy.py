@@ -17,7 +17,7 @@ from risk_agents.tournament import Store, conduct, make_config  # noqa: E402
 from risk_env import Rules, load_map  # noqa: E402
 from risk_env.arena import play  # noqa: E402
 from risk_env.board.tables import tables  # noqa: E402
-from risk_env.game import observation_size  # noqa: E402
+from risk_env.observations import observation_size  # noqa: E402
 
 TINY, BOARD = Rules.preset("classic", 2, profile="fast", initial_troops=9), load_map("tiny")
 D, N_ACTIONS = observation_size(BOARD), tables(TINY, BOARD).num_actions

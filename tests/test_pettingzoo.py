@@ -23,8 +23,9 @@ from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from risk_env import Game, GameBatch, IllegalAction, PositionError, Rules, load_map, presets, risk_v0
 from risk_env.board.rules import preset_players
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
+from risk_env.core.observe import TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from risk_env.observations import as_floats
 from risk_env.render import scene_of, window
 from tests.bots import spoil
 from tests.games import Player
@@ -234,7 +235,7 @@ def play_beside(env: risk_v0.raw_env, game: Game, batch: GameBatch) -> None:
             continue
         assert env.agent_selection == f"player_{game.seat}" == f"player_{seat[0]}"
         assert env.game.records.tobytes() == game.records.tobytes() == batch.records.tobytes()
-        assert (observation["observation"] == view[0].astype(np.float32) / MOST_CODE).all()
+        assert (observation["observation"] == as_floats(view[0], env.board)).all()
         assert (observation["observation"] == game.observe(game.seat)).all()
         assert (observation["action_mask"] == mask[0]).all()
         assert (info["action_mask"] == observation["action_mask"]).all()

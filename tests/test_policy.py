@@ -23,7 +23,8 @@ from risk_env.board.rules import Rules
 from risk_env.core.observe import COLUMN, TERRITORY_WIDTH
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.network_features import COUNT_SCALE, NEIGHBOUR_SCALE, counted_globals
+from risk_env.network_features import COUNT_SCALE, NEIGHBOUR_SCALE
+from risk_env.observations import counted_globals
 from risk_training.torch_network import ILLEGAL, Network
 
 BOARD = load_map("classic")

@@ -171,6 +171,11 @@ def test_chances_by_play_are_shares_that_know_who_is_ahead() -> None:
 
 def test_notebooks_show_games_boards_and_replays() -> None:
     game = played("classic", 1, 60)
+    assert repr(game.board) == "<Board 'Classic', 42 territories, 6 continents>"
+    assert repr(game.rules) == "Rules(attack='blitz', max_rounds=30)" and eval(repr(game.rules)) == game.rules
+    replayed = game.replay(names=[EVIL, "b", "c"])
+    assert repr(replayed) == f"<Replay {replayed.title!r}, {len(replayed.facts['frames'])} frames>"
+    assert all("\n" not in repr(shown) for shown in (game, replayed))
     assert game._repr_svg_().startswith("<svg") and game.board._repr_svg_().count("<title>") == 42
     shown = game.replay(names=[EVIL, "b", "c"])._repr_html_()
     assert (
@@ -206,16 +211,35 @@ def test_the_command_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_the_command_writes_moving_pictures(kind: str, tmp_path: Path) -> None:
     imageio = pytest.importorskip("imageio.v2")
     pytest.importorskip("imageio_ffmpeg")
-    game = played("classic", 1, 12)
+    game = played("classic", 1, 6)
     save_game(tmp_path / "game.json", SavedGame.of(game, ("human", "grower", "random")))
     path = tmp_path / f"game.{kind}"
-    replay([str(tmp_path / "game.json"), f"--{kind}", str(path)])
-    frames = list(imageio.get_reader(path).iter_data())
-    assert len(frames) == len(game.actions) + 1
+    replay([str(tmp_path / "game.json"), f"--{kind}", str(path), "--fps", "5"])
+    with imageio.get_reader(path) as reader:
+        frames, facts = list(reader.iter_data()), reader.get_meta_data()
+    moments_shown, held = len(game.actions) + 1, 9  # 2 seconds, of which the last moment is one fifth
+    if kind == "mp4":
+        assert facts["fps"] == 5 and len(frames) == moments_shown + held
+    else:
+        assert shown_for(path) == pytest.approx([0.2] * (moments_shown - 1) + [2.0])
     drawn = draw_rgb(game.board, scene_of(game, ("human", "grower", "random")))
     assert np.abs(frames[-1][: drawn.shape[0], : drawn.shape[1], :3].astype(int) - drawn).mean() < 12
     with pytest.raises(ValueError, match=f"must end in .{kind}"):
         replay([str(tmp_path / "game.json"), f"--{kind}", str(tmp_path / "game.avi")])
+
+
+def shown_for(path: Path) -> list[float]:
+    """Return the seconds for which each picture of a GIF is shown."""
+    from PIL import Image, ImageSequence
+
+    with Image.open(path) as picture:
+        return [frame.info["duration"] / 1000 for frame in ImageSequence.Iterator(picture)]
+
+
+@pytest.mark.parametrize("fps", ["0", "51", "nan"])
+def test_a_speed_out_of_range_is_refused(fps: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"--fps=.*: must be .* from 0\.1 to 50"):
+        replay([str(tmp_path / "game.json"), "--gif", str(tmp_path / "game.gif"), "--fps", fps])
 
 
 @pytest.mark.parametrize("every", ["decision", "turn", "round"])

@@ -13,6 +13,7 @@ from risk_agents.replay import replayed_games
 from risk_agents.web.browser_table import Setting
 from risk_env import Agent, Game, Match, Rules, SavedGame, SavedGameError, View, load_map
 from risk_env.game import game_by_chance
+from tests.pages import code_of, page, run_code
 
 RULES = Rules.preset("classic", 2, setup="random", initial_troops=9, max_rounds=5)
 PLAYERS = ("human", "random")
@@ -208,3 +209,8 @@ def test_a_state_without_its_history_is_not_saved_as_actions(change: Callable[[G
 def test_one_player_a_seat() -> None:
     with pytest.raises(ValueError, match="1 players, but the game has 2 seats"):
         SavedGame.of(Game(RULES, "tiny", seed=1), ["human"])
+
+
+def test_the_page_about_saving_says_what_the_bytes_are() -> None:
+    names = run_code(code_of(page("saving"))[:2])
+    assert names["header"]["digest"] == names["game"].board.digest

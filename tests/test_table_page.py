@@ -182,6 +182,10 @@ def zoom_by_fingers(hand: Hand) -> None:
     touch("touchMove", (x - 90, y), (x + 90, y))
     touch("touchEnd")
     page.wait_for_function("() => live.view.zoom.scale > 1.4")
+    page.wait_for_timeout(330)
+    page.evaluate("board.addEventListener('click', () => { window.heard = true; }, { once: true })")
+    page.locator("#board").dispatch_event("click")  # a click after a pinch is not lost
+    assert page.evaluate("window.heard")
     page.get_by_role("button", name="Zoom").click()
     assert page.evaluate("JSON.stringify(live.question)") == before
 

@@ -28,9 +28,8 @@ from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.sb3_policy import logits_of
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, arena, cli, load_map
-from risk_env.core.observe import MOST_CODE
 from risk_env.envs.single_seat_vector import SingleSeatVector
-from risk_env.game import as_floats
+from risk_env.observations import as_floats
 from risk_training.cli import config_path
 from risk_training.config import TRAINERS, read_config, shipped_configs
 from risk_training.curves import plot, read_log, win_rates
@@ -318,7 +317,7 @@ def test_a_rollout_is_encoded_once_and_learned_from_as_ever(finished: Trainer) -
     actions = sample.actions.long().flatten()
     encoded = policy.evaluate_actions(sample.observations, actions, sample.action_masks)
     raw = policy.evaluate_actions(
-        torch.as_tensor(buffer.observations[rows] / np.float32(MOST_CODE)), actions, sample.action_masks
+        torch.as_tensor(as_floats(buffer.observations[rows], finished.board)), actions, sample.action_masks
     )
     for one, other in zip(encoded, raw, strict=True):
         torch.testing.assert_close(one, other)

@@ -502,9 +502,10 @@ def click_area(page: Any, territory: int, tap: bool) -> None:
     for _ in range(2 if tap else 1):
         before = page.evaluate(ASKED)
         area.evaluate(click)
+        if tap:
+            page.wait_for_timeout(320)  # two quick taps zoom
         if tap and before == page.evaluate(ASKED):
             assert page.locator("#answers .main").count() == 1
-            page.wait_for_timeout(320)  # two quick taps zoom
 
 
 def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path) -> None:
@@ -515,6 +516,28 @@ def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path)
         play_by_clicks(page, 400)
         (table,) = lobby.tables.values()
         assert table.game.is_over and page.locator("#status").inner_text().startswith("Round")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tap", [False, True], ids=["mouse", "taps"])
+@pytest.mark.parametrize("preset", presets())
+def test_a_whole_game_of_every_preset(browser: Any, tmp_path: Path, preset: str, tap: bool) -> None:
+    wish = {
+        "preset": preset,
+        "map": "classic" if preset == "basic_training" else "tiny",
+        "players": ["human", *["random"] * (1 if preset == "two_player" else 2)],
+        "options": {"attack": "blitz", "max_rounds": 1 if tap else 3},
+    }
+    size = PHONE if tap else DESKTOP
+    with served(tmp_path) as (address, lobby), opened_page(browser, f"{address}/game/none", size) as page:
+        begin = page.request.post(f"{address}/api/games", data=wish).json()
+        (table,) = lobby.tables.values()
+        table.set_pace(0)
+        page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
+        page.wait_for_selector("body[data-ready] #board .area")
+        board = page.locator("#board").bounding_box()
+        play_by_clicks(page, 300, tap)
+        assert table.game.is_over and page.locator("#board").bounding_box() == board
 
 
 def test_a_turn_is_played_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH
 from risk_env.network_features import COUNT_KINDS, NEIGHBOUR_SCALE
+from risk_env.observations import observation_scales
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
 ROWS = "N"  # name of the first dimension: any number of decisions
@@ -79,7 +80,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
     network, graph = policy.network, Graph()
     spec, n = network.spec, policy.layout.num_actions
     D = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
-    codes = graph.add("Round", graph.add("Mul", OBSERVATION, _float(MOST_CODE)))
+    codes = graph.add("Round", graph.add("Div", OBSERVATION, observation_scales(policy.schema.board)))
     codes = graph.add("Cast", codes, to=TensorProto.INT64)
     features = _territory_features(graph, spec, codes)
     trunk = graph.layer(_board_features(graph, spec, codes, features), network.trunk_1, network.trunk_1_bias)

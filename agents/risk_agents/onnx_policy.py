@@ -20,7 +20,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.bounded_io import UNREADABLE, parse_json, read_file, shortened
-from risk_env.game import observation_size
+from risk_env.observations import observation_size
 from risk_env.players import Policy
 from risk_env.text.escape import label
 

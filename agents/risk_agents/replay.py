@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from risk_agents.game_files import read_games
+from risk_agents.luck import LuckEvent, LuckMeter, show_luck
 from risk_agents.tournament.records import check_result
 from risk_agents.whole_file import whole_file
 from risk_agents.win_chances import chances_by_play
@@ -12,7 +13,7 @@ from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
 from risk_env.render.rgb import draw_rgb, import_pygame
 from risk_env.render.scene import scene_of
-from risk_env.render.video import import_imageio, write_video
+from risk_env.render.video import FRAMES_A_SECOND, check_fps, import_imageio, write_video
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
 
@@ -24,6 +25,7 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `replay`: play the games again, compare the results, and print or draw the games."""
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
+    check_fps("--fps", arguments.fps)
     if arguments.gif or arguments.mp4:
         import_imageio()
         import_pygame()
@@ -62,9 +64,21 @@ def _parser() -> argparse.ArgumentParser:
         help="unit of play per frame of --gif and --mp4 (default: decision)",
     )
     add(
+        "--fps",
+        type=float,
+        default=FRAMES_A_SECOND,
+        metavar="N",
+        help=f"frames per second of --gif and --mp4 (default: {FRAMES_A_SECOND})",
+    )
+    add(
         "--chances",
         metavar="BOT",
         help="show every seat's win probability, estimated from games of this compiled bot",
+    )
+    add(
+        "--luck",
+        action="store_true",
+        help="print the luck of both seats of a duel, and show the luck of each battle in --html",
     )
     add(
         "--seat",
@@ -101,19 +115,33 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
         print(*game.log, sep="\n")
     if arguments.board:
         print(game)
-    if arguments.log or arguments.board or arguments.game is not None:
+    if arguments.log or arguments.board or arguments.luck or arguments.game is not None:
         print(for_terminal(line))
+    if arguments.luck:
+        luck = sum(event.luck if event.seat == 0 else -event.luck for event in luck_of(game))
+        print(f"luck: seat 0 {100 * luck:+.1f} %, seat 1 {-100 * luck:+.1f} %")
 
 
 def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
     bot = arguments.chances
     evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
-    game.replay(names, arguments.seat, evaluate).save(path)
+    page = game.replay(names, arguments.seat, evaluate)
+    if arguments.luck:
+        show_luck(page, luck_of(game))
+    page.save(path)
+
+
+def luck_of(game: Game) -> list[LuckEvent]:
+    """Return the luck of the events of a game; raise ValueError if luck is unknown in such games."""
+    try:
+        return LuckMeter(game.rules, game.board).of_game(game)
+    except ValueError as error:
+        raise ValueError(f"--luck: {error}") from error
 
 
 def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
     scenes = (scene_of(past, names) for past in moments(game, arguments.every))
-    write_video(path, (draw_rgb(game.board, scene) for scene in scenes))
+    write_video(path, (draw_rgb(game.board, scene) for scene in scenes), arguments.fps)
 
 
 def moments(game: Game, every: str) -> Iterator[Game]:

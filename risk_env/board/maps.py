@@ -197,6 +197,10 @@ class Board:
             )
         return number
 
+    def __repr__(self) -> str:
+        sizes = f"{len(self.territories)} territories, {len(self.continents)} continents"
+        return f"<Board {self.name!r}, {sizes}>"
+
     def _repr_svg_(self) -> str:
         """Return the map as a picture, for notebooks."""
         return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only

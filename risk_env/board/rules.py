@@ -10,7 +10,7 @@ import difflib
 import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -234,6 +234,15 @@ class Rules:
             if value in need.values and other not in need.allowed:
                 problem = f"needs {need.other}={_listed(need.allowed, ' or ')}, not {need.other}={other!r}"
                 raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
+
+    def __repr__(self) -> str:
+        """Return the call that makes these rules, with the options that are not defaults."""
+        told = [
+            f"{field.name}={value!r}"
+            for field in fields(self)
+            if (value := getattr(self, field.name)) != field.default
+        ]
+        return f"Rules({', '.join(told)})"
 
     @classmethod
     def preset(

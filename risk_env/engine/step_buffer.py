@@ -13,15 +13,13 @@ import numpy.typing as npt
 
 from risk_env.compiler import brief_entry_point, compiled_for, inlined
 from risk_env.core.bits import has, popcount
-from risk_env.core.observe import MOST_CODE, TERRITORY_WIDTH, num_globals, observe
+from risk_env.core.observe import TERRITORY_WIDTH, num_globals, observe
 from risk_env.core.step import NO_ACTION, act_if_legal
 from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rules_dtype
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
 ILLEGAL = -2  # in place of a seat
-
-_ONE = np.float32(MOST_CODE)
 
 
 @cache
@@ -30,6 +28,7 @@ def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
     most_columns = TERRITORY_WIDTH * sizes.territories + num_globals(sizes.continents)
     fields: list[Any] = [
         ("room", np.uint64, (most_columns // 8,)),  # for the int8 codes of an observation
+        ("scales", np.float32, (most_columns,)),  # factor of each column's code
         ("fallen", np.int64),  # number of seats eliminated at the last decision
         ("game", game_dtype(sizes)),
         ("rules", rules_dtype(sizes)),
@@ -39,11 +38,19 @@ def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def new_step_buffer(
-    games: npt.NDArray[Any], rules: npt.NDArray[Any], board: npt.NDArray[Any], sizes: SizeClass
+    games: npt.NDArray[Any],
+    rules: npt.NDArray[Any],
+    board: npt.NDArray[Any],
+    sizes: SizeClass,
+    scales: npt.NDArray[np.float32],
 ) -> npt.NDArray[Any]:
-    """Return a step buffer with copies of a game, its rules and its map (arrays of one record)."""
+    """Return a step buffer with copies of a game, its rules and its map (arrays of one record).
+
+    Observations are codes times the `scales` of their columns, float32 (D,).
+    """
     buffer = np.zeros(1, step_buffer_dtype(sizes))
     buffer["game"], buffer["rules"], buffer["board"] = games, rules, board
+    buffer["scales"][0, : len(scales)] = scales
     buffer["fallen"] = np.count_nonzero(games["death"])
     return buffer
 
@@ -72,7 +79,7 @@ def next_decision(buffers, action, observation, mask):
         words = buffer.room[: len(observation) >> 3]
         codes = words.view(np.int8)
         observe(game, board, rules, seat, words, codes)
-        write_fractions(codes, observation)
+        write_floats(codes, buffer.scales, observation)
         write_mask(game, mask)
     fallen = buffer.fallen
     buffer.fallen = popcount(seats_marked(game.death))
@@ -80,10 +87,10 @@ def next_decision(buffers, action, observation, mask):
 
 
 @inlined
-def write_fractions(codes, observation):
-    """Write the codes divided by the highest code."""
+def write_floats(codes, scales, observation):
+    """Write the codes times the scales of their columns."""
     for column in range(len(observation)):
-        observation[column] = np.float32(codes[column]) / _ONE
+        observation[column] = np.float32(codes[column]) * scales[column]
 
 
 @inlined

@@ -18,17 +18,38 @@ from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.board.rules import FAST, Rules, rules_from, suggestion
 from risk_env.envs.display import MODES, Display, draw
+from risk_env.envs.macro import MoveVector, TurnVector
 from risk_env.envs.registration import SpecAttribute
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
 
+ACTIONS, MOVES, TURNS = "actions", "moves", "turns"
+# what a decision of the learner is: an action, a move with its amount, or a turn by one of the plans
+DECISIONS: dict[str, type[SingleSeatVector]] = {
+    ACTIONS: SingleSeatVector,
+    MOVES: MoveVector,
+    TURNS: TurnVector,
+}
 FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 
 
 def make_lanes(
+    environment: type, num_envs: int, /, decisions: str = ACTIONS, plans: Any = None, **arguments: Any
+) -> SingleSeatVector:
+    """Return the lanes of an environment class with the arguments of `lane_arguments`.
+
+    `decisions` is one of DECISIONS. `plans` are the bots among which the learner chooses with "turns".
+    """
+    check_choice("decisions", decisions, DECISIONS)
+    if plans is not None and decisions != TURNS:
+        raise ValueError(f"plans={plans!r:.80} need decisions={TURNS!r}, not {decisions!r}")
+    chosen = {} if plans is None else {"plans": plans}
+    return DECISIONS[decisions](num_lanes=num_envs, **lane_arguments(environment, **arguments), **chosen)
+
+
+def lane_arguments(
     environment: type,
-    num_envs: int,
     /,
     preset: str | Rules = "classic",
     board: Board | str = "classic",
@@ -39,8 +60,8 @@ def make_lanes(
     opponent_order: str = "clockwise",
     illegal_action: str = "raise",
     **options: Any,
-) -> SingleSeatVector:
-    """Return the lanes of an environment class with these arguments.
+) -> dict[str, Any]:
+    """Return the arguments of an environment class as the arguments of its lanes.
 
     `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
     unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
@@ -49,17 +70,16 @@ def make_lanes(
     learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
     one, for learners without masks, and sets `info["replaced"]`.
     """
-    return SingleSeatVector(
-        rules_from(preset, options, FAST, make_lanes, environment),
-        board,
-        num_envs,
-        opponents,
-        seat=seat,
-        opponent_order=opponent_order,
-        reward=reward,
-        observation=observation,
-        illegal_action=illegal_action,
-    )
+    return {
+        "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
+        "board": board,
+        "opponents": opponents,
+        "seat": seat,
+        "opponent_order": opponent_order,
+        "reward": reward,
+        "observation": observation,
+        "illegal_action": illegal_action,
+    }
 
 
 class RiskEnv(gymnasium.Env[Any, np.int64]):
@@ -67,7 +87,8 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
     profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
-    players. `positions` are the start positions of games (docs/gymnasium.md).
+    players. `decisions` chooses what a decision of the learner is. `positions` are the start positions of
+    games (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,

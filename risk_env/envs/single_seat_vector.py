@@ -16,10 +16,12 @@ from risk_env.arguments import FLAT, OBSERVATIONS, check_choice, check_seat
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
 from risk_env.engine import batch_loop
-from risk_env.game import Game, as_floats
+from risk_env.game import Game
 from risk_env.game_vector import GameVector, contiguous, restore
+from risk_env.observations import as_floats
 from risk_env.players import Named, Player, find_player
 from risk_env.seated import Seated
 from risk_env.seeds import game_seed, uint64
@@ -44,6 +46,22 @@ FINAL = np.dtype(
     ]
 )
 
+_STATE = (
+    *("batch.records", "batch.episodes", "batch.seeds"),
+    *("arena.numbers", "arena.randoms", "arena.memory"),
+    *(
+        "seat",
+        "_has_decided",
+        "reward",
+        "terminated",
+        "truncated",
+        "ended",
+        "replaced",
+        "final",
+        "_final_codes",
+    ),
+)
+
 
 class SingleSeatVector:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
@@ -54,6 +72,9 @@ class SingleSeatVector:
     seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
     instead of an illegal one, for learners without masks. `start_at` sets the start positions of games.
     """
+
+    plans: Sequence[CompiledBot] = ()  # bots that a learner can choose (`macro.TurnVector`)
+    _state_names: tuple[str, ...] = _STATE  # attributes in a `state_dict`
 
     def __init__(
         self,
@@ -85,9 +106,9 @@ class SingleSeatVector:
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]
         self._is_even = True
         self.batch = GameVector(rules, self.board, num_lanes, autoreset=False, reward=reward)
-        self.arena = Arena(self.batch, self.players)
+        self.arena = Arena(self.batch, [*self.players, *self.plans])
         self._arguments = (rules, self.board, num_lanes, opponents)
-        self._options = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
+        self._options: dict[str, Any] = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
         self._is_interrupted = False  # true if a step, a reset or a `place` has begun and not ended
@@ -154,11 +175,11 @@ class SingleSeatVector:
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         if self.illegal_action == "random":
             actions = self._made_legal(actions, lanes)
-        self.batch._check_legal(contiguous(actions), lanes)
+        self._check_legal(contiguous(actions), lanes)
         self._is_interrupted = True
         self._clear_results(self._all)
         self._has_decided[lanes] = True
-        self.arena.actions[lanes] = actions[lanes]
+        self._take(actions, lanes)
         self._play_on(lanes)
         self.batch.ask(lanes)
         self._is_interrupted = False
@@ -173,6 +194,14 @@ class SingleSeatVector:
     def masks(self) -> npt.NDArray[np.int8]:
         """Return the learners' legal actions: a new int8 (N, n)."""
         return self._mask.copy()
+
+    def _check_legal(self, actions: Array, lanes: Array) -> None:
+        """Raise IllegalAction if an action in these lanes is illegal."""
+        self.batch._check_legal(actions, lanes)
+
+    def _take(self, actions: Array, lanes: Array) -> None:
+        """Let the arena play the learners' actions in these lanes."""
+        self.arena.actions[lanes] = actions[lanes]
 
     def final_observation(self, lanes: Array) -> Any:
         """Return the last observation of the learners of `lanes` (k,).
@@ -220,7 +249,7 @@ class SingleSeatVector:
 
     def _state_dict(self) -> dict[str, Any]:
         draw = None if self._is_even else self._bounds.copy()
-        arrays = [attrgetter(name)(self).copy() for name in _STATE]
+        arrays = [attrgetter(name)(self).copy() for name in self._state_names]
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -229,7 +258,7 @@ class SingleSeatVector:
         self._is_even = state["draw"] is None
         if not self._is_even:
             restore("draw", self._bounds, state["draw"])
-        for name, values in zip(_STATE, state["arrays"], strict=True):
+        for name, values in zip(self._state_names, state["arrays"], strict=True):
             restore(name, attrgetter(name)(self), values)
         self.arena.check_numbers()
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
@@ -251,6 +280,7 @@ class SingleSeatVector:
         lanes, was_interrupted = self._all[lane : lane + 1], self._is_interrupted
         self._is_interrupted = True
         self.batch.begin_at(lanes, at, self._all[:1])
+        self.arena.numbers[lanes, self.seat[lanes]] = CALLER
         self.arena.seat_players(lanes)
         self._clear_results(lanes)
         self._has_decided[lanes] = True
@@ -263,7 +293,7 @@ class SingleSeatVector:
 
         The random action depends on the game's seed and its number of decisions.
         """
-        mask = self._mask
+        mask = self.masks()
         inside = (actions >= 0) & (actions < self.num_actions)
         is_legal = inside & (mask[self._all, np.where(inside, actions, 0)] > 0)
         self.replaced[:] = False
@@ -316,7 +346,8 @@ class SingleSeatVector:
         Games may end meanwhile, and the next ones begin.
         """
         empty = 0
-        for over in self.arena.run(lanes):
+        for stopped in self.arena.run(lanes):
+            over = self._stopped(stopped)
             decided = self._has_decided[over]
             empty += not decided.all()
             check_empty(empty)
@@ -327,6 +358,10 @@ class SingleSeatVector:
             if len(again):
                 self._begin(again)
                 self.arena.resume(again)
+
+    def _stopped(self, lanes: Array) -> Array:
+        """Return the lanes, among those that have stopped, whose games are over for the learner."""
+        return lanes
 
     def _write_end(self, lanes: Array) -> None:
         """Write the results of these lanes' learners, and the end of their games."""
@@ -350,31 +385,16 @@ class SingleSeatVector:
         names = "autoreset", "positions", "_is_interrupted"
         settings = {name: vars(self)[name] for name in names}
         in_python, log = self.arena.in_python, self.arena.tally.log
-        return _restored, (self._arguments, self._options, settings, self._state_dict(), in_python, log)
+        made_by = (type(self), self._arguments, self._options, settings)
+        return _restored, (*made_by, self._state_dict(), in_python, log)
 
     def close(self) -> None:
         """Close the agents among the opponents that were made here."""
         self.arena.close()
 
 
-_STATE = (
-    *("batch.records", "batch.episodes", "batch.seeds"),
-    *("arena.numbers", "arena.randoms", "arena.memory"),
-    *(
-        "seat",
-        "_has_decided",
-        "reward",
-        "terminated",
-        "truncated",
-        "ended",
-        "replaced",
-        "final",
-        "_final_codes",
-    ),
-)
-
-
 def _restored(
+    kind: type[SingleSeatVector],
     arguments: tuple[Any, ...],
     options: dict[str, Any],
     settings: dict[str, Any],
@@ -382,7 +402,7 @@ def _restored(
     in_python: list[Seated],
     log: Array,
 ) -> SingleSeatVector:
-    lanes = SingleSeatVector(*arguments, **options)
+    lanes = kind(*arguments, **options)
     lanes.load_state_dict(state)
     vars(lanes).update(settings)
     lanes.arena.continue_as(in_python, log)

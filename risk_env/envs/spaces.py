@@ -7,17 +7,18 @@ from gymnasium import spaces
 
 from risk_env.arguments import FLAT
 from risk_env.board.maps import Board
-from risk_env.core.observe import TERRITORY_WIDTH
-from risk_env.game import observation_size
+from risk_env.core.observe import MOST_CODE
+from risk_env.observations import observation_scales, split_view
 
 
 def observation_space(board: Board, observation: str = FLAT) -> spaces.Space[Any]:
     """Return the space of observations on a map.
 
-    It is a Box (D,) in 0 ... 1, or a Dict of territories (T, F) and globals (G,).
+    It is a Box (D,), or a Dict of territories (T, F) and globals (G,). A column reaches from 0 to the scaled
+    highest code.
     """
-    D, T = observation_size(board), board.num_territories
-    shapes = {"territories": (T, TERRITORY_WIDTH), "globals": (D - T * TERRITORY_WIDTH,)}
+    highest = MOST_CODE * observation_scales(board)
     if observation == FLAT:
-        return spaces.Box(0.0, 1.0, (D,), np.float32)
-    return spaces.Dict({name: spaces.Box(0.0, 1.0, shape, np.float32) for name, shape in shapes.items()})
+        return spaces.Box(np.zeros_like(highest), highest, dtype=np.float32)
+    parts = split_view(highest, board)
+    return spaces.Dict({name: spaces.Box(np.zeros_like(part), part) for name, part in parts.items()})

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 FRAMES_A_SECOND = 10  # `render_fps` of the environments
+SLOWEST, FASTEST = 0.1, 50.0  # frames per second; a GIF counts time in steps of 10 ms, viewers need two
+HOLD = 2.0  # seconds for which the last frame is shown
 KINDS = (".gif", ".mp4")
 
 
@@ -24,19 +26,32 @@ def import_imageio() -> Any:
     return v2
 
 
+def check_fps(name: str, fps: float) -> None:
+    """Raise ValueError unless a number of frames per second is allowed; `name` is the argument's name."""
+    if not SLOWEST <= fps <= FASTEST:
+        raise ValueError(
+            f"{name}={fps}: must be a number of frames per second from {SLOWEST:g} to {FASTEST:g}"
+        )
+
+
 def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: float = FRAMES_A_SECOND) -> int:
     """Write frames, uint8 (H, W, 3), as .gif or .mp4, and return the number of frames.
 
-    Raises ValueError for another file extension.
+    `fps` is the number of frames per second. The last frame is shown for `HOLD` seconds. Raises ValueError
+    for another file extension and for `fps` out of range.
     """
     ending = Path(path).suffix
     if ending not in KINDS:
         raise ValueError(f"path={str(path)!r}: the name must end in {' or '.join(KINDS)}")
+    check_fps("fps", fps)
     speed = {"duration": 1000 / fps, "loop": 0} if ending == ".gif" else {"fps": fps, "macro_block_size": 2}
-    written = 0
+    written, padded = 0, None
     with import_imageio().get_writer(path, mode="I", **speed) as writer:
         for frame in frames:
             odd = ((0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0))
-            writer.append_data(np.pad(frame, odd, "edge"))  # videos have an even width and height
+            padded = np.pad(frame, odd, "edge")  # videos have an even width and height
+            writer.append_data(padded)
             written += 1
+        for _ in range(round(HOLD * fps) - 1 if padded is not None else 0):
+            writer.append_data(padded)
     return written

@@ -10,9 +10,10 @@ The record may hold any bytes. `check` has four levels and stops at the first le
 4. derived fields (`DERIVED`): they have the values that `complete` computes from the other fields.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -104,7 +105,7 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
-    found, wanted = facts(record), facts(games[0])
+    found, wanted = Facts(record), Facts(games[0])
     return problems or [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
 
 
@@ -113,7 +114,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
 
     Returns the reasons why that is impossible.
     """
-    if problems := list(_out_of_range(facts(games[0]), rules, board)):
+    if problems := list(_out_of_range(Facts(games[0]), rules, board)):
         return problems
     position = Position(games, tables, rules, board)
     if problems := [reason for find in _SENSE for reason in find(position)]:
@@ -122,7 +123,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
     return [*_choose_again(position), *_nothing_legal(position)]
 
 
-def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, board: Board) -> Reasons:
+def _differences(field: str, found: Facts, wanted: Facts, board: Board) -> Reasons:
     """Yield the places where a derived field does not follow from the other fields."""
     values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
@@ -140,17 +141,24 @@ def _differences(field: str, found: SimpleNamespace, wanted: SimpleNamespace, bo
 # ------------------------------------------------------------------------------------ fields
 
 
-def facts(record: Any) -> SimpleNamespace:
-    """Return the fields of a record as plain Python values.
+class Facts:
+    """The fields of a record as plain Python values: numbers, lists and sets of numbers, flags as bytes.
 
-    These are numbers, lists and sets of numbers. Flags are given as their bytes.
+    A field is converted when it is first read. Later changes of the record do not matter.
     """
-    raw, fields = record.tobytes(), record.dtype.fields.items()
-    plain = np.frombuffer(raw, _plain_dtype(record.dtype))  # access to fields of a plain array is faster
-    values = {
-        name: raw[start] if kind == np.bool_ else _plain(plain[name][0]) for name, (kind, start, *_) in fields
-    }
-    return SimpleNamespace(**values)
+
+    def __init__(self, record: Any):
+        self._raw, self._fields = record.tobytes(), record.dtype.fields
+        # access to fields of a plain array is faster
+        self._plain = np.frombuffer(self._raw, _plain_dtype(record.dtype))
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._fields:
+            raise AttributeError(f"a record has no field {name!r}")
+        kind, start, *_ = self._fields[name]
+        value = self._raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
+        setattr(self, name, value)
+        return value
 
 
 @lru_cache(maxsize=8)
@@ -170,9 +178,9 @@ def _flat(value: Any) -> list[Any]:
 
 
 @lru_cache(maxsize=64)
-def empty_facts(rules: Rules, board: Board) -> SimpleNamespace:
+def empty_facts(rules: Rules, board: Board) -> Facts:
     """Return the facts of an empty record, whose deck is full. They must not be changed."""
-    return facts(tables_of(rules, board).rules[0].empty)
+    return Facts(tables_of(rules, board).rules[0].empty)
 
 
 def _names(places: Iterable[int], board: Board) -> str:
@@ -189,7 +197,7 @@ class Position:
 
     def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
         self.games, self.tables, self.rules, self.board = games, tables, rules, board
-        self.game = game = facts(games[0])
+        self.game = game = Facts(games[0])
         self.empty = empty_facts(rules, board)
         self.phase = Phase(game.phase)
         self.is_setup = self.phase in types.SETUP_PHASES
@@ -300,7 +308,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     return {field: ends for fields, ends in limits.items() for field in fields.split()}
 
 
-def _out_of_range(game: SimpleNamespace, rules: Rules, board: Board) -> Reasons:
+def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
     """Yield elements outside their ranges.
 
     Elements beyond the last seat, army, territory and objective must be empty.

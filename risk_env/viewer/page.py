@@ -15,7 +15,10 @@ from typing import Any
 
 from risk_env.viewer.map_data import sign_symbols
 
-MODULES = ("board", "charts", "dice", "dom", "goals", "history", "list", "panels", "replay", "words", "zoom")
+MODULES = (
+    *("board", "charts", "dice", "dom", "goals", "history", "list", "panels", "replay"),
+    *("text_board", "words", "zoom"),
+)
 
 
 def replay_page(title: str, facts: dict[str, Any]) -> str:
@@ -37,6 +40,7 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
         "symbols": sign_symbols(),
         "tools": "",
         "question": "",
+        "words": "",
         "scripts": f'<script type="importmap">{imports}</script>\n'
         f'<script type="text/plain" id="data">{packed}</script>\n'
         f'<script type="module">{start}</script>',

@@ -35,6 +35,9 @@ class Replay:
         """Write the page to a file."""
         Path(path).write_text(self.to_html(), encoding="utf-8")
 
+    def __repr__(self) -> str:
+        return f"<Replay {self.title!r}, {len(self.facts['frames'])} frames>"
+
     def _repr_html_(self) -> str:
         """Return the page in a frame, for notebooks. A saved notebook contains the whole page."""
         frame = (

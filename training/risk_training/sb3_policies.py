@@ -13,7 +13,7 @@ from risk_agents.learned.features import encode, feature_spec
 from risk_agents.learned.layout import Layout
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
-from risk_env.core.observe import MOST_CODE
+from risk_env.observations import as_codes
 from risk_training.torch_network import Network, action_logprobs, sample_actions
 
 Masks = np.ndarray | torch.Tensor | None
@@ -31,7 +31,7 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
 
     def __init__(self, *arguments: Any, layout: Layout, **others: Any) -> None:
         super().__init__(*arguments, **others)
-        self._spec, self._is_encoded = feature_spec(layout), False
+        self._spec, self._board, self._is_encoded = feature_spec(layout), layout.board, False
         self._arrays = layout.empty_features(self.buffer_size * self.n_envs)
         self._features = Features(*map(torch.as_tensor, self._arrays))
 
@@ -44,7 +44,7 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
 
     def add(self, obs: np.ndarray, *facts: Any, **masks: Any) -> None:
         """Store a step of all environments."""
-        super().add(as_codes(obs), *facts, **masks)
+        super().add(as_codes(obs, self._board), *facts, **masks)
 
     def _get_samples(self, batch_inds: np.ndarray, env: Any = None) -> MaskableRolloutBufferSamples:
         if not self._is_encoded:
@@ -57,11 +57,6 @@ class BoardRolloutBuffer(MaskableRolloutBuffer):
         return MaskableRolloutBufferSamples(
             features, actions, *(number.flatten() for number in numbers), masks
         )  # type: ignore
-
-
-def as_codes(observations: Any) -> Any:
-    """Return codes int8 (k, D) of observations float32 (k, D), given as an array or a tensor."""
-    return np.rint(np.asarray(observations) * np.float32(MOST_CODE)).astype(np.int8)
 
 
 class BoardPolicy(MaskableActorCriticPolicy):
@@ -105,8 +100,8 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         arguments = self.network_arguments
-        board = load_map(arguments["map_source"])
-        layout = Layout(Rules.from_dict(arguments["rules"]), board, int(self.action_space.n))  # type: ignore[attr-defined]
+        self._board = load_map(arguments["map_source"])
+        layout = Layout(Rules.from_dict(arguments["rules"]), self._board, int(self.action_space.n))  # type: ignore[attr-defined]
         self.network = Network(layout, arguments["width"], arguments["local"])
         quick = {"fused": True} if issubclass(self.optimizer_class, torch.optim.Adam) else {}
         self.optimizer = self.optimizer_class(
@@ -120,7 +115,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
         The inputs are observations float32 (k, D) and masks (k, n).
         """
-        return self.network(as_codes(observations.cpu()), self._legal(observations, masks))
+        return self.network(as_codes(observations.cpu(), self._board), self._legal(observations, masks))
 
     def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
         """Return the masks as bool (k, n).
@@ -158,7 +153,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
         """Return the values (k, 1)."""
-        return self.network.values(as_codes(obs.cpu()))[:, None]
+        return self.network.values(as_codes(obs.cpu(), self._board))[:, None]
 
     def _predict(
         self, observation: torch.Tensor, deterministic: bool = False, action_masks: Masks = None

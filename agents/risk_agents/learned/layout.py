@@ -6,15 +6,15 @@ from risk_env.arrays import Array
 from risk_env.board.action_space import ActionSpace
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
-from risk_env.game import observation_size
 from risk_env.network_features import COUNT_KINDS, global_features, used_columns
+from risk_env.observations import observation_size
 
 
 class Layout:
     """Used columns, borders, and blocks of actions."""
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
-        self.territories, self.num_actions = board.num_territories, num_actions
+        self.board, self.territories, self.num_actions = board, board.num_territories, num_actions
         self.observation_columns = observation_size(board)
         self.borders = np.array(board.borders)  # (B, 2): source and target of each border
         blocks = ActionSpace(rules, board).blocks

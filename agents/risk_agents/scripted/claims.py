@@ -10,17 +10,24 @@ from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
 BORDER = 6  # penalty for each territory of a continent that has sources outside
+CROWD = 40  # penalty for the share of a continent that others hold
 CLOSE = 8  # a random number decides between territories whose worths differ by less
 
 
 @kernel
 def claim(game, board, randoms, lane, seat):
     """Return the territory to claim or to found a capital in, or NONE in other phases."""
+    return claim_by(game, board, randoms, lane, seat, BORDER, CROWD)
+
+
+@kernel
+def claim_by(game, board, randoms, lane, seat, border, crowd):
+    """Return what `claim` returns, for penalties other than BORDER and CROWD."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best
     for continent in range(board.num_continents):
-        prize = continent_prize(game, board, seat, continent)
+        prize = continent_prize(game, board, seat, continent, border, crowd)
         for w in range(len(game.strong)):
             word = board.continent_members[continent, w] & game.legal[w]
             while word != ZERO:
@@ -34,7 +41,7 @@ def claim(game, board, randoms, lane, seat):
 
 
 @kernel
-def continent_prize(game, board, seat, continent):
+def continent_prize(game, board, seat, continent, border, crowd):
     """Return the worth of a territory of a continent.
 
     Own territories in the continent and its bonus raise the worth. Territories of others, borders and the
@@ -52,7 +59,7 @@ def continent_prize(game, board, seat, continent):
             borders += has_sources_outside(board, continent, (w << 6) + lowest(word))
             word &= word - ONE
     bonus = board.continent_bonus[continent]
-    return 40 * (2 * own - taken) // members + 20 * bonus // members - members - BORDER * borders
+    return (80 * own - crowd * taken) // members + 20 * bonus // members - members - border * borders
 
 
 @inlined

@@ -22,7 +22,7 @@ from risk_env.core.position import is_alive, room, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
 CAUTION = 0.95  # expected loss of troops for each defender when a hunt begins
-HUNGER = 0.75  # expected loss of troops for each defender during a hunt
+HUNGER = 0.2  # so much less is expected during a hunt
 STAR_CARD = 2  # worth of a card of the star deck, in troops
 SPOILS = 8  # worth of having one rival less, in troops
 # Columns of the bot's memory
@@ -47,26 +47,27 @@ def hunt(game, board, rules, seat, memory, seen):
     """Return the action of the hunt in this phase, or NONE without a hunt and where `grower` decides."""
     phase = game.phase
     if phase == Phase.ATTACK:
-        source, target = next_on_hunt(game, board, rules, seat, memory, 0, seen)
+        source, target = next_on_hunt(game, board, rules, seat, memory, 0, CAUTION, seen)
         return NONE if source == NONE else border_action(game, board, rules, source, target)
     if phase == Phase.DRAFT:
-        return next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), seen)[0]
+        return next_on_hunt(game, board, rules, seat, memory, int64(game.draft_left), CAUTION, seen)[0]
     if phase == Phase.OCCUPY and 0 < memory[PREY] <= rules.num_players:
         return move_amount(game, rules, follow(game, board, rules, seat, int64(memory[PREY]) - 1))
     return NONE
 
 
 @kernel
-def next_on_hunt(game, board, rules, seat, memory, extra, seen):
+def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
     """Return the first step (source, target) of the best hunt with `extra` troops to draft.
 
-    Return (NONE, NONE) if no hunt is worth it. Write the hunted seat to the memory.
+    `caution` is the expected loss of troops for each defender when a hunt begins. Return (NONE, NONE) if no
+    hunt is worth it. Write the hunted seat to the memory.
     """
     best_source, best_target, most, prey = NONE, NONE, 0.0, 0
     for other in range(rules.num_players):
         if other == seat or not is_alive(game, other):
             continue
-        cost = HUNGER if memory[PREY] == other + 1 and extra == 0 else CAUTION
+        cost = caution - HUNGER if memory[PREY] == other + 1 and extra == 0 else caution
         armies = total_troops(game, other)
         worth = worth_of(game, rules, other, armies)
         if worth <= most or armies * cost > total_troops(game, seat) + extra:

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agents
 from risk_agents.llm.agent import is_model
+from risk_agents.luck import why_unknown
 from risk_agents.program import brief
 from risk_agents.progress import games_bar
 from risk_agents.registry import SPECS, check_programs
@@ -33,7 +34,7 @@ from risk_agents.tournament.exports import (
     write_json,
 )
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config
+from risk_agents.tournament.loading import Trial, compile_luck, compiled_bot, entrants, make_config
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
@@ -42,6 +43,7 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import summarise
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
+from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
 from risk_env.text.escape import for_terminal
@@ -59,6 +61,7 @@ DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
     "option": [],
     "seed": 0,
+    "no_luck": False,
     "time_limit": TIME_LIMIT,
     "game_time": GAME_TIME,
 }
@@ -143,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the options for time limits, processes and seats."""
+    """Add the options for time limits, processes, seats and luck."""
     add = parser.add_argument
     add("--time-limit", type=float, metavar="S", help=f"seconds for one decision (default: {TIME_LIMIT:g})")
     add(
@@ -163,6 +166,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="seat the agents in the order of --agents in every game",
+    )
+    add(
+        "--no-luck",
+        action="store_true",
+        default=None,
+        help="count only wins (default: in two-player games, also report win rates without the luck of "
+        "dice and cards, and use these rates for --against)",
     )
 
 
@@ -244,6 +254,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")
     }
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
+    options["luck"] = not wanted["no_luck"] and not why_unknown(rules, load_map(wanted["map"]))
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
@@ -287,6 +298,7 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     """
     config = store.config
     check_rules(config.rules, config.board)
+    compile_luck(config)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
     found = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
     for now, then in zip(found, config.entrants, strict=True):
@@ -344,10 +356,17 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 def _verdict(store: Store) -> sprt.Verdict:
     """Return the state of a sequential test, computed from the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
-    games = (
-        sprt.Played(row["deal"], tuple(numbers[label] for label in row["agents"]), row["winner"])
-        for row in store.rows(("deal", "agents", "winner"))
-    )
+    games = [
+        sprt.Played(
+            row["deal"],
+            tuple(numbers[label] for label in row["agents"]),
+            row["winner"],
+            tuple(row["luck"] or ()) if store.config.luck else (),
+        )
+        for row in store.rows(("deal", "agents", "winner", "luck"))
+    ]
+    if not all(game.luck for game in games):
+        games = [game._replace(luck=()) for game in games]
     return sprt.judge(sprt.scores(games, block_size=len(store.config.schedule(1))))
 
 

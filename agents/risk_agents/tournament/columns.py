@@ -12,6 +12,7 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
 from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # largest whole number in the file
+MOST_LUCK = 1000  # largest luck of a seat in a game, either way
 
 Test = Callable[[Any, TournamentConfig], bool]
 
@@ -47,6 +48,10 @@ def _is_opening(value: Any, _: TournamentConfig) -> bool:
     return isinstance(value, str) and re.fullmatch("([0-9a-f]{16})?", value) is not None
 
 
+def _is_luck(value: Any, _: TournamentConfig) -> bool:
+    return type(value) in (int, float) and -MOST_LUCK <= value <= MOST_LUCK
+
+
 _SEAT = Column(
     f"a seat, or {NOBODY}",
     lambda value, config: _is_whole(value, NOBODY, config.num_players - 1),
@@ -69,14 +74,22 @@ COLUMNS = {
     "forfeit_kind": _one_of("", *FAULTS),
     "forfeit_reason": Column("a text", lambda value, _: isinstance(value, str)),
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
-    "opening": Column("16 hexadecimal digits, or nothing", _is_opening, "TEXT NOT NULL DEFAULT ''"),
+    "opening": Column("16 hexadecimal digits, or nothing", _is_opening),
+    "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or nothing", _is_luck),
 }
-LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds")  # JSON lists, one value per seat
+# JSON lists, one value per seat
+LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds", "luck")
+OPTIONAL = ("luck",)  # lists that may be missing: an empty text
 
 
 def checked(name: str, value: Any, config: TournamentConfig) -> Any:
-    """Return a value of a column, with lists parsed from JSON; raise ValueError if it is not allowed."""
+    """Return a value of a column, with lists parsed from JSON; None for a missing list.
+
+    Raise ValueError if the value is not allowed.
+    """
     column, values = COLUMNS[name], [value]
+    if name in OPTIONAL and value == "":
+        return None
     if name in LISTS:
         value = values = json.loads(value) if isinstance(value, str) else []
         if not isinstance(values, list) or len(values) != config.num_players:

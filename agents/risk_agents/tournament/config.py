@@ -47,6 +47,7 @@ class TournamentConfig:
     fresh: bool = False  # start a new process for every game of an agent that runs in a process
     game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
     fixed_seats: bool = False  # agent s sits at seat s in every game
+    luck: bool = False  # measure the luck of each seat in games whose rules `risk_agents.luck` knows
     # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
     # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
@@ -125,19 +126,20 @@ class TournamentConfig:
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
 
-_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "groups")
+_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "luck", "groups")
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("agents", "groups"), (list,)),
     "rules": (dict,),
     **dict.fromkeys(("map", "map_digest"), (str,)),
     "seed": (int,),
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
-    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats"), (bool,)),
+    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats", "luck"), (bool,)),
 }
 _ADDED: dict[str, Any] = {
     "fresh": False,
     "game_time": GAME_TIME,
     "fixed_seats": False,
+    "luck": False,
     "groups": [],
 }  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}

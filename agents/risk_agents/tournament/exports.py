@@ -11,6 +11,7 @@ from typing import Any
 from rich.table import Table
 from rich.text import Text
 
+from risk_agents.luck import PLAYERS, why_unknown
 from risk_agents.tournament.columns import COLUMNS, LISTS
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import HEADING, model_rows
@@ -34,7 +35,12 @@ def write_csv(store: Store, path: str | Path) -> None:
         writer = csv.writer(file)
         writer.writerow(chain.from_iterable(columns))
         for row in store.rows(names):
-            values = (value for name in names for value in (row[name] if name in LISTS else [row[name]]))
+            missing = [""] * len(seats)
+            values = (
+                value
+                for name in names
+                for value in ((row[name] or missing) if name in LISTS else [row[name]])
+            )
             writer.writerow(map(for_csv, values))
 
 
@@ -70,7 +76,9 @@ def grids(summary: Summary) -> list[Grid]:
     """Return the tables of a summary."""
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
     counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
-    heading = ["agent", "version", "rating", "win %", *places, *counts]
+    is_adjusted = summary.agents[0].adjusted is not None
+    rates = ["win %", "win % without luck"] if is_adjusted else ["win %"]
+    heading = ["agent", "version", "rating", *rates, *places, *counts]
     title, rows = (
         "Agents (intervals: 95 %, by deals and openings)",
         [_agent_row(agent) for agent in summary.agents],
@@ -95,6 +103,7 @@ def _agent_row(agent: AgentSummary) -> list[str]:
         agent.version,
         plain(agent.rating),
         percent(agent.win_rate),
+        *([] if agent.adjusted is None else [percent(agent.adjusted)]),
         *(f"{100 * share:.1f}" for share in agent.places),
         plain(agent.mean_place, 2),
         str(agent.games),
@@ -131,10 +140,22 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
         f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
         f"{config.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
+        *_luck(config, summary),
         *_bounds(summary),
         *_doubts(summary),
         *summary.forfeits,
     ]
+
+
+def _luck(config: TournamentConfig, summary: Summary) -> Iterator[str]:
+    """Yield a line about the win rates without luck, or about the reason why a duel has none."""
+    if summary.luck_gain is not None:
+        yield (
+            "win rates without luck: the luck of dice and cards is subtracted; plain win rates need about "
+            f"{summary.luck_gain:.1f} times as many games for the same precision"
+        )
+    elif config.num_players == PLAYERS and (reason := why_unknown(config.rules, config.board)):
+        yield f"no win rates without luck: {reason}"
 
 
 def _bounds(summary: Summary) -> Iterator[str]:

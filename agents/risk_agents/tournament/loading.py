@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
+from risk_agents.luck import LuckMeter
 from risk_agents.onnx_policy import OnnxPolicy
 from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, KEPT_OUT, POLICY_FILES, is_in_file, load
@@ -68,8 +69,16 @@ def make_config(
             f"not agents={list(agents)!r}"
         )
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
+    compile_luck(config)
     trial = Trial(rules, map_source, config.time_limit, config.sandbox)
     return replace(config, entrants=entrants([labelled(text) for text in agents], trial))
+
+
+def compile_luck(config: TournamentConfig) -> None:
+    """Compile the code that measures luck, if the tournament does; raise ValueError if luck is unknown."""
+    if config.luck:
+        meter = LuckMeter(config.rules, config.board)
+        meter.luck(meter.begun([]), [])
 
 
 class Trial(NamedTuple):

@@ -3,9 +3,11 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from risk_agents.luck import show_luck
 from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.results_store import Store
+from risk_agents.tournament.runner import meter_of
 from risk_agents.tournament.summary import Summary
 from risk_agents.whole_file import whole_file
 
@@ -30,11 +32,15 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
+    meter = meter_of(config)
     folder.mkdir(parents=True, exist_ok=True)
     for result in store.results(actions=True):
         if result.game in wanted:
             saved = saved_game(config, result)
-            replay = saved.replay(config.board).replay(saved.players)
+            game = saved.replay(config.board)
+            replay = game.replay(saved.players)
+            if meter is not None:
+                show_luck(replay, meter.of_game(game))
             with whole_file(folder / f"game-{result.game}.html") as page:
                 replay.save(page)
     return len(wanted)

@@ -37,6 +37,8 @@ class GameResult:
     forfeit_seat: int = NOBODY
     forfeit_kind: str = ""
     forfeit_reason: str = ""
+    # (P,) luck of each seat (`risk_agents.luck`); None if it was not measured
+    luck: tuple[float, ...] | None = None
     opening: str = ""  # `opening_of` the game when the first turn begins; "" if not known
     actions: tuple[int, ...] | None = None  # actions without forced ones, if the tournament keeps them
     # (P,) notes about each language model, and None at the seats of other agents; None without models

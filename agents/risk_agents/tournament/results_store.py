@@ -4,8 +4,7 @@
     games, one row each:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
 
 Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `actions` is
-int32, or NULL if actions are not kept. Older versions did not keep openings: when a file of such a version is
-opened, it gets an empty column for them.
+int32, or NULL if actions are not kept. `luck` is a JSON list too, or an empty text if luck was not measured.
 """
 
 import json
@@ -21,7 +20,7 @@ from typing import Any, Self
 import numpy as np
 
 from risk_agents.program import brief
-from risk_agents.tournament.columns import COLUMNS, LISTS, checked
+from risk_agents.tournament.columns import COLUMNS, LISTS, OPTIONAL, checked
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
@@ -37,7 +36,6 @@ _TABLES = {
     "setting": "CREATE TABLE setting (setting TEXT NOT NULL, arguments TEXT NOT NULL)",
     "games": f"CREATE TABLE games ({', '.join(_DEFINED)})",
 }
-_WITHOUT_OPENINGS = f"CREATE TABLE games ({', '.join(_DEFINED[:-1])})"  # in files before 2026-11-22
 _NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT NULL)"}  # only with models
 
 
@@ -90,8 +88,6 @@ class Store:
             raise FileNotFoundError(f"no tournament at {path}")
         with _reading(path), closing(_connect(Path(path))) as database:
             _check_tables(database)
-            with _writing(Path(path)):
-                _add_openings(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
                 raise ValueError("the configuration is not one row of two texts")
@@ -127,7 +123,9 @@ class Store:
             "seconds": [round(seconds, 6) for seconds in result.seconds],
             "actions": actions,
         }
-        return tuple(json.dumps(values[name]) if name in LISTS else values[name] for name in COLUMNS)
+        missing = {name for name in OPTIONAL if values[name] is None}
+        texts = {name: "" if name in missing else json.dumps(values[name]) for name in LISTS}
+        return tuple(texts.get(name, values[name]) for name in COLUMNS)
 
     def _add_notes(self, result: GameResult) -> None:
         """Write the notes about language models into a table that only tournaments with models have."""
@@ -181,7 +179,9 @@ class Store:
     def _result(self, row: dict[str, Any], notes: list[Any] | None) -> GameResult:
         numbers = {label: agent for agent, label in enumerate(self.config.labels)}
         actions = row.pop("actions", None)
-        values: dict[str, Any] = {name: tuple(row[name]) if name in LISTS else row[name] for name in row}
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in row.items()
+        }
         seats = tuple(numbers[label] for label in values.pop("agents"))
         return GameResult(
             seats=seats,
@@ -267,14 +267,5 @@ def _check_tables(database: sqlite3.Connection) -> None:
     Such tables, views and triggers could run statements of their own.
     """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
-    if found.get("games") == _WITHOUT_OPENINGS:
-        found["games"] = _TABLES["games"]
     if found not in (_TABLES, _TABLES | _NOTES):
         raise ValueError(f"expected only the tables {', '.join(_TABLES)} and optionally notes")
-
-
-def _add_openings(database: sqlite3.Connection) -> None:
-    """Add the column of openings to a file that was begun without it."""
-    with database:
-        if database.execute("SELECT 1 FROM sqlite_master WHERE sql = ?", (_WITHOUT_OPENINGS,)).fetchone():
-            database.execute(f"ALTER TABLE games ADD COLUMN {_DEFINED[-1]}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from risk_agents.luck import LuckMeter
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.loading import LanePlayer
 from risk_agents.tournament.players import PlayerPool, QueriedAgent
@@ -37,6 +38,7 @@ from risk_env.text.escape import for_terminal
 
 LONGEST_REASON = 500  # maximum length of a forfeit's reason, in characters
 LANES = 256
+LUCK_DIGITS = 6  # digits of luck after the point
 
 
 def play_compiled(
@@ -100,7 +102,9 @@ class BatchRunner:
         has_policies = any(isinstance(bot, Policy) for bot in bots)
         shown: dict[str, Any] = {} if has_policies else {"observation": None, "mask": None}
         self.batch = GameVector(config.rules, config.board, lanes, autoreset=False, **shown)
-        self.arena = Arena(self.batch, bots, counts=True, keeps_actions=config.record, stops_at_illegal=True)
+        self._meter = meter_of(config)
+        keeps_actions = config.record or self._meter is not None
+        self.arena = Arena(self.batch, bots, counts=True, keeps_actions=keeps_actions, stops_at_illegal=True)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
         self._openings = [""] * lanes
 
@@ -139,9 +143,10 @@ class BatchRunner:
         if self.arena.states[lane] == REFUSED:
             fault = PlayerFault(game.seat, "", "illegal", str(self.arena.illegal_action(lane)))
         counts = [tuple(count[lane].tolist()) for count in (tally.decisions, tally.turns, tally.seconds)]
-        actions = tuple(tally.actions(lane)) if self.config.record else None
-        kept = {"opening": self._openings[lane], "actions": actions}
-        return result_of(game, int(self.batch.seeds[lane]), pairing, fault, counts, kept)
+        seed = int(self.batch.seeds[lane])
+        actions = tuple(tally.actions(lane)) if tally.keeps_actions else ()
+        kept = {"opening": self._openings[lane], **kept_facts(self.config, self._meter, seed, actions)}
+        return result_of(game, seed, pairing, fault, counts, kept)
 
 
 class TournamentMatch(Match):
@@ -178,8 +183,9 @@ class TournamentMatch(Match):
     def game_result(self, fault: PlayerFault | None) -> GameResult:
         """Return the result of the game. With a fault, the seat of the fault forfeits the game."""
         counts = [tuple(count.tolist()) for count in (self.decisions, self.turns, self.seconds)]
-        kept = {"opening": self._opening, "actions": self.game.actions if self._config.record else None}
         seed = int(game_seed(self._config.seed, self._pairing.deal))
+        facts = kept_facts(self._config, meter_of(self._config), seed, self.game.actions)
+        kept = {"opening": self._opening, **facts}
         return result_of(self.game, seed, self._pairing, fault, counts, kept)
 
 
@@ -194,7 +200,7 @@ def result_of(
     """Return the result of a game.
 
     `seed` is the seed of the game, and `fault` the error for which a seat forfeits it. `counts` are the
-    decisions, turns and seconds, each by seat. `kept` are the `opening` and the `actions`.
+    decisions, turns and seconds, each by seat. `kept` are the `opening`, the `actions` and the `luck`.
     """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(
@@ -212,3 +218,19 @@ def result_of(
         forfeit_reason=for_terminal(" ".join(fault.reason.split()))[:LONGEST_REASON] if fault else "",
         **kept,
     )
+
+
+def meter_of(config: TournamentConfig) -> LuckMeter | None:
+    """Return a meter for the luck of the games, or None if the tournament does not measure it."""
+    return LuckMeter(config.rules, config.board) if config.luck else None
+
+
+def kept_facts(
+    config: TournamentConfig, meter: LuckMeter | None, seed: int, actions: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return the actions of a game and the luck of its seats, or None in place of what is not kept."""
+    luck = None
+    if meter is not None:
+        found = meter.luck(meter.begun([seed]), [actions])[0]
+        luck = tuple(found.round(LUCK_DIGITS).tolist())
+    return {"actions": actions if config.record else None, "luck": luck}

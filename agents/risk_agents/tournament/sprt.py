@@ -2,7 +2,8 @@
 
 The unit of the test is a block: one deal, played with A alone against P - 1 copies of B, and with B alone
 against P - 1 copies of A. Each agent sits alone in every seat once. The score of a block is the lone A's
-share of wins minus the lone B's share of wins.
+share of wins minus the lone B's share of wins. If the luck of all games is known (`risk_agents.luck`), the
+luck of each lone agent is subtracted from its wins: the expected score is the same, its variance is smaller.
 
 H0 states that the expected score is 0, H1 that it is +0.03. Both error rates are 5 %. The likelihood ratio
 assumes that scores are normal, with the variance observed so far. Chess engines are tested in the same way.
@@ -15,8 +16,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-
-from risk_agents.tournament.results import NOBODY
 
 GAIN = 0.03  # expected score under H1
 ERROR = 0.05  # error rate of either kind
@@ -72,6 +71,7 @@ class Played(NamedTuple):
     deal: int
     seats: tuple[int, ...]
     winner: int  # seat, or NOBODY
+    luck: tuple[float, ...] = ()  # luck of each seat, or () to count wins alone
 
 
 def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
@@ -94,11 +94,11 @@ def _score(block: Sequence[Played]) -> float:
     With two players, both agents are alone in every game.
     """
     num_players = len(block[0].seats)
-    wins = [0, 0]
+    wins = [0.0, 0.0]
     for game in block:
         for lone in (0, 1):
-            wins[lone] += (
-                game.winner != NOBODY and game.seats.count(lone) == 1 and game.seats[game.winner] == lone
-            )
+            if game.seats.count(lone) == 1:
+                seat = game.seats.index(lone)
+                wins[lone] += (game.winner == seat) - (game.luck[seat] if game.luck else 0.0)
     games = len(block) if num_players == 2 else num_players
     return (wins[0] - wins[1]) / games

@@ -29,6 +29,9 @@ class AgentSummary:
     games: int  # number of seats played
     wins: int
     win_rate: Estimate  # nobody wins a truncated game
+    # win rate without the luck of dice and cards: an estimate of the same number with less variance, which
+    # can lie slightly outside 0 to 1; None if the luck of a game is unknown
+    adjusted: Estimate | None
     places: tuple[float, ...]  # (P,) share of each place
     mean_place: Estimate
     rating: Estimate
@@ -56,6 +59,8 @@ class Summary:
     ahead: tuple[tuple[Estimate | None, ...], ...]
     lengths: tuple[int, ...]  # rounds of each game
     forfeits: tuple[str, ...]  # descriptions, one line for each agent and kind
+    # how many times smaller the variance of adjusted rates is, over deals; None without adjusted rates
+    luck_gain: float | None
 
 
 class Games:
@@ -75,6 +80,7 @@ class Games:
         names = [result.opening or f"of game {number}" for number, result in enumerate(results)]
         self.opening: Ints = np.unique(names, return_inverse=True)[1].reshape(-1)
         self.shares_openings = share_openings(self.deal, self.opening)
+        self.luck = _luck(results)
         self.rounds: Ints = np.array([result.rounds for result in results])
         self.decisions: Ints = np.array([result.decisions for result in results])
         self.turns: Ints = np.array([result.turns for result in results])
@@ -107,8 +113,16 @@ class Games:
         for group, member in enumerate(members):
             influence = ((values - found[group]) * member).sum(axis=1)
             factor = widening(influence, self.deal, self.opening)
-            intervals[group] = np.clip(found[group] + factor * (intervals[group] - found[group]), 0.0, 1.0)
+            intervals[group] = found[group] + factor * (intervals[group] - found[group])
+            if values.min() >= 0.0 and values.max() <= 1.0:
+                intervals[group] = np.clip(intervals[group], 0.0, 1.0)
         return _estimates(found, intervals)
+
+
+def _luck(results: Sequence[GameResult]) -> Floats | None:
+    """Return the luck of each seat in each game, float (G, P), or None if it is unknown in a game."""
+    found = [result.luck for result in results]
+    return None if None in found else np.array(found)
 
 
 def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
@@ -143,6 +157,7 @@ def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summar
         ahead=_ahead(games, [config.labels.index(agent.label) for agent in agents], config.seed),
         lengths=tuple(games.rounds.tolist()),
         forfeits=_forfeits(config, results),
+        luck_gain=_luck_gain(games),
     )
 
 
@@ -151,6 +166,9 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
     played = np.maximum(games.by_agent(np.ones(games.seats.shape)), 1)
     wins = games.by_agent(games.won)
     win_rate = games.rate(games.won, games.seats, K, seed)
+    adjusted: Sequence[Estimate | None] = [None] * K
+    if games.luck is not None:
+        adjusted = games.rate(games.won - games.luck, games.seats, K, seed)
     behind = games.rate((games.places - 1) / (P - 1), games.seats, K, seed)
     shares = np.array([games.by_agent(games.places == place) / played for place in range(1, P + 1)])
     seated = [games.order == order for order in range(P)]
@@ -171,6 +189,7 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
             games=int(games.by_agent(np.ones(games.seats.shape))[k]),
             wins=int(wins[k]),
             win_rate=win_rate[k],
+            adjusted=adjusted[k],
             places=tuple(shares[:, k].tolist()),
             mean_place=Estimate(*(1 + (P - 1) * value for value in astuple(behind[k]))),
             rating=rated[k],
@@ -181,6 +200,21 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
         )
         for k, entrant in enumerate(config.entrants)
     ]
+
+
+def _luck_gain(games: Games) -> float | None:
+    """Return the variance of the agents' win rates over deals, divided by that of the adjusted rates."""
+    if games.luck is None or games.num_agents == 1 or games.num_deals < 2:
+        return None
+    plain, adjusted = (_variance(games, values) for values in (games.won, games.won - games.luck))
+    return plain / adjusted if adjusted > 0.0 else None
+
+
+def _variance(games: Games, values: Array) -> float:
+    """Return the sum of squares of the deals' deviations from the agents' mean rates."""
+    K = games.num_agents
+    parts, wholes = (games.by_deal(counted, games.seats, K) for counted in (values, np.ones(values.shape)))
+    return float(((parts - wholes * parts.sum(axis=0) / wholes.sum(axis=0)) ** 2).sum())
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:

@@ -36,7 +36,7 @@ MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 SENDING = 10.0  # seconds until a browser must have room for the next message
-OWN_MODULES = ("analysis", "lobby", "play", "question", "server")
+OWN_MODULES = ("analysis", "guide", "lobby", "news", "play", "question", "server", "sound")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
@@ -55,7 +55,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/api/games", answering(pages.begin), methods=["POST"]),
         *(
             Route(f"/api/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (pages.moment, pages.agents, pages.again, pages.delete)
+            for answer in (pages.moment, pages.agents, pages.first, pages.again, pages.delete)
         ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
@@ -95,7 +95,7 @@ class Pages:
 
     async def game_page(self, request: Request) -> Response:
         """Return the page of a game. Its socket decides which viewer sees it."""
-        parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question")}
+        parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question", "words")}
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
     async def static_file(self, request: Request) -> Response:
@@ -120,6 +120,12 @@ class Pages:
     async def begin(self, wish: Any) -> dict[str, Any]:
         """Begin a game. Only this response contains the secrets of the game."""
         return _secrets(*await self.lobby.begin(wish))
+
+    async def first(self, wish: Any) -> dict[str, Any]:
+        """Begin the first game of a new player. Only this response contains the secrets of the game."""
+        if wish != {}:
+            raise Refused("the first game has no choices: send an empty JSON object")
+        return _secrets(*await self.lobby.first())
 
     async def again(self, wish: Any) -> dict[str, Any]:
         """Begin a game again. Only this response contains the secrets of the new game."""

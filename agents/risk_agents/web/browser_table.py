@@ -22,6 +22,7 @@ from risk_agents.serving.rates import Rate
 from risk_agents.web.composition import PART_OF, SETTLED, Composition, settling_action, without_history
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
+from risk_agents.web.typed_answers import read_words
 from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
@@ -106,17 +107,18 @@ class Setting:
 
 
 class Answer(NamedTuple):
-    """A person's choice: an action, a number of troops, both, or the cards of a set; or a command."""
+    """A person's choice: an action, a number of troops, both, the cards of a set, or words; or a command."""
 
     action: int | None = None
     troops: int | None = None
     compose: bool = False  # true if the choice waits until it is confirmed
     cards: list[int] | None = None
     command: str | None = None  # one of COMMANDS
+    words: str | None = None  # the choice as it is typed in the terminal
 
 
 # types of an answer's entries in a message of a browser
-ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str}
+ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str, "words": str}
 # types in a `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
@@ -332,10 +334,10 @@ class BrowserTable(Match):
         """Return what a choice changes; raise Refused if the choice is not legal. Runs in a thread."""
         waits = self._composition is not None and len(self._composition) > 0
         if not answer.compose and not waits:
-            action = self._first_action(seat, _choice_of(self.game, answer))
+            action = self._first_action(seat, choice_of(self.game, answer))
             return partial(self._play_now, action)
         composed = Composition(self.game) if self._composition is None else copy(self._composition)
-        composed.add(_choice_of(composed.game, answer))
+        composed.add(choice_of(composed.game, answer))
         return self._showing(seat, composed) if answer.compose else partial(self._confirm, composed)
 
     def _obey(self, seat: int, answer: Answer) -> Callable[[], None]:
@@ -590,9 +592,13 @@ def check_armies(game: Game) -> None:
         raise Refused(f"{troops} troops on the map and to place: this server allows at most {MOST_TROOPS}")
 
 
-def _choice_of(game: Game, answer: Answer) -> list[int] | str:
+def choice_of(game: Game, answer: Answer) -> list[int] | str:
     """Return a person's choice as actions or in words; raise Refused if it is not legal."""
     action, troops, cards = answer.action, answer.troops, answer.cards
+    if answer.words is not None:
+        if answer._replace(words=None, compose=False) != Answer():
+            raise Refused("words cannot be combined with an action, troops or cards")
+        return choice_of(game, Answer(*read_words(answer.words, game, room_at)))
     if cards is not None:
         if action is not None or troops is not None:
             raise Refused("cards cannot be combined with an action or troops")

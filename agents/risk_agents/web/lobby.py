@@ -33,6 +33,7 @@ from risk_env.bounded_io import shortened
 from risk_env.game import Game
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
+from risk_env.viewer.page import static
 
 MOST_GAMES = 200  # games that are open at the same time
 MOST_BYTES = 200_000_000  # frames of all open games
@@ -42,6 +43,7 @@ CLOSERS = 16  # threads that close games
 MOST_LOOKING = 64  # requests at a time for lists of games and moments of games
 MOST_OPENING = 16  # games that begin at a time, and the same number of saved games that are opened
 LONGEST_SPEC = 200  # characters of a player's spec
+EASY = "grower"  # opponent in the first game of a new player
 SEED_BITS = 48  # bits of a new game's seed
 
 
@@ -102,6 +104,10 @@ class Lobby:
         Raise ValueError with the reason if the request is not valid or the game cannot be saved.
         """
         return await self._start(partial(self._setting, wish))
+
+    async def first(self) -> tuple[str, Setting]:
+        """Begin the first game of a new player, and return its name and its setting."""
+        return await self._start(_first_game)
 
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game again with the same players and other dice, and return its name and its setting.
@@ -349,6 +355,13 @@ class Lobby:
             self._end(name)
         self._closing.shutdown()
         self.store.close()
+
+
+def _first_game() -> Setting:
+    """Return the setting of a first game: few troops on a small map, against an easy agent."""
+    players = [HUMAN, EASY]
+    start = _of_position(static("first_game.txt", "risk_agents.web"), len(players))
+    return Setting.new(SavedGame.of(start, players), _names(players), "classic")
 
 
 def _again(setting: Setting) -> Setting:

@@ -38,6 +38,8 @@ LEVELS = {
     "random": "harmless",
     **dict.fromkeys(("attacker", "grower"), "easy"),
     **dict.fromkeys(("hunter", "breaker", "planner"), "medium"),
+    **dict.fromkeys(("walker", "grudge", "leader_stopper", "turtle"), "medium"),
+    **dict.fromkeys(("holder", "saver", "card_killer"), "medium"),
     **dict.fromkeys(("beam", "duelist", "tactician", "tactician:quick"), "hard"),
     **dict.fromkeys(("marshal", "strategist", "strategist:long"), "very hard"),
 }

@@ -25,6 +25,7 @@ export class Board {
     this.lights = svg("g", { class: "lights" });
     this.signs = svg("g", { class: "signs" });
     this.bubbles = svg("g", { class: "bubbles" });
+    this.hints = svg("g", { class: "hints" });
     this.areas = map.areas.map((path, t) => this.area(path, t));
     this.textures = map.areas.map((path) => svg("path", { d: path, class: "texture", fill: "none" }));
     this.tokens = map.centres.map(([x, y]) => token(x, y));
@@ -38,6 +39,7 @@ export class Board {
       svg("path", { d: map.sea, class: "sea-line" }),
       svg("path", { d: map.one_way, class: "one-way" }),
       this.lights,
+      this.hints,
       this.arrows,
       ...map.labels.map(([x, y, lines], t) => label(x, y, lines, t)),
       ...this.tokens.map(({ group }) => group),
@@ -236,6 +238,12 @@ export class Board {
       ),
     );
     this.drawLights();
+  }
+
+  /** Mark a territory that a guide advises, or none. */
+  hint(territory) {
+    const paths = territory === null ? [] : [svg("path", { d: this.map.areas[territory] })];
+    this.hints.replaceChildren(...paths);
   }
 
   drawLights() {

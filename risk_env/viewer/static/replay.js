@@ -8,6 +8,7 @@ import { Goals } from "risk/goals";
 import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
+import { TextBoard } from "risk/text_board";
 import { Words } from "risk/words";
 import { Zoom } from "risk/zoom";
 
@@ -34,6 +35,7 @@ export class Replay {
     this.zoom = new Zoom(byId("stage"), byId("board"), facts.map, byId("zoom"));
     this.players = new Players(byId("players"), facts.map, this.words, facts.secrets);
     this.goals = new Goals(byId("goals"), facts.map, this.words, facts.goal);
+    this.text = new TextBoard(byId("text-board"), facts.map, this.words);
     this.outlook = null; // the viewer's own progress, from the server
     this.list = new EventList(byId("events"), facts.map, this.words, (frame) => this.show(frame));
     this.history.frames.forEach(({ events }, frame) => this.list.add(frame, events));
@@ -121,6 +123,7 @@ export class Replay {
     this.board.draw(state, events);
     this.players.draw(state, this.facts.chances.findLast(([at]) => at <= frame)?.[1]);
     this.goals.draw(state, this.outlook);
+    this.text.draw(state);
     this.list.show(frame);
     this.charts.forEach((chart) => chart.point(frame));
     this.drawStatus(state, events);
@@ -189,7 +192,8 @@ export class Replay {
   }
 
   key(event) {
-    if (event.target.matches("select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    const isField = event.target.matches("select, textarea, input:not([type=range])");
+    if (isField || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.matches("button") && (event.key === " " || event.key === "Enter")) return;
     const act = this.keys(event)[event.key];
     if (!act) return;

@@ -93,6 +93,9 @@ function defaults(event) {
 const decided = (text) => (text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`);
 const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
+/** Return how much the dice changed the win probability of the attacker, if it is known. */
+const fortune = (luck) =>
+  luck === undefined ? "" : ` (luck ${luck < 0 ? "−" : "+"}${Math.abs(100 * luck).toFixed(1)} %)`;
 const moved = (event, words) =>
   `moves ${event.number} from ${words.place(event.source)} to ${words.place(event.target)}`;
 
@@ -126,7 +129,7 @@ const SENTENCES = {
     const [lost, killed] = event.losses;
     const rolls = event.number > 1 ? `in ${plural(event.number, "roll")}` : `with ${dice}`;
     const way = `${words.place(event.target)} from ${words.place(event.source)}`;
-    return `attacks ${way} ${rolls}: loses ${lost}, kills ${killed}`;
+    return `attacks ${way} ${rolls}: loses ${lost}, kills ${killed}${fortune(event.luck)}`;
   },
   capture: (event, words) => `captures ${words.place(event.target)} with ${plural(event.number, "troop")}`,
   elimination: (event, words) => {

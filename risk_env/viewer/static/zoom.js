@@ -14,7 +14,8 @@ export class Zoom {
     Object.assign(this, { stage, button });
     this.fingers = new Map(); // pressed pointers: [x, y] by number
     this.moved = false; // true if the present gesture moves the board
-    this.tap = { time: 0, x: 0, y: 0 }; // last tap
+    this.ended = 0; // time at which the last finger left the screen
+    this.tap = { time: -TAP, x: 0, y: 0 }; // last tap
     this.use(board, map);
     button.addEventListener("click", () => (this.scale > 1 ? this.reset() : this.close(this.middle())));
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
@@ -93,7 +94,10 @@ export class Zoom {
   }
 
   down(event) {
-    if (!this.fingers.size) this.moved = false;
+    if (event.isPrimary) {
+      this.fingers.clear(); // a new gesture: the end of the last one may have been lost
+      this.moved = false;
+    }
     this.fingers.set(event.pointerId, [event.clientX, event.clientY]);
     this.pressed = [event.clientX, event.clientY];
   }
@@ -124,22 +128,25 @@ export class Zoom {
 
   up(event) {
     this.fingers.delete(event.pointerId);
+    this.ended = event.timeStamp;
   }
 
   /** Ignore the click at the end of a drag. Zoom at the second tap of a double tap. */
   click(event) {
     if (event.target === this.button) return;
     const [x, y, time] = [event.clientX, event.clientY, event.timeStamp];
+    const isTouch = event.pointerType === "touch";
     const isDouble =
-      event.pointerType === "touch" &&
+      isTouch &&
       time - this.tap.time < TAP &&
       distance([x, y], [this.tap.x, this.tap.y]) < NEAR;
-    this.tap = { time: isDouble ? 0 : time, x, y };
-    if (isDouble && !this.moved) {
+    this.tap = { time: isTouch && !isDouble ? time : -TAP, x, y };
+    const isDrag = this.moved && time - this.ended < TAP; // a pinch ends without a click
+    if (isDouble && !isDrag) {
       if (this.scale > 1.01) this.reset();
       else this.close([x, y]);
     }
-    if (isDouble || this.moved) event.stopPropagation();
+    if (isDouble || isDrag) event.stopPropagation();
     this.moved = false;
   }
 }

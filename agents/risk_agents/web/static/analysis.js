@@ -21,6 +21,7 @@ class Analysis {
   constructor() {
     this.node = null; // the position that is shown
     this.root = null;
+    this.request = {}; // latest request for a position: an answer to an earlier request is not shown
     this.patterns = element("div");
     document.body.append(this.patterns);
     this.asker = new Asker((answer) => this.play(answer));
@@ -58,10 +59,11 @@ class Analysis {
   /** Begin with a position. An invalid position changes nothing, and the page shows the error. */
   async open(position, names) {
     write(byId("error"), "");
+    const request = (this.request = {});
     const found = await post("/api/analysis/node", { position }).catch((error) =>
       write(byId("error"), error.message),
     );
-    if (!found) return;
+    if (!found || request !== this.request) return;
     this.setUp(
       found,
       names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`),
@@ -96,6 +98,7 @@ class Analysis {
   }
 
   show(node) {
+    this.request = {};
     this.node = node;
     const { state, events, question } = node;
     this.board.draw(state, events);
@@ -126,16 +129,21 @@ class Analysis {
     return parent.children.filter(({ answer }) => answer.action === action && answer.troops === troops);
   }
 
+  /** Play an answer in a position. The result is shown only if nothing else was requested meanwhile. */
   async grow(parent, answer, chance) {
+    const request = (this.request = {});
     try {
       const found = await post("/api/analysis/node", { position: parent.position, ...answer, chance });
-      const node = { ...found, parent, children: [], answer, chance };
-      parent.children.push(node);
-      this.show(node);
+      if (request === this.request) this.show(this.added({ ...found, parent, children: [], answer, chance }));
     } catch ({ message }) {
-      this.asker.ask(parent.question);
-      write(byId("asked"), message);
+      if (request === this.request) this.asker.ask(parent.question, message);
     }
+  }
+
+  /** Add a position to the tree. */
+  added(node) {
+    node.parent.children.push(node);
+    return node;
   }
 
   back() {

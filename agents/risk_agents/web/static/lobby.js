@@ -1,6 +1,7 @@
 // The lobby: a new game, links for its seats, and the games of this server.
 
 import { element, write } from "risk/dom";
+import { guideGame } from "risk/guide";
 import { invitation, linkedPosition, ownerOf, post, takeInvitations, tokenOf } from "risk/server";
 
 const byId = (id) => document.getElementById(id);
@@ -49,6 +50,7 @@ async function load() {
   for (const id of ["map", "setup"]) byId(id).addEventListener("change", () => requestAgents());
   byId("position").addEventListener("change", () => readPosition().catch(fail));
   byId("form").addEventListener("submit", begin);
+  byId("first").addEventListener("click", () => beginFirst().catch(fail));
   await goOn().catch(fail);
   await drawGames();
   document.body.dataset.ready = "true";
@@ -188,6 +190,13 @@ async function begin(event) {
   await post("/api/games", wish).then(({ game, owner, tokens }) => enter(game, tokens, owner), fail);
 }
 
+/** Begin the first game of a new player, with a guide. */
+async function beginFirst() {
+  const { game, tokens, owner } = await post("/api/first", {});
+  guideGame(game);
+  enter(game, tokens, owner);
+}
+
 /** Enter a game at once, unless several people need links. */
 function enter(game, tokens, owner) {
   const address = invitation(game, tokens, owner);
@@ -197,7 +206,7 @@ function enter(game, tokens, owner) {
 }
 
 function showInvitations({ game, tokens }) {
-  byId("form").hidden = true;
+  byId("form").hidden = byId("welcome").hidden = true;
   byId("links").hidden = false;
   const links = tokens.flatMap((token, seat) =>
     token ? [[seat, `/game/${encodeURIComponent(game)}#token=${encodeURIComponent(token)}`]] : [],

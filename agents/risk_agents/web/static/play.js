@@ -1,10 +1,13 @@
 // A live game: the replay of what has happened so far, and the questions that this seat is asked.
 
 import { write } from "risk/dom";
+import { Guide, isGuided } from "risk/guide";
+import { News } from "risk/news";
 import { badge } from "risk/panels";
 import { listenToLooks, Replay } from "risk/replay";
 import { Asker } from "risk/question";
 import { invitation, keepToken, post, takeToken } from "risk/server";
+import { Sound } from "risk/sound";
 
 const byId = (id) => document.getElementById(id);
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
@@ -17,6 +20,8 @@ class Live {
     this.pieces = []; // frames received so far of an incomplete series
     this.view = null; // the Replay, once there is a frame
     this.latest = null; // the last decision from the server, which is shown again after a refusal
+    this.isWaiting = false; // true if another seat decides
+    this.sound = new Sound(byId("sound"));
     this.ended = false; // true if the server has closed the connection for good
     this.asker = new Asker((answer, { decision }) => this.send({ ...answer, decision }), {
       asksBack: () => confirm("End your attacks for this turn?"),
@@ -25,7 +30,8 @@ class Live {
     });
     this.connect();
     listenToLooks();
-    byId("pace-of-agents").hidden = !this.token;
+    for (const id of ["pace-of-agents", "sound", "say"]) byId(id).hidden = !this.token;
+    byId("say").addEventListener("submit", (event) => this.type(event));
     byId("pace").addEventListener("change", () => this.send({ pace: Number(byId("pace").value) }));
     byId("play-on").addEventListener("click", () => this.leave("/"));
     byId("analyse").addEventListener("click", () => this.leave("/analysis"));
@@ -33,6 +39,13 @@ class Live {
 
   get question() {
     return this.asker.question;
+  }
+
+  /** Answer with the words in the field. */
+  type(event) {
+    event.preventDefault();
+    this.asker.say(byId("said").value);
+    byId("said").value = "";
   }
 
   /** Open another page at the moment that is shown. */
@@ -79,12 +92,21 @@ class Live {
     if (more) return;
     const frames = this.pieces;
     this.pieces = [];
-    if (this.view) this.view.append(frames);
+    if (this.view) this.append(frames);
     else this.begin(frames);
     this.latest = question;
     this.view.tell(outlook);
+    if (question || outlook.ending) this.news.tell();
+    if (question && this.isWaiting) this.sound.play();
+    this.isWaiting = this.view.history.last.seat !== this.facts.seat;
     this.say(question, problem, outlook.ending);
     document.body.dataset.ready = "true";
+  }
+
+  append(frames) {
+    this.view.append(frames);
+    this.news.add(frames);
+    this.guide?.add(frames);
   }
 
   /** Ask the question. Without a question, show who decides, or the ending and the next steps. */
@@ -123,6 +145,8 @@ class Live {
     this.view = new Replay({ ...this.facts, frames }, () => !this.question);
     if (!/^#\d+$/.test(location.hash)) this.view.show(this.view.history.length - 1);
     this.asker.use(this.view.board);
+    this.news = new News(byId("question"), this.view.words);
+    if (isGuided(GAME)) this.guide = new Guide(this.asker, this.facts);
     this.view.shown = (frame, last) => this.asker.look(frame < last);
     document.body.toggleAttribute("data-seated", this.facts.seat >= 0);
     this.greet();

@@ -12,6 +12,7 @@ const oddsOf = ({ chance }) => (chance === undefined ? "" : `: ${percent(chance)
 /** Verbs of the buttons for numbers of troops, by phase. */
 const AMOUNTS = { DRAFT_AMOUNT: "Place", OCCUPY: "Move", FORTIFY_AMOUNT: "Move" };
 const PLACES = { DRAFT: Infinity, DEPLOY: 1, DEPLOY_NEUTRAL: 1 }; // default number of troops per click
+const COMMANDS = ["undo", "confirm", "settle"]; // commands to the server that can be typed
 const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
@@ -30,6 +31,7 @@ export class Asker {
     this.picked = null; // answer that a finger has touched once
     this.hadFocus = false; // true if the keyboard focus was in the question before its buttons were replaced
     this.hasOdds = false; // true if the board shows odds of attacks
+    this.drawn = () => {}; // called when the question has been drawn
     this.each = {}; // number of troops per click, by phase
     document.addEventListener("keydown", (event) => this.key(event));
     byId("answers").addEventListener(
@@ -83,13 +85,15 @@ export class Asker {
     byId("commands").replaceChildren(...(question ? this.commands() : []));
     this.light();
     if (this.hadFocus) this.focus();
+    this.drawn();
   }
 
-  /** Move the keyboard focus to the first answer. */
+  /** Move the keyboard focus to the first answer; without answers, to the sentence of the question. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
-    (first ?? byId("question").querySelector("button"))?.focus();
+    const { firstElementChild: sentences } = byId("question").querySelector(".question-head");
+    (first ?? byId("question").querySelector("button") ?? sentences).focus();
   }
 
   answer(action) {
@@ -102,6 +106,14 @@ export class Asker {
       places ? { action, troops: this.countAt(action) } : { action },
       kind === "done" && question.phase !== "TRADE",
     );
+  }
+
+  /** Answer in words, as in the terminal. */
+  say(words) {
+    const said = words.trim().toLowerCase();
+    if (!this.isOpen || !said) return;
+    if (COMMANDS.includes(said)) this.give({ command: said });
+    else this.give({ words }, said === "done" && this.question.phase !== "TRADE");
   }
 
   /** Send an answer. An answer that can be taken back waits for its confirmation, unless `atOnce` is true. */

@@ -1,0 +1,347 @@
+"""Kernels that play games again and sum up the luck of their battles and cards (see `luck`).
+
+The luck of an event is the value of its outcome minus the mean value of all its outcomes. The value is the
+win probability of the seat in turn if its turn ended now. The value of a battle in progress is the mean over
+its ends, if the attack goes on. Values depend only on the state before the event and on the outcome, so the
+mean of luck is 0, whoever plays and however good the value is.
+
+A battle ends with a number of troops left: of the attacker if the territory falls, otherwise of the defender.
+"""
+
+from typing import Any, NamedTuple
+
+from numpy import int64
+
+from risk_agents.scripted.board_sense import is_inland
+from risk_agents.search.evaluation import Evaluator, evaluate
+from risk_env.compiler import inlined, kernel, vectorized_entry_point
+from risk_env.core.actions import write_legal
+from risk_env.core.bits import ZERO, add, has, lowest, size
+from risk_env.core.cards import SET_CARDS, can_trade, count_symbol, hand_size
+from risk_env.core.chance import shuffle_discards
+from risk_env.core.combat import (
+    ATTACKER,
+    DEFENDER,
+    MAX_ATTACK_DICE,
+    capture,
+    compare_dice,
+    end_battle,
+    turn_die,
+)
+from risk_env.core.movement import movable, move_troops
+from risk_env.core.odds import dice_of
+from risk_env.core.position import owner_of, set_troops, troops_on
+from risk_env.core.step import apply, is_chance, is_forced, only_action, play_one_chance
+from risk_env.core.types import NUM_FACES, UNLIMITED, Phase, Symbol
+
+NOW, BEFORE, IMAGINED = 0, 1, 2  # records of the workspace: the game, and copies of it
+RECORDS = 3
+EXPECTED, HAPPENED = 0, 1  # ends of a battle: their chances before the event, and after it
+FALLEN, HELD = 0, 1  # ends by troops left: of the attacker, or of the defender if the attack fails
+MOST_LEFT = 255  # larger battles have no luck until both armies are this small
+LEAST_CHANCE = 0.02  # less likely ends get the value of the nearest end that is as likely
+MOST_STEPS = 2  # most steps between the ends of a side that are evaluated
+WILD = len(Symbol)  # kind of a wild card, after the symbols
+BATTLE, DIE, CARD = 0, 1, 2  # kinds of events
+ILLEGAL = -1  # returned in place of the number of events
+
+
+class Tools(NamedTuple):
+    """Workspace and constants of the kernels."""
+
+    games: Any  # (RECORDS,) records
+    odds: Any  # float64 (4, 3, 3): `core.odds.roll_odds`
+    chances: Any  # float64 (MOST_LEFT + 1, MOST_LEFT + 1): chances of armies during a battle
+    ends: Any  # float64 (2, 2, MOST_LEFT + 1): EXPECTED and HAPPENED, FALLEN and HELD, by troops left
+    weights: Any  # float32 (n,): weights of the value (`beam_value_features.packed`)
+    work: Any  # float32: workspace of the value
+
+
+class Events(NamedTuple):
+    """The events of one game. Arrays of 0 rows switch this record off."""
+
+    facts: Any  # int64 (E, 5): kind, number of actions so far, seat in turn, source, target
+    luck: Any  # float64 (E,): luck of the seat in turn
+
+
+@vectorized_entry_point
+def write_luck(games, boards, rules, actions, counts, tools, luck, events):
+    """Write the luck of seat 0 in each game, float64 (k,), and the events of the last game.
+
+    The games continue from these records: the first `counts[k]` of `actions`, int32 (k, A), are played in
+    game k. Returns the number of events of the last game, or ILLEGAL if an action is not legal.
+    """
+    found = 0
+    for k in range(len(games)):
+        tools.games[NOW] = games[k]
+        luck[k] = 0.0
+        found = replay(boards[0], rules[0], actions[k, : counts[k]], tools, luck[k : k + 1], events)
+        if found == ILLEGAL:
+            return ILLEGAL
+    return found
+
+
+@kernel
+def replay(board, rules, actions, tools, luck, events):
+    """Play the actions in the game, and add up the luck of seat 0.
+
+    Returns the number of events, or ILLEGAL.
+    """
+    game = tools.games[NOW]
+    played, count = 0, 0
+    while True:
+        while is_chance(game):
+            count = play_event(board, rules, ILLEGAL, played, count, tools, luck, events)
+        write_legal(game, board, rules)
+        if game.phase == Phase.OVER or (played == len(actions) and not is_forced(game)):
+            return count if played == len(actions) else ILLEGAL
+        if is_forced(game):
+            action = only_action(game)
+        else:
+            action = int64(actions[played])
+            if action < 0 or action >= rules.num_actions or not has(game.legal, action):
+                return ILLEGAL
+            played += 1
+        if game.phase == Phase.REROLL and action != rules.done:
+            count = play_event(board, rules, action, played, count, tools, luck, events)
+        else:
+            apply(game, board, rules, action)
+
+
+@kernel
+def play_event(board, rules, action, played, count, tools, luck, events):
+    """Play a chance event, add its luck, and write it to `events` if there is room; return `count` + 1.
+
+    `action` is the action that re-rolls a die, if the event is not a roll or a card.
+    """
+    game = tools.games[NOW]
+    tools.games[BEFORE] = tools.games[NOW]
+    seat = int64(game.turn)
+    if game.phase == Phase.REROLL:
+        kind, found = DIE, die_luck(game, board, rules, action, tools)
+    elif game.phase == Phase.DRAW:
+        kind, found = CARD, card_luck(game, board, rules, tools)
+    else:
+        kind, found = BATTLE, battle_luck(game, board, rules, tools)
+    luck[0] += found if seat == 0 else -found
+    if count < len(events.luck):
+        before = tools.games[BEFORE]
+        events.luck[count] = found
+        facts = (kind, played, seat, int64(before.source), int64(before.target))
+        for n in range(len(facts)):
+            events.facts[count, n] = facts[n]
+    return count + 1
+
+
+# Battles
+
+
+@kernel
+def battle_luck(game, board, rules, tools):
+    """Play the roll or the blitz that is due, and return its luck."""
+    source, target = int64(game.source), int64(game.target)
+    attackers, defenders = troops_on(game, source), troops_on(game, target)
+    if max(attackers, defenders) > MOST_LEFT:
+        play_one_chance(game, board, rules)
+        return 0.0
+    clear_chances(attackers, defenders, tools.chances)
+    attack_dice, defence_dice = int64(game.chosen_dice[ATTACKER]), int64(game.chosen_dice[DEFENDER])
+    compared = min(attack_dice, defence_dice)
+    for lost in range(compared + 1):
+        chance = tools.odds[attack_dice, defence_dice, lost]
+        tools.chances[attackers - compared + lost, defenders - lost] = chance
+    fight_on(attackers, defenders, tools.ends[EXPECTED], tools)
+    if game.blitz and rules.max_battles == UNLIMITED:
+        while game.phase == Phase.ROLL:
+            play_one_chance(game, board, rules)
+        end_blitz(game, source, target, tools.ends[HAPPENED])
+    else:
+        play_one_chance(game, board, rules)
+        clear_chances(attackers, defenders, tools.chances)
+        tools.games[IMAGINED] = tools.games[NOW]
+        add_losses(tools.games[IMAGINED], attackers, defenders, 1.0, tools.chances)
+        fight_on(attackers, defenders, tools.ends[HAPPENED], tools)
+    return luck_of_ends(board, rules, attackers, defenders, tools)
+
+
+@kernel
+def die_luck(game, board, rules, action, tools):
+    """Re-roll a die by an action, and return the luck of its new face (RULES 10.4)."""
+    attackers, defenders = troops_on(game, int64(game.source)), troops_on(game, int64(game.target))
+    apply(game, board, rules, action)
+    if max(attackers, defenders) > MOST_LEFT:
+        return 0.0
+    face = action - int64(rules.die_0) + 1
+    for row in (EXPECTED, HAPPENED):
+        clear_chances(attackers, defenders, tools.chances)
+        for again in range(1, NUM_FACES + 1):
+            chance = 1.0 / NUM_FACES
+            if row == HAPPENED:
+                chance = 1.0 if again == game.rerolled[1] else 0.0
+            tools.games[IMAGINED] = tools.games[BEFORE]
+            turn_die(tools.games[IMAGINED].settled[ATTACKER], face, again)
+            add_losses(tools.games[IMAGINED], attackers, defenders, chance, tools.chances)
+        fight_on(attackers, defenders, tools.ends[row], tools)
+    return luck_of_ends(board, rules, attackers, defenders, tools)
+
+
+@inlined
+def clear_chances(attackers, defenders, chances):
+    """Clear the chances of all armies that can be left in a battle."""
+    for a in range(attackers + 1):
+        for d in range(defenders + 1):
+            chances[a, d] = 0.0
+
+
+@inlined
+def add_losses(game, attackers, defenders, chance, chances):
+    """Add a chance to the armies that are left if the dice on the table of `game` stay as they are."""
+    compare_dice(game)
+    chances[attackers - int64(game.losses[ATTACKER]), defenders - int64(game.losses[DEFENDER])] += chance
+
+
+@kernel
+def fight_on(attackers, defenders, ends, tools):
+    """Roll all battles of `tools.chances` on to their ends, and write the chances of the ends."""
+    chances = tools.chances
+    ends[FALLEN, : attackers + 1] = 0.0
+    ends[HELD, : defenders + 1] = 0.0
+    for a in range(attackers, 0, -1):
+        for d in range(defenders, 0, -1):
+            chance = chances[a, d]
+            if a == 1:
+                ends[HELD, d] = chance
+            elif chance > 0.0:
+                attack_dice, defence_dice, compared = dice_of(a, d)
+                for lost in range(compared + 1):
+                    roll = chance * tools.odds[attack_dice, defence_dice, lost]
+                    chances[a - compared + lost, d - lost] += roll
+        ends[FALLEN, a] = chances[a, 0]
+
+
+@inlined
+def end_blitz(game, source, target, ends):
+    """Write the end of a blitz that was just played."""
+    ends[:] = 0.0
+    if owner_of(game, target) == game.turn:
+        ends[FALLEN, troops_on(game, source) + troops_on(game, target)] = 1.0
+    else:
+        ends[HELD, troops_on(game, target)] = 1.0
+
+
+@kernel
+def luck_of_ends(board, rules, attackers, defenders, tools):
+    """Return the mean value of the ends after the event minus their mean value before it.
+
+    At most MOST_STEPS + 1 likely ends of each side are evaluated, and the values between them interpolated.
+    The choice of these ends depends only on the chances before the event.
+    """
+    total = 0.0
+    for side in (FALLEN, HELD):
+        expected, happened = tools.ends[EXPECTED, side], tools.ends[HAPPENED, side]
+        most = attackers if side == FALLEN else defenders
+        low, high = likely_ends(expected, most)
+        step = -(-(high - low) // MOST_STEPS) if high > low else 1
+        at, value = low, value_of_end(board, rules, side, low, tools)
+        for left in range(1, low + 1):
+            total += (happened[left] - expected[left]) * value
+        while at < high:
+            following = min(at + step, high)
+            slope = (value_of_end(board, rules, side, following, tools) - value) / (following - at)
+            for left in range(at + 1, following + 1):
+                total += (happened[left] - expected[left]) * (value + slope * (left - at))
+            at, value = following, value + slope * (following - at)
+        for left in range(high + 1, most + 1):
+            total += (happened[left] - expected[left]) * value
+    return total
+
+
+@kernel
+def likely_ends(chances, most):
+    """Return the least and the largest number of troops left that is likely."""
+    mode, low, high = most, most, 0
+    for left in range(1, most + 1):
+        mode = left if chances[left] > chances[mode] else mode
+        if chances[left] >= LEAST_CHANCE:
+            low, high = min(low, left), left
+    return (low, high) if high > 0 else (mode, mode)
+
+
+@kernel
+def value_of_end(board, rules, side, left, tools):
+    """Return the win probability of the seat in turn if the battle ended so and its turn ended now.
+
+    After a capture, all troops that can move do so if the territory has an enemy near, or if neither has.
+    """
+    tools.games[IMAGINED] = tools.games[BEFORE]
+    game = tools.games[IMAGINED]
+    source, target, seat = int64(game.source), int64(game.target), int64(game.turn)
+    if side == HELD:
+        set_troops(game, source, 1)
+        set_troops(game, target, left)
+    else:
+        set_troops(game, source, left)
+        set_troops(game, target, 0)
+        game.chosen_dice[ATTACKER] = min(MAX_ATTACK_DICE, left - 1)
+        capture(game, rules)
+        if not is_inland(game, board, seat, target) or is_inland(game, board, seat, source):
+            move_troops(game, movable(game, rules))
+    end_battle(game)
+    return evaluate(game, Evaluator(board, rules, seat, tools.weights, tools.work))
+
+
+# Cards
+
+
+@kernel
+def card_luck(game, board, rules, tools):
+    """Draw the card that is due, and return its luck.
+
+    Only the symbols matter. No card has luck if no set can follow, or if the hand holds one already.
+    """
+    before, seat = tools.games[BEFORE], int64(game.turn)
+    play_one_chance(game, board, rules)
+    if hand_size(before, seat) < SET_CARDS - 1 or can_trade(before, board, rules, seat):
+        return 0.0
+    if size(before.deck) + int64(before.deck_wilds) == 0:
+        shuffle_discards(before)
+    total = size(before.deck) + int64(before.deck_wilds)
+    mean, happened = 0.0, 0.0
+    for kind in range(WILD + 1):
+        left = cards_left(before, board, kind)
+        if left > 0:
+            value = value_of_card(board, rules, seat, kind, tools)
+            mean += left / total * value
+            if num_held(game, board, seat, kind) > num_held(before, board, seat, kind):
+                happened = value
+    return happened - mean
+
+
+@inlined
+def cards_left(game, board, kind):
+    """Number of cards of a symbol, or of wild cards, in the deck."""
+    return int64(game.deck_wilds) if kind == WILD else count_symbol(game.deck, board, kind)
+
+
+@inlined
+def num_held(game, board, seat, kind):
+    """Number of cards of a symbol, or of wild cards, in a hand."""
+    return int64(game.wilds[seat]) if kind == WILD else count_symbol(game.hand[seat], board, kind)
+
+
+@kernel
+def value_of_card(board, rules, seat, kind, tools):
+    """Return the win probability of a seat if it drew a card of this kind and its turn ended now."""
+    tools.games[IMAGINED] = tools.games[BEFORE]
+    game = tools.games[IMAGINED]
+    if kind == WILD:
+        game.wilds[seat] += 1
+    else:
+        for w in range(len(game.deck)):
+            cards = game.deck[w] & board.symbol_cards[kind, w]
+            if cards != ZERO:
+                add(game.hand[seat], (w << 6) + lowest(cards))
+                break
+    game.captured = False
+    end_battle(game)
+    return evaluate(game, Evaluator(board, rules, seat, tools.weights, tools.work))

@@ -1,0 +1,144 @@
+"""Luck of each seat in a duel: how much dice and cards changed its win probability.
+
+    meter = LuckMeter(rules, board)
+    meter.luck(meter.begun(seeds), actions)  # float64 (k, 2): the luck of both seats in each of k games
+
+The result of a seat minus its luck is a result without luck. Its mean is the win rate, because the mean of
+luck is 0. Its variance is smaller, so fewer games show a difference. The method is AIVAT's control variate
+for chance (Burch et al. 2018; White and Bowling 2009) with a factor of 1.
+
+Luck is known only where the value of `marshal` knows the rules: two players on its map. With three and more
+players the method gains too little (`docs/agents.md`).
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from risk_agents.learned.beam_value_features import WORKSPACE
+from risk_agents.learned.schema import schema_of
+from risk_agents.luck.kernels import ILLEGAL, MOST_LEFT, RECORDS, Events, Tools, write_luck
+from risk_agents.search.beam_value import BeamValueFile
+from risk_agents.search.marshal import VALUE
+from risk_env.arrays import Array, Floats
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.board.tables import tables
+from risk_env.core import entry
+from risk_env.core.odds import roll_odds
+from risk_env.game import Game
+from risk_env.viewer.replay import Replay
+
+KINDS = BATTLES, DICE, CARDS = ("battle", "die", "card")
+PLAYERS = 2
+
+
+class LuckEvent(NamedTuple):
+    """Luck of one battle, re-rolled die or card."""
+
+    kind: str  # one of KINDS
+    actions: int  # number of actions of the game before the event, without forced ones
+    seat: int  # seat in turn
+    source: int  # attacking territory; -1 for a card
+    target: int  # attacked territory; -1 for a card
+    luck: float  # change of the seat's win probability; the other seat's luck is the opposite
+
+
+def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str:
+    """Return the reason why luck is unknown in games by these rules; "" if it is known."""
+    if rules.num_players != PLAYERS:
+        return f"{rules.num_players} players: luck is measured in games of two players"
+    try:
+        value.schema.check(schema_of(rules, board), "marshal" if value is VALUE else "value")
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+class LuckMeter:
+    """Measures the luck of both seats in recorded games. One thread at a time may use a meter."""
+
+    def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
+        """Raise ValueError if luck is unknown in games by these rules (`why_unknown`)."""
+        if reason := why_unknown(rules, board, value):
+            raise ValueError(reason)
+        self._tables = tables(rules, board)
+        room = MOST_LEFT + 1
+        self._tools = Tools(
+            self._tables.new_games(RECORDS),
+            roll_odds(),
+            np.zeros((room, room)),
+            np.zeros((2, 2, room)),
+            value.packed[0],
+            np.zeros(WORKSPACE, np.float32),
+        )
+
+    def begun(self, seeds: Sequence[int]) -> Array:
+        """Return records of games with these seeds (`risk_env.seeds.game_seed`) before their first action."""
+        games = self._tables.new_games(len(seeds))
+        for game, seed in enumerate(seeds):
+            entry.set_up_game(games, game, self._tables.board, self._tables.rules, np.uint64(seed))
+        return games
+
+    def luck(self, games: Array, actions: Sequence[Sequence[int]]) -> Floats:
+        """Return the luck of each seat in games, float64 (k, 2).
+
+        `games` are records (k,) of games, `actions` the actions that follow in each of them, without forced
+        ones. A game may stop early. Raise ValueError if an action is not legal.
+        """
+        found, _ = self._measure(games, actions, _events(0))
+        return np.stack([found, -found], axis=1)
+
+    def events(self, game: Array, actions: Sequence[int]) -> list[LuckEvent]:
+        """Return the luck of every battle, re-rolled die and card, in the order of play.
+
+        `game` is the record (1,) of a game, `actions` are the actions that follow, without forced ones.
+        """
+        _, count = self._measure(game, [actions], _events(0))
+        events = _events(count)
+        self._measure(game, [actions], events)
+        found = zip(events.facts.tolist(), events.luck.tolist(), strict=True)
+        return [
+            LuckEvent(KINDS[kind], played, seat, source, target, luck)
+            for (kind, played, seat, source, target), luck in found
+        ]
+
+    def of_game(self, game: Game) -> list[LuckEvent]:
+        """Return the luck of every battle, re-rolled die and card of a `Game` so far."""
+        return self.events(game.beginning().records, game.actions)
+
+    def _measure(self, games: Array, actions: Sequence[Sequence[int]], events: Events) -> tuple[Floats, int]:
+        """Return the luck of seat 0 in each game, and the number of events of the last game."""
+        records = np.ascontiguousarray(games)
+        if records.dtype != self._tools.games.dtype or records.shape != (len(actions),):
+            raise ValueError(f"games must be {len(actions)} records of games on this map")
+        counts = np.array([len(of_game) for of_game in actions], np.int64)
+        played = np.zeros((len(counts), int(counts.max(initial=0))), np.int32)
+        for game, of_game in enumerate(actions):
+            played[game, : len(of_game)] = of_game
+        luck, board, rules = np.zeros(len(counts)), self._tables.board, self._tables.rules
+        count = int(write_luck(records, board, rules, played, counts, self._tools, luck, events))
+        if count == ILLEGAL:
+            raise ValueError("actions: one is not legal, or follows the end of the game")
+        return luck, count
+
+
+def show_luck(replay: Replay, events: Sequence[LuckEvent]) -> None:
+    """Add its luck to every battle on the page of a replay. `events` are those of the whole game."""
+    battles: list[float] = []
+    last = -1  # number of actions before the last battle; the rolls of a blitz follow the same action
+    for event in events:
+        if event.kind == BATTLES and event.actions != last:
+            battles.append(0.0)
+            last = event.actions
+        if event.kind != CARDS:
+            battles[-1] += event.luck
+    shown = (event for _, seen in replay.facts["frames"] for event in seen if event["kind"] == "battle")
+    for event, luck in zip(shown, battles, strict=True):
+        event["luck"] = round(luck, 4)
+
+
+def _events(count: int) -> Events:
+    """Return arrays for the events of a game."""
+    return Events(np.zeros((count, len(LuckEvent._fields) - 1), np.int64), np.zeros(count))

@@ -1,0 +1,9 @@
+"""`card_killer`: lives from eliminating weak rivals for their cards.
+
+It drafts beside rivals that hold many cards, and begins a hunt with fewer troops than `hunter`. Between
+hunts it takes one territory a turn for the card, and keeps its army together for the next hunt.
+"""
+
+from risk_agents.scripted.style import Style, bot
+
+BOT = bot("card_killer", "1", Style(stalk=3, caution=75, leader=0))

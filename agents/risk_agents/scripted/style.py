@@ -1,0 +1,275 @@
+"""Play of the bots with a style: one compiled function whose parameters are the character of a bot.
+
+`holder`, `walker`, `card_killer`, `saver`, `turtle`, `leader_stopper` and `grudge` are such bots. Each has a
+file that describes it and names the parameters in which it differs (`Style`). The parameters are the first
+words of the memory of a bot (`CompiledBot.begins`), so that all styles share the compiled code.
+
+All styles hunt weak rivals (`hunter`). Without a hunt they capture one territory a turn for the card, and
+more territories only if these are worth it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy import int64
+
+from risk_agents.scripted.board_sense import (
+    NONE,
+    border_action,
+    card_to_trade,
+    draft_amount,
+    ends_of,
+    is_inland,
+    move_amount,
+    next_attack,
+    next_place,
+    num_rivals,
+    usual_action,
+)
+from risk_agents.scripted.breaker import strongest_rival
+from risk_agents.scripted.claims import BORDER, CROWD, claim_by
+from risk_agents.scripted.continents import easiest_continent, is_spoil, split_advance, support
+from risk_agents.scripted.grudges import GRUDGE_WORDS, foe, note_losses
+from risk_agents.scripted.hunter import PREY, follow, next_on_hunt
+from risk_env.bots import CompiledBot
+from risk_env.compiler import entry_point, kernel
+from risk_env.core.bits import ONE, ZERO, has, lowest
+from risk_env.core.cards import hand_size, num_picked, set_troops_due
+from risk_env.core.movement import movable
+from risk_env.core.position import holds_continent, total_troops, troops_on
+from risk_env.core.types import Deck, Phase
+
+ENCLOSED = 1.5  # worth of a target that own territories enclose
+EXPECTED = 5  # troops expected to join a place that is chosen without a draft
+UNGUARDED = -(1 << 30)
+
+
+class Style(NamedTuple):
+    """The character of a bot. Worths are in tenths; an ordinary territory is worth 5."""
+
+    border: int = BORDER  # claims: penalty for each border territory of a continent
+    crowd: int = CROWD  # claims: penalty for the share of a continent that others hold
+    gathers: int = 0  # 1: the first troops go to the place of the next draft; 0: to the most outnumbered
+    home: int = 30  # worth of a territory of the continent that is easiest to complete
+    spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
+    leader: int = 10  # worth of a territory of the strongest rival
+    revenge: int = 0  # worth of a territory of the rival that captured most territories from the bot
+    stalk: int = 0  # drafts: worth of a neighbour for each card of its owner
+    least: int = 200  # least worth of a capture after the first of a turn
+    odds: int = 100  # an attack needs more attackers than this percentage of the defenders
+    thin: int = 50  # one capture a turn below this percentage of the strongest rival's troops
+    rush: int = 150  # every capture is welcome above this percentage of the strongest rival's troops
+    caution: int = 95  # troops that a hunt is expected to lose for 100 defenders
+    guard: int = 100  # guarded borders keep this percentage of the strongest enemy stack beside them
+    everywhere: int = 0  # 1: all own territories are guarded; 0: those of own continents
+    mass: int = 1  # drafts: worth of 10 own troops on a place
+    keeps: int = 0  # hand size up to which a set is kept, unless it pays for a hunt
+    walks: int = 0  # 1: all troops follow into a captured territory beside enemies
+
+
+# Columns of the memory: the hunted seat (`hunter.PREY`), the style, then the grudges
+(
+    BORDER_PENALTY,
+    CROWD_PENALTY,
+    GATHERS,
+    HOME,
+    SPOIL,
+    LEADER,
+    REVENGE,
+    STALK,
+    LEAST,
+    ODDS,
+    THIN,
+    RUSH,
+    HUNT_CAUTION,
+    GUARD,
+    EVERYWHERE,
+    MASS,
+    KEEPS,
+    WALKS,
+) = range(1, 1 + len(Style._fields))
+GRUDGES = 1 + len(Style._fields)
+
+
+def bot(name: str, version: str, style: Style) -> CompiledBot:
+    """Return a bot with this style."""
+    return CompiledBot(name, version, choose, GRUDGES + GRUDGE_WORDS, begins=(0, *style))
+
+
+@entry_point
+def choose(games, boards, rules, lanes, randoms, memory, actions):
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
+    seen = np.zeros(games[0].strong.shape[0], np.uint64)
+    for k in range(len(lanes)):
+        lane = lanes[k]
+        seat = int64(games[lane].seat)
+        style = memory[lane, seat]
+        border, crowd = int64(style[BORDER_PENALTY]), int64(style[CROWD_PENALTY])
+        action = claim_by(games[lane], boards[0], randoms, lane, seat, border, crowd)
+        if action == NONE:
+            action = decide(games[lane], boards[0], rules[0], seat, style, seen)
+        actions[lane] = action
+
+
+@kernel
+def decide(game, board, rules, seat, style, seen):
+    """Return the action in this phase."""
+    if style[REVENGE] > 0:
+        note_losses(game, rules, seat, style[GRUDGES:])
+    phase = game.phase
+    if phase == Phase.TRADE:
+        keeps = keeps_cards(game, board, rules, seat, style, seen)
+        return int64(rules.done) if keeps else card_to_trade(game, board, rules, seat)
+    if phase == Phase.DRAFT:
+        troops = int64(game.draft_left)
+        source, _ = hunted(game, board, rules, seat, style, troops, seen)
+        return place(game, board, rules, seat, style, troops) if source == NONE else source
+    if phase == Phase.DRAFT_AMOUNT:
+        lacking = lack(game, board, seat, style, int64(game.target))
+        guards = style[PREY] == 0 and lacking > 0
+        return draft_amount(game, rules, lacking if guards else int64(game.draft_left))
+    if phase == Phase.ATTACK:
+        source, target = hunted(game, board, rules, seat, style, int64(0), seen)
+        if source != NONE:
+            return border_action(game, board, rules, source, target)
+        return best_attack(game, board, rules, seat, style)
+    if phase == Phase.OCCUPY:
+        return move_amount(game, rules, advance(game, board, rules, seat, style))
+    if phase == Phase.FORTIFY_TO or (phase == Phase.DEPLOY and style[GATHERS] > 0):
+        return place(game, board, rules, seat, style, int64(EXPECTED))
+    return usual_action(game, board, rules, seat)
+
+
+@kernel
+def hunted(game, board, rules, seat, style, troops, seen):
+    """Return the first step of the best hunt with `troops` to draft, as `hunter.next_on_hunt`."""
+    return next_on_hunt(game, board, rules, seat, style, troops, style[HUNT_CAUTION] / 100.0, seen)
+
+
+@kernel
+def keeps_cards(game, board, rules, seat, style, seen):
+    """Return whether the bot keeps its set: the hand is small, and the set does not pay for a hunt."""
+    if rules.deck == Deck.STAR or num_picked(game) > 0 or not has(game.legal, int64(rules.done)):
+        return False
+    if hand_size(game, seat) > style[KEEPS]:
+        return False
+    troops = int64(game.draft_left) + set_troops_due(rules, int64(game.sets_traded) + 1)
+    return hunted(game, board, rules, seat, style, troops, seen)[0] == NONE
+
+
+@kernel
+def lack(game, board, seat, style, territory):
+    """Number of troops that a guarded territory lacks: negative if it has troops to spare, or UNGUARDED."""
+    is_own = holds_continent(game, board, seat, int64(board.continent_of[territory]))
+    if style[GUARD] <= 0 or not (style[EVERYWHERE] > 0 or is_own):
+        return int64(UNGUARDED)
+    strongest = int64(0)
+    for w in range(len(game.strong)):
+        word = board.sources[territory, w] & ~game.owned[seat, w]
+        while word != ZERO:
+            strongest = max(strongest, troops_on(game, (w << 6) + lowest(word)))
+            word &= word - ONE
+    return strongest * int64(style[GUARD]) // 100 - troops_on(game, territory)
+
+
+@kernel
+def place(game, board, rules, seat, style, troops):
+    """Return the legal territory for these troops.
+
+    It is the guarded territory that lacks most, among those that lack no more than the troops. If there is
+    none, it is the territory from which the best capture is possible.
+    """
+    wanted, leader = easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat)
+    enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
+    best, most, lacking = NONE, -1e18, int64(0)
+    territory = next_place(game, board, NONE)
+    while territory != NONE:
+        short = lack(game, board, seat, style, territory)
+        if lacking < short <= troops:
+            best, lacking = territory, short
+        if lacking == 0:
+            worth = post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops)
+            if worth > most:
+                best, most = territory, worth
+        territory = next_place(game, board, territory)
+    return best
+
+
+@kernel
+def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops):
+    """Return the worth of these troops on a territory: that of its best capture, by the odds."""
+    best, strength = 0.0, troops_on(game, territory) + troops
+    for w in range(len(game.strong)):
+        word = board.targets[territory, w] & ~game.owned[seat, w]
+        while word != ZERO:
+            target = (w << 6) + lowest(word)
+            word &= word - ONE
+            edge = strength - 1.2 * troops_on(game, target) - 1.0
+            if edge > 0.0:
+                worth = target_worth(game, board, seat, style, target, wanted, leader, enemy)
+                owner = int64(game.owner[target])
+                if owner < rules.num_players:
+                    worth += hand_size(game, owner) * style[STALK] / 10.0
+                best = max(best, worth * edge / (edge + 4.0))
+    return best + style[MASS] * troops_on(game, territory) / 100.0
+
+
+@kernel
+def target_worth(game, board, seat, style, target, wanted, leader, enemy):
+    """Return the worth of capturing a territory, apart from the card."""
+    continent, owner = int64(board.continent_of[target]), int64(game.owner[target])
+    worth = 0.5
+    if is_spoil(game, board, target):
+        worth += (3.0 + int64(board.continent_bonus[continent])) * style[SPOIL] / 100.0
+    if continent == wanted:
+        worth += style[HOME] / 10.0
+    if owner == leader:
+        worth += style[LEADER] / 10.0
+    if owner == enemy:
+        worth += style[REVENGE] / 10.0
+    if is_inland(game, board, seat, target):
+        worth += ENCLOSED
+    return worth
+
+
+@kernel
+def best_attack(game, board, rules, seat, style):
+    """Return the most useful attack with the odds of the style, or DONE if there is none."""
+    wanted, leader = easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat)
+    enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
+    own, theirs = 100 * total_troops(game, seat), total_troops(game, leader)
+    rushes = num_rivals(game, rules, seat) == 1 or own > style[RUSH] * theirs
+    least = 0.0 if rushes or not game.captured else style[LEAST] / 10.0
+    thin = game.captured and not rushes and own < style[THIN] * theirs
+    best, most = int64(rules.done), 0.0
+    action = next_attack(game, rules, NONE)
+    while action != NONE:
+        source, target = ends_of(board, rules, action)
+        worth = target_worth(game, board, seat, style, target, wanted, leader, enemy)
+        if not thin and worth >= least and has_odds(game, board, seat, style, source, target):
+            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
+            if value > most:
+                best, most = action, value
+        action = next_attack(game, rules, action)
+    return best
+
+
+@kernel
+def has_odds(game, board, seat, style, source, target):
+    """Return whether the attackers are more than the style's percentage of the defenders.
+
+    All own troops around the target count too: they must be 1.5 times as many.
+    """
+    attackers, needed = troops_on(game, source) - 1, style[ODDS] * troops_on(game, target) / 100.0
+    return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)
+
+
+@kernel
+def advance(game, board, rules, seat, style):
+    """Return how many troops follow into a captured territory; guarded borders keep their troops."""
+    if 0 < style[PREY] <= rules.num_players:
+        return follow(game, board, rules, seat, int64(style[PREY]) - 1)
+    most = movable(game, rules)
+    walks = style[WALKS] > 0 and not is_inland(game, board, seat, int64(game.target))
+    wished = most if walks else split_advance(game, board, seat, most)
+    return min(wished, max(-lack(game, board, seat, style, int64(game.source)), 0))

@@ -1,0 +1,156 @@
+// The guide of the first game: a card that explains every part of a turn when it comes for the first time.
+
+import { element, write } from "risk/dom";
+import { percent } from "risk/question";
+
+const GUIDED = "guided game"; // no game has this name
+// Names of first_game.txt: the territory that should get the troops, the attack to prepare, and its continent
+const [ADVISED, WANTED, CONTINENT] = ["Curlew", "Furze", "Westmoor"];
+
+/** Let the page of a new game show the guide. */
+export function guideGame(game) {
+  sessionStorage.setItem(GUIDED, game);
+}
+
+export const isGuided = (game) => sessionStorage.getItem(GUIDED) === game;
+
+export class Guide {
+  /** The card of the guide for the questions of `asker`, before the main part of the page. */
+  constructor(asker, facts) {
+    Object.assign(this, { asker, facts });
+    this.isBegun = false; // true if the goal of the game is read
+    this.hasCaptured = false; // true if the person has taken a territory
+    this.hasEnded = false; // true if the person has ended a turn
+    this.words = element("p", { class: "advice", role: "status" });
+    this.step = element("span", { class: "about" });
+    this.next = element("button", { type: "button", class: "main" });
+    this.skip = element("button", { type: "button" }, "Skip the guide");
+    const row = element("div", { class: "row" }, this.step, this.skip, this.next);
+    this.card = element("section", { class: "guide", "aria-label": "Guide" }, this.words, row);
+    document.querySelector("main").before(this.card);
+    document.body.dataset.guided = "true";
+    this.skip.addEventListener("click", () => this.end());
+    this.next.addEventListener("click", () => this.goOn());
+    asker.drawn = () => this.show();
+    this.show();
+  }
+
+  /** Note the events of new frames. */
+  add(frames) {
+    for (const { kind, seat } of frames.flatMap(([, events]) => events)) {
+      if (seat !== this.facts.seat) continue;
+      this.hasCaptured ||= kind === "capture";
+      this.hasEnded ||= kind === "turn_end";
+    }
+  }
+
+  goOn() {
+    if (this.isBegun) return this.end();
+    this.isBegun = true;
+    this.show();
+    return this.asker.focus();
+  }
+
+  end() {
+    sessionStorage.removeItem(GUIDED);
+    this.asker.drawn = () => {};
+    this.asker.board.hint(null);
+    this.card.remove();
+    delete document.body.dataset.guided;
+    this.asker.focus();
+  }
+
+  /** Show the advice for the present decision. */
+  show() {
+    const name = this.name();
+    const [step, words, territory = null] = ADVICE[name](this);
+    write(this.words, words);
+    write(this.step, `${step} of 6`);
+    write(this.next, name === "goal" ? "Next" : "Finish");
+    this.next.hidden = !["goal", "finish"].includes(name);
+    this.skip.hidden = name === "finish";
+    this.asker.board.hint(territory);
+  }
+
+  /** The name of the present advice in ADVICE. */
+  name() {
+    const { question, source } = this.asker;
+    if (!this.isBegun) return "goal";
+    if (!question) return this.hasEnded ? "wait" : "play";
+    if (question.complete) return "confirm";
+    if (this.hasEnded) return "finish";
+    if (question.phase === "ATTACK" && source !== null) return "odds";
+    if (question.phase === "ATTACK") return this.hasCaptured ? "again" : "attack";
+    return { DRAFT: "place", OCCUPY: "occupy" }[question.phase] ?? "fortify";
+  }
+
+  get opponent() {
+    return this.facts.names[1 - this.facts.seat];
+  }
+
+  place(t) {
+    return this.facts.map.territories[t];
+  }
+
+  /** The attack with the best odds, from the chosen territory if there is one. */
+  best() {
+    const { question, source } = this.asker;
+    return question.legal
+      .filter(({ kind, places }) => kind === "attack" && (source === null || places[0] === source))
+      .reduce((best, attack) => (attack.chance > (best?.chance ?? -1) ? attack : best), null);
+  }
+}
+
+/** The advice of every step: its number, its sentences, and a territory to mark. */
+const ADVICE = {
+  goal: ({ opponent, facts }) => [
+    1,
+    `You play against ${opponent}. You win when you hold all ${facts.map.territories.length} territories. ` +
+      "A turn has three parts: place troops, attack, move troops. This guide leads through one turn.",
+  ],
+  place: ({ asker, facts }) => [
+    2,
+    `You get ${asker.question.placeable} new troops. More territories and whole continents give more. ` +
+      `Choose ${ADVISED}. With its neighbour ${WANTED}, the whole continent ${CONTINENT} is yours.`,
+    facts.map.territories.indexOf(ADVISED),
+  ],
+  confirm: ({ hasEnded }) => [
+    hasEnded ? 6 : 2,
+    "Your choice waits on the board. Confirm plays it, Undo takes it back.",
+  ],
+  attack: (guide) => {
+    const [source] = guide.best().places;
+    return [3, `Now attack. Choose ${guide.place(source)}: arrows show every attack from there.`, source];
+  },
+  odds: (guide) => {
+    const { chance, places } = guide.best();
+    return [
+      3,
+      "Each arrow shows the chance to take the territory. Attack where the chance is high: " +
+        `${guide.place(places[1])} falls with a chance of ${percent(chance)}.`,
+      places[1],
+    ];
+  },
+  occupy: () => [
+    4,
+    "The territory is yours. Move most of the troops on, so that they can attack again. " +
+      "A territory inside your own land needs only one troop.",
+  ],
+  again: () => [
+    4,
+    "You took a territory, so you get a card at the end of the turn. Three matching cards are worth troops. " +
+      "Attack again while the chances are good, or end the attacks.",
+  ],
+  fortify: () => [
+    5,
+    "Once a turn, troops move through your own land. Choose a territory that gives troops, then one at " +
+      "the border that gets them. Or end the turn.",
+  ],
+  play: () => [3, "The dice are rolled."],
+  wait: ({ opponent }) => [6, `Now ${opponent} plays. The tab Events tells every move.`],
+  finish: () => [
+    6,
+    "You have played a whole turn. Go on until all territories are yours. " +
+      "The tab Goals shows the continents and their bonuses.",
+  ],
+};

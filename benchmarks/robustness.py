@@ -1,0 +1,220 @@
+"""Win rates of an agent at tables of each style, beside its win rate at tables of the known bots.
+
+    python -m benchmarks.robustness beam --games 300
+    python -m benchmarks.robustness strategist --players 5 --setups deal --games 100 --out games
+
+A style is a scripted bot that no rollout, plan or training of this project uses. At a table of a style, all
+other seats belong to this style. At a table of the known bots, they are drawn from KNOWN. The gap is the win
+rate at the tables of the known bots minus the win rate at the tables of the style: the smaller the largest
+gap, the less an agent depends on the opponents that it grew up with.
+
+The agent plays every deal from every seat. The rules are those of the profile "fast". Intervals are clustered
+by deals and openings; the interval of a gap combines two intervals (MOVER, Donner and Zou 2012).
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+from benchmarks.arguments import at_least_one, documented_parser
+from benchmarks.records import heading, heading_lines, keep, table
+from risk_agents.agent_list import labelled, split_agents
+from risk_agents.rules_arguments import MAP, PRESET
+from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.jobs import close_pools
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.results_store import Store
+from risk_agents.tournament.running import conduct
+from risk_agents.tournament.summary import Estimate, Games
+from risk_env.board.rules import FAST, Rules
+
+STYLES = ("holder", "walker", "card_killer", "saver", "turtle", "leader_stopper", "grudge")
+KNOWN = ("grower", "hunter", "breaker", "planner", "beam")
+PLAYERS, SETUPS = "3,5,6", "deal,claim"
+TESTED = "tested"  # label of the agent in the file of the games
+KNOWN_BOTS = "known bots"  # in the report
+PACKAGES = ("risk-env", "numpy", "numba")
+
+
+class Row(NamedTuple):
+    """Result of the agent against one kind of opponents."""
+
+    opponents: str
+    games: int
+    won: Estimate
+    gap: Estimate | None  # None for the known bots
+
+
+class TableRows(NamedTuple):
+    """Results of the agent for one number of players and one set-up."""
+
+    players: int
+    setup: str
+    rows: list[Row]
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Play, print the report, and store it with `--record`."""
+    arguments = _parser().parse_args(argv)
+    command = ["python", "-m", "benchmarks.robustness", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
+    record["agent"] = arguments.agent
+    print("\n".join([f"# Robustness of {arguments.agent}", "", *heading_lines(record)]))
+    tables = []
+    for rules in _rules_of(arguments):
+        tables.append(TableRows(rules.num_players, rules.setup, _played(arguments, rules)))
+        print("\n".join(section(tables[-1])), flush=True)
+    print(f"\n{largest_gap(tables)}")
+    if arguments.record:
+        record["tables"] = [_facts(each) for each in tables]
+        print(f"\nKept: {keep('robustness', record, report(record, tables))}")
+
+
+def _facts(played: TableRows) -> dict[str, Any]:
+    """Return the rows of a table as JSON values."""
+    rows = [
+        {**row._asdict(), "won": vars(row.won), "gap": None if row.gap is None else vars(row.gap)}
+        for row in played.rows
+    ]
+    return {**played._asdict(), "rows": rows}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = documented_parser(__doc__)
+    add = parser.add_argument
+    add("agent", help="agent to measure: a name, or a spec")
+    add("--styles", default=",".join(STYLES), metavar="A,B,...", help="styles (default: %(default)s)")
+    add("--known", default=",".join(KNOWN), metavar="A,B,...", help="known bots (default: %(default)s)")
+    add("--players", default=PLAYERS, metavar="N,...", help="numbers of players (default: %(default)s)")
+    add("--setups", default=SETUPS, metavar="NAME,...", help="set-ups (default: %(default)s)")
+    add("--preset", default=PRESET, metavar="NAME", help="preset of the rules (default: %(default)s)")
+    add("--map", default=MAP, metavar="NAME", help="name or file of the map (default: %(default)s)")
+    add(
+        "--games",
+        type=at_least_one,
+        default=300,
+        metavar="N",
+        help="games per kind of opponents (default: 300)",
+    )
+    add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
+    add("--jobs", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
+    add("--out", type=Path, metavar="FOLDER", help="keep the games there, and continue if games are there")
+    add("--record", action="store_true", help="store the report in benchmarks/results")
+    return parser
+
+
+def _rules_of(arguments: argparse.Namespace) -> list[Rules]:
+    """Return the rules of each table; raise ValueError for a number or a set-up that is not allowed."""
+    numbers = split_agents(arguments.players, "--players")
+    if not all(number.isdecimal() for number in numbers):
+        raise ValueError(f"--players {arguments.players}: give numbers of players, as in 3,5,6")
+    return [
+        Rules.preset(arguments.preset, int(number), profile=FAST, setup=setup)
+        for number in numbers
+        for setup in split_agents(arguments.setups, "--setups")
+    ]
+
+
+def _played(arguments: argparse.Namespace, rules: Rules) -> list[Row]:
+    """Play the games with these rules, and return a row for each kind of opponents."""
+    styles, known = (split_agents(getattr(arguments, name), f"--{name}") for name in ("styles", "known"))
+    config = configured(arguments.agent, styles, known, rules, arguments.map, arguments.seed)
+    deals = -(-arguments.games // rules.num_players)
+    with _store(arguments.out, config) as store:
+        try:
+            conduct(store, deals * rules.num_players * len(config.groups), arguments.jobs)
+        finally:
+            close_pools()
+        return rows(store, [*styles, KNOWN_BOTS])
+
+
+def configured(
+    agent: str, styles: Sequence[str], known: Sequence[str], rules: Rules, map_source: str, seed: int
+) -> TournamentConfig:
+    """Return the configuration of a tournament with a group for each style, and one for the known bots."""
+    own = f"{TESTED}={labelled(agent).spec}"
+    first = 1 + len(styles)
+    groups = (*((number,) for number in range(1, first)), tuple(range(first, first + len(known))))
+    return make_config([own, *styles, *known], rules, map_source, seed=seed, groups=groups)
+
+
+@contextmanager
+def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
+    """Open the file of the games in the folder, or create it; without a folder, in a temporary one."""
+    with TemporaryDirectory() as temporary:
+        path = (folder or Path(temporary)) / f"{config.num_players}-{config.rules.setup}.sqlite"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        store = Store.open(path) if path.exists() else Store.create(path, config)
+        try:
+            if store.config != config:
+                raise ValueError(f"{path} holds games of another agent, seed or map: choose another --out")
+            yield store
+        finally:
+            store.close()
+
+
+def rows(store: Store, names: Sequence[str]) -> list[Row]:
+    """Return a row for each group of opponents. The last group is that of the known bots."""
+    results = list(store.results())
+    found = []
+    for group, name in enumerate(names):
+        own = [result for result in results if result.deal % len(names) == group]
+        games = Games(own, len(store.config.entrants))
+        won = games.rate(games.won, games.seats, games.num_agents, store.config.seed)[0]
+        found.append((name, len(own), won))
+    *others, (name, count, known) = found
+    return [*(Row(*row, gap(known, row[2])) for row in others), Row(name, count, known, None)]
+
+
+def gap(known: Estimate, style: Estimate) -> Estimate:
+    """Return the difference of two independent win rates, with its 95 % interval."""
+    value = known.value - style.value
+    low = value - ((known.value - known.low) ** 2 + (style.high - style.value) ** 2) ** 0.5
+    high = value + ((known.high - known.value) ** 2 + (style.value - style.low) ** 2) ** 0.5
+    return Estimate(value, low, high)
+
+
+def section(played: TableRows) -> list[str]:
+    """Return the rows of a table as lines of Markdown."""
+    even = 100.0 / played.players
+    lines = [
+        (
+            row.opponents,
+            f"{row.games:,}",
+            percent(row.won),
+            f"{100.0 * row.won.value / even:.2f}",
+            "" if row.gap is None else percent(row.gap),
+        )
+        for row in played.rows
+    ]
+    title = f"## {played.players} players, set-up {played.setup} (even {even:.1f} %)"
+    return ["", title, "", *table(("opponents", "games", "won, %", "won / even", "gap, points"), lines)]
+
+
+def percent(estimate: Estimate) -> str:
+    """Return an estimate and its interval in percent."""
+    value, low, high = (100.0 * part for part in (estimate.value, estimate.low, estimate.high))
+    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def largest_gap(tables: Sequence[TableRows]) -> str:
+    """Return a line that names the largest gap of all tables."""
+    gaps = [(row.gap.value, row.opponents, each, row.gap) for each in tables for row in each.rows if row.gap]
+    _, name, where, found = max(gaps, key=lambda entry: entry[0])
+    return f"Largest gap: {percent(found)} points, {name}, {where.players} players, set-up {where.setup}."
+
+
+def report(record: dict[str, Any], tables: Sequence[TableRows]) -> str:
+    """Return the record as Markdown."""
+    lines = [f"# Robustness of {record['agent']}", "", *heading_lines(record)]
+    return "\n".join([*lines, *(line for each in tables for line in section(each)), "", largest_gap(tables)])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+// The board as text: the territories of every continent, with owner and troops.
+
+import { element, write } from "risk/dom";
+
+/** Words of the signs on the map, by the field of the state that lists their territories. */
+const SIGNS = { cities: "city", capitals: "capital", headquarters: "headquarters", airfields: "airfield" };
+
+export class TextBoard {
+  /** The lists in `root`. A reader of the page's text finds every fact of the map here. */
+  constructor(root, map, words) {
+    Object.assign(this, { map, words });
+    this.rows = map.territories.map(() => element("li"));
+    root.replaceChildren(...map.continents.map((continent, c) => this.part(continent, c)));
+  }
+
+  part({ name, bonus }, c) {
+    const rows = this.rows.filter((_, t) => this.map.continent_of[t] === c);
+    const title = element("h2", {}, `${name}, bonus ${bonus}`);
+    return element("section", { class: "part" }, title, element("ul", { class: "rows" }, ...rows));
+  }
+
+  draw(state) {
+    this.rows.forEach((row, t) => write(row, this.line(state, t)));
+  }
+
+  /** A territory with its owner, its troops and its signs: "Alaska: Ann, 3 troops, capital". */
+  line(state, t) {
+    const [owner, troops] = [state.owner[t], state.troops[t]];
+    const held = owner < 0 ? "free" : `${this.words.name(owner)}, ${troops} troop${troops === 1 ? "" : "s"}`;
+    const signs = Object.keys(SIGNS).filter((field) => (state[field] ?? []).includes(t));
+    if (state.own_headquarters === t && !signs.includes("headquarters")) signs.push("headquarters");
+    return [`${this.map.territories[t]}: ${held}`, ...signs.map((field) => SIGNS[field])].join(", ");
+  }
+}
