@@ -182,7 +182,7 @@ def test_an_airfield_helps_where_a_border_leads(holder: int, airfield: str, bonu
 def test_positions_are_saved_and_checked() -> None:
     board = random_one_way_map("classic")
     game = Game(Rules.preset("classic", 3, setup="random", fortify="adjacent"), board, seed=3)
-    for moment in play_at_random(game, random.Random(5), 60):
+    for moment in play_at_random(game, random.Random(5), 30):
         assert Game.from_text(moment.to_text(), board=board).to_text() == moment.to_text()
     assert Game.from_bytes(game.to_bytes(), board=board).to_bytes() == game.to_bytes()
     game = play(on_ring("Ash 3, Birch 9, Cedar 2", "Dune 4, Ember 1", "Flint 5"), "attack Birch > Ember")

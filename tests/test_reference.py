@@ -118,7 +118,7 @@ def test_twin_agrees_on_random_and_imported_maps(preset: str, board: Board, seed
 
 @pytest.mark.parametrize("preset", presets())
 def test_twin_agrees_on_one_way_maps(preset: str) -> None:
-    compare(preset, 2, 3 * MODE_ACTIONS, random_one_way_map("classic"))
+    compare(preset, 2, 2 * MODE_ACTIONS, random_one_way_map("classic"))
 
 
 ONE_WAY_DIGESTS = {  # of the bytes of games on a map with one-way borders
