@@ -74,7 +74,10 @@ def is_inland(game, board, seat, territory):
     """Return whether the seat owns all targets and all sources."""
     word = ZERO
     for w in range(len(game.strong)):
-        word |= (board.targets[territory, w] | board.sources[territory, w]) & ~game.owned[seat, w]
+        word |= board.sources[territory, w] & ~game.owned[seat, w]
+    if word == ZERO:  # most borders are two-way, so that the targets are read for few territories
+        for w in range(len(game.strong)):
+            word |= board.targets[territory, w] & ~game.owned[seat, w]
     return word == ZERO
 
 

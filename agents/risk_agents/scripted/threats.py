@@ -4,6 +4,7 @@ import math
 
 from numpy import int64
 
+from risk_agents.scripted.board_sense import is_inland
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.odds import odds_table
@@ -20,9 +21,7 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
     Return -1 if the territory is inland, and 0 if it is not inland and no rival can attack it.
     """
     strongest = -1.0
-    open_targets = ZERO
     for w in range(len(game.strong)):
-        open_targets |= board.targets[territory, w] & ~game.owned[seat, w]
         word = board.sources[territory, w] & ~game.owned[seat, w]
         while word != ZERO:
             source = (w << 6) + lowest(word)
@@ -32,7 +31,9 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
             if owner < rules.num_players:
                 threat = troops_on(game, source) - 1.0 + follow_up * work[DUE, owner]
             strongest = max(strongest, threat)
-    return strongest if open_targets == ZERO else max(strongest, 0.0)
+    if strongest < 0.0 and not is_inland(game, board, seat, territory):
+        return 0.0
+    return strongest
 
 
 @inlined
