@@ -1,4 +1,7 @@
-"""Luck in duels: its mean is 0, whatever the outcome is drawn from, and it makes win rates more precise."""
+"""Luck in duels: its mean is 0, whatever the outcome is drawn from, and it makes win rates more precise.
+
+Tests of the kernel are `long`, because it takes a minute to compile.
+"""
 
 from __future__ import annotations
 
@@ -91,6 +94,7 @@ EVENTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", EVENTS)
 def test_the_outcomes_of_an_event_have_mean_luck_0(name: str) -> None:
     """The outcomes and their chances come from the reference in Python, `Game.chance_outcomes`."""
@@ -111,6 +115,7 @@ def test_the_outcomes_of_an_event_have_mean_luck_0(name: str) -> None:
     assert event.kind == KINDS[{"re-rolled die": 1, "card": 2}.get(name, 0)]
 
 
+@pytest.mark.long
 def test_a_blitz_has_the_ends_of_the_reference_and_mean_luck_0() -> None:
     game = found(lambda game: attack_in(game) >= 0)
     action, meter = attack_in(game), meter_for(game)
@@ -134,13 +139,18 @@ def test_luck_is_known_only_where_the_value_knows_the_rules() -> None:
     assert "fortify='connected', not 'free'" in why_unknown(duel.replace(fortify="free"), BOARD)
     with pytest.raises(ValueError, match="3 players"):
         make_config([FIRST, BOLD], Rules.preset("classic", 3), luck=True)
-    meter = LuckMeter(duel, BOARD)
+
+
+@pytest.mark.long
+def test_wrong_games_have_no_luck() -> None:
+    meter = LuckMeter(Rules.preset("classic", 2, profile="fast"), BOARD)
     with pytest.raises(ValueError, match="one is not legal"):
         meter.luck(meter.begun([1]), [[10**6]])
     with pytest.raises(ValueError, match="must be 2 records"):
         meter.luck(meter.begun([1]), [[], []])
 
 
+@pytest.mark.long
 def test_rates_without_luck_are_unbiased_and_more_precise() -> None:
     row = measure("grower-breaker", Rules.preset("classic", 2, profile="fast"), 400, seed=1)
     assert abs(row["luck"]) < 4 * row["error"]
@@ -148,6 +158,7 @@ def test_rates_without_luck_are_unbiased_and_more_precise() -> None:
     assert row["gain"] > 1.4
 
 
+@pytest.mark.long
 def test_the_row_of_a_game_has_the_luck_of_each_seat(tmp_path: Path) -> None:
     config = config_of(FIRST, BOLD, players=2, luck=True)
     schedule = config.schedule(4)
@@ -193,6 +204,7 @@ def test_rates_without_luck_and_their_test_worked_out_by_hand() -> None:
     assert sprt.scores(games, 2).tolist() == [1.0 - 0.75, 0.0 + 0.5]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, {"attack": "max", "card_reroll": True, "commander": True}])
 def test_a_page_shows_the_luck_of_each_battle(options: dict[str, object]) -> None:
     game = found(lambda game: game.round == 5, **options)

@@ -901,9 +901,7 @@ def test_resuming_may_ask_for_more_games(tmp_path: Path) -> None:
     out = run(tmp_path, "--agents", f"{FIRST},{BOLD}", "--games", "4")
     tournament(["--resume", str(out), "--games", "9", "--quiet", "--agents", f"{FIRST},{BOLD}"])
     store = Store.open(out)
-    assert timeless(list(store.results())) == timeless(
-        played(config_of(FIRST, BOLD, players=2, luck=True), 10)
-    )
+    assert timeless(list(store.results())) == timeless(played(config_of(FIRST, BOLD, players=2), 10))
     store.close()
 
 
