@@ -5,6 +5,7 @@ PYTHON ?= python3
 WORKERS ?= 2
 JOBS ?= 2
 HALF := $(shell expr \( $(WORKERS) + 1 \) / 2)
+MORE := $(shell expr $(WORKERS) + 1)
 ARGS ?=
 CONFIG ?= selfplay_duel
 
@@ -106,9 +107,10 @@ lint: $(DEV) ## lint, format, types, import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
 	status=$$?; wait $$types && exit $$status
 
+# Some tests wait for processes and browsers: one more worker uses the cores meanwhile.
 modes-compiled: $(DEV)
 	@echo "== Tests, compiled"
-	@$(PYTEST) -m 'not long' $(ARGS)
+	@$(PYTEST) -n $(MORE) -m 'not long' $(ARGS)
 
 modes-nojit: $(DEV)
 	@echo "== Tests marked 'modes', JIT off"

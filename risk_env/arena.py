@@ -247,8 +247,13 @@ class Arena(FixedArrays):
         """Let compiled bots take over one seat in each of these lanes, whose games are in progress.
 
         `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
-        memory, and continue the random state of the seat.
+        memory, and continue the random state of the seat. Raises ValueError for another shape or type, for a
+        seat that the games lack, and for a player that is not a compiled bot.
         """
+        lanes = self.batch.as_lanes(lanes)
+        bots = [n for n, player in enumerate(self.players) if isinstance(player, CompiledBot)]
+        seats = _chosen("seats", seats, len(lanes), range(self.batch.rules.num_players))
+        numbers = _chosen("numbers", numbers, len(lanes), bots)
         self.numbers[lanes, seats] = numbers
         self.memory[lanes, seats] = self._first_memory[numbers]
 
@@ -641,3 +646,12 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
     seeds = np.zeros(known, np.uint64)
     batch_loop.write_seeds(seed, np.arange(known), np.zeros(known, np.int64), seeds)
     return seeds[deals]
+
+
+def _chosen(name: str, values: Any, count: int, choices: Sequence[int]) -> Numbers:
+    """Return the values of an argument, int64 (count,). Raises ValueError unless each is a known choice."""
+    found = np.asarray(values)
+    if found.shape != (count,) or found.dtype.kind not in "iu" or not np.isin(found, choices).all():
+        told = f"{found.dtype} {found.shape}"
+        raise ValueError(f"{name} ({told}): must be integers ({count},), each one of {list(choices)}")
+    return found.astype(np.int64)

@@ -224,7 +224,7 @@ def test_random_play_asks_every_question() -> None:
 @pytest.mark.usefixtures("no_estimates")
 @pytest.mark.parametrize(
     "preset",
-    [p if p == "command_room" else pytest.param(p, marks=pytest.mark.long) for p in presets()],
+    [p if p == "two_player" else pytest.param(p, marks=pytest.mark.long) for p in presets()],
 )
 def test_every_question_is_answered_by_mouse_and_by_keyboard(
     browser: Any, tmp_path: Path, preset: str

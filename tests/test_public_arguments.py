@@ -187,6 +187,17 @@ STEP = (
 )
 ARENA: dict[str, list[Call]] = {
     "seat_players": [with_lanes(lambda a, lanes: a.seat_players(lanes))],
+    "seat_bots": [
+        with_lanes(lambda a, lanes: a.seat_bots(lanes, [0] * np.size(lanes), [0] * np.size(lanes))),
+        (
+            lambda a, seats: a.seat_bots([0, 1], seats, [0, 0]),
+            [([0],), ([-1, 0],), ([0, 6],), ([0.0, 1.0],), (None,)],
+        ),
+        (
+            lambda a, numbers: a.seat_bots([0, 1], [0, 0], numbers),
+            [([0],), ([-1, 0],), ([0, 99],), ([0.0, 0.0],), (None,)],
+        ),
+    ],
     "run": [with_lanes(lambda a, lanes: list(a.run(lanes)))],
     "resume": [with_lanes(lambda a, lanes: a.resume(lanes))],
     "play_on": [with_lanes(lambda a, lanes: a.play_on(lanes))],

@@ -137,8 +137,10 @@ def test_it_shows_who_plays_what_happens_and_how_it_went(browser: Any, address: 
             *("Chance to win", "Territories", "Troops", "Income")
         ]
         page.get_by_role("tab", name="Curves").press("ArrowRight")
+        page.get_by_role("tab", name="Text").press("ArrowRight")
         assert page.locator(".event").first.is_visible() and not page.locator(".chart").first.is_visible()
         page.get_by_role("tab", name="Events").press("ArrowLeft")
+        page.get_by_role("tab", name="Text").press("ArrowLeft")
         page.locator(".chart svg").nth(1).click()
         assert 0.3 < frame(page) / len(game.replay().facts["frames"]) < 0.7
 

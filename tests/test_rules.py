@@ -457,7 +457,7 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
         ("objectives='fixed'", "at least 3", "0 minor and 0 major"),
     ),
     (FIXED, {"objectives": goals(1, 1)}, ("objectives='fixed'", "at least 3", "1 minor and 1 major")),
-    (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has 0")),
+    (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has none")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
     (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for nobody")),

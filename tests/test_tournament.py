@@ -314,7 +314,7 @@ def test_an_agents_process_does_not_get_the_command_line(
 def test_the_example_plays_whole_games() -> None:
     config = config_of("random", f"{ROOT / 'examples' / 'bot.py'}:Borderer", players=2, rounds=60)
     assert config.entrants[1].label == "borderer"
-    results = played(config, 6)
+    results = played(config, 2)
     assert all(result.ending != FORFEIT for result in results)
     winners = [result.seats[result.winner] for result in results if result.winner != NOBODY]
     assert winners and set(winners) == {1}

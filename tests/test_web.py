@@ -508,6 +508,7 @@ def click_area(page: Any, territory: int, tap: bool) -> None:
             assert page.locator("#answers .main").count() == 1
 
 
+@pytest.mark.long
 def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
         begin_by_hand(page, "classic", ["human", "random", "random"])

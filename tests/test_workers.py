@@ -263,7 +263,7 @@ def test_a_limit_is_the_users_or_generous():
 def test_a_wrong_limit_is_named(text: str, capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", "grower", "--chunk-limit", text])
-    assert f"--chunk-limit: {text!r} must be a number of seconds above 0" in capsys.readouterr().err
+    assert f"--chunk-limit: {text!r} is not a number of seconds above 0" in capsys.readouterr().err
 
 
 @pytest.mark.long
