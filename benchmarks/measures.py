@@ -313,7 +313,7 @@ def roll_open_spiel(state: Any, picker: random.Random) -> None:
 def puffer(game: str, clock: Clock) -> Iterator[Row]:
     """Measure a game of PufferLib's Ocean.
 
-    PufferLib has no masks, so that actions are drawn before the clock starts.
+    PufferLib has no action masks. The actions are therefore drawn before the clock starts.
     """
     from pufferlib.ocean import env_creator
 

@@ -338,7 +338,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
         f"{first['games']:,} games. The mask is written in bit words at every decision.",
         "Forced actions are not counted.",
         f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
-        "the best by CPU time; if it is far higher, the machine was busy.",
+        "the best rate per CPU second. A rate far above the first column means that the machine was busy.",
         "",
         *table(columns, [summary_row(preset) for preset in found]),
     ]

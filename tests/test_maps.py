@@ -423,7 +423,7 @@ WRONG = {
         ('["Chile", "Brazil"]', '"Chile"'),
         "borders: 'Chile' is not a list of texts",
     ),
-    "a border of a wrong type": (('["Chile", "Brazil"]', "[1]"), "borders 1: 1 is not a text"),
+    "a border of a wrong type": (('["Chile", "Brazil"]', "[1]"), "borders 1: 1 is not a string"),
     "city of a wrong type": (("city = true", "city = 1"), "city: 1 is not true or false"),
     "unknown border": (
         ('["Chile", "Brazil"]', '["Chile", "Brasil"]'),

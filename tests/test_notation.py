@@ -364,7 +364,7 @@ def test_usual_values_follow_from_what_is_given():
         (BY_HAND.replace("1, 2 troops", "everybody"), "'everybody' is not of the form"),
         (BY_HAND.replace("1, 2 troops", "free"), "Cedar: free in phase ATTACK"),
         (BY_HAND + "checksum: 00000000", "line 15: checksum '00000000' should be [0-9a-f]{8}"),
-        (None, "None is not a text"),
+        (None, "None is not a string"),
     ],
 )
 def test_a_wrong_position_is_refused_in_words(wrong, said):

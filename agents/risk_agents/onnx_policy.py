@@ -207,8 +207,12 @@ def parsed_model(content: bytes) -> Any:
         raise ValueError(
             "the model has functions, training information or sparse weights, which are not allowed"
         )
-    if any(opset.domain not in ("", "ai.onnx") for opset in model.opset_import):
-        raise ValueError("the model uses operators outside the standard set")
+    for opset in model.opset_import:
+        if opset.domain not in ("", "ai.onnx"):
+            told = shortened(opset.domain)
+            raise ValueError(
+                f"the model uses the operator set {told}: only ONNX operators (ai.onnx) are allowed"
+            )
     return model
 
 

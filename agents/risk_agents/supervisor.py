@@ -3,9 +3,10 @@
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
 LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
-caller closes it or dies, even by SIGKILL. LIMITS is a JSON object with `resource` limits, `network`, and the
-folder and the bytes of a control group. The exit status is SETUP_FAILED if the limits cannot be set,
-otherwise the command's exit status, or 128 plus the number of the signal that ended the command.
+caller closes it or dies, even by SIGKILL. LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network`
+(false: no network), `group` (parent folder of the control group) and `group memory` (bytes). The exit status
+is SETUP_FAILED if the limits cannot be set, otherwise the command's exit status, or 128 plus the number of
+the signal that ended the command.
 """
 
 import ctypes

@@ -91,7 +91,7 @@ class TomlTable:
         values = self.get(key, list, "a list of texts", default)
         for i, value in enumerate(values, 1):
             if not isinstance(value, str):
-                raise self.error(f"{shortened(value)} is not a text", f"{key} {i}")
+                raise self.error(f"{shortened(value)} is not a string", f"{key} {i}")
         return tuple(values)
 
     def table(self, key: str, default: Any = _REQUIRED) -> "TomlTable":

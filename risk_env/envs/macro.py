@@ -28,8 +28,9 @@ class MoveVector(SingleSeatVector):
 
     Action `a + n * k` is action `a` of the game with the amount `AMOUNTS[k]`, where n is the number of the
     game's actions. The amount is the answer to the next decision about an amount: of a draft, of an
-    occupation after an attack, or of a fortify move. "least" is one troop, and no further troop in an
-    occupation. One amount ends the move. Before the learner's first action in a game, amounts are "all".
+    occupation after an attack, or of a fortify move. "least" is one troop in a draft or a fortify
+    move; in an occupation, no troop moves beyond the required minimum. No further amount is decided for the
+    same move. Before the learner's first action in a game, amounts are "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")

@@ -158,7 +158,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
     """Return the lines between header and checksum with their numbers, without empty lines and comments."""
     if not isinstance(text, str):
-        raise PositionError(f"text: {shortened(text)} is not a text")
+        raise PositionError(f"text: {shortened(text)} is not a string")
     if len(text) > MOST_CHARACTERS:
         raise PositionError(f"text: {len(text)} characters; at most {MOST_CHARACTERS} are allowed")
     try:

@@ -391,7 +391,7 @@ class Trainer(TorchRun):
         return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
     def declared(self) -> dict[str, Declared]:
-        """Add the declarations of the latest rounds and of the work under way."""
+        """Return the declarations of the run, of its latest rounds, and of the round that is being played."""
         latest = range(max(1, self.updates - self.config.memory + 1), self.updates + 1)
         weights = self.network.arrays()
         ahead = OrNone(OneOf(({}, weights))) if self.config.staleness else Exactly(None)

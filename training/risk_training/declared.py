@@ -107,7 +107,7 @@ class TableOf:
 
 @dataclass(frozen=True)
 class SomeOf:
-    """A table that may lack entries of `table`, but has no others."""
+    """A table with any subset of the entries of `table`."""
 
     table: Mapping[Any, Declared]
 

@@ -36,7 +36,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     add("--games", type=int, default=280, help="number of two-player games (default: %(default)s)")
     add("--six-games", type=int, default=36, metavar="N", help="number of six-player games (default: 36)")
-    add("--decisions", type=int, metavar="N", help="number of training decisions (default: about 2 minutes)")
+    add(
+        "--decisions",
+        type=int,
+        metavar="N",
+        help="number of training decisions (default: as many as fit in about 2 minutes)",
+    )
     add("--no-training", action="store_true", help="skip the training")
     add("--seed", type=int, default=1, help="seed of the games (default: %(default)s)")
     add("--out", metavar="FOLDER", help="folder for all files (default: a new runs/demo-<time>)")

@@ -40,7 +40,12 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     agents = f"agents to draw from for each seat of a game: names, {SPECS}; label=agent sets a label"
     add("--agents", required=True, metavar="A,B,...", help=agents)
-    add("--out", required=True, metavar="FILE", help="FILE.parquet, or minari:NAME for a Minari dataset")
+    add(
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="data set to write: FILE.parquet, or minari:NAME for a Minari dataset",
+    )
     add(
         "--decisions",
         type=int,

@@ -237,7 +237,10 @@ def scan_territories(game, board, rules, seat, work):
 
 @inlined
 def scan_own(game, board, rules, seat, territory, troops, half, work):
-    """Add one of the seat's territories to the sums of the front; `half` troops join an attack."""
+    """Add one of the seat's territories to the sums of the front.
+
+    `half` is half of the largest income of a rival. It is added to the rival's attacking troops.
+    """
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
         work[FRONT, BEHIND] += (troops - 1.0) / A_STACK

@@ -37,7 +37,7 @@ PRIMERS = {  # the primer of each phase
 
 @dataclass
 class Counts:
-    """Counts of an agent in one game."""
+    """Turns, answers, tokens, costs and failures of one agent in one game."""
 
     turns: int = 0  # rounds in which the agent had a decision
     exchanges: int = 0  # answers of the model

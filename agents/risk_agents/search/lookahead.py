@@ -38,7 +38,7 @@ LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
 
 
 class Effort(NamedTuple):
-    """Number of turns that are tried."""
+    """Budget of the look-ahead: numbers of plans and of samples."""
 
     plans: int = 4  # plans that are tried: those with the highest outputs of the policy
     samples: int = 2  # samples for each plan

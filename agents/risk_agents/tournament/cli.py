@@ -172,7 +172,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         default=None,
         help="two-player games: also report win rates without the luck of dice and cards, and use these "
-        "rates for --against (its code is compiled at the first use, about a minute)",
+        "rates for --against; the first use of --luck compiles code for about a minute",
     )
 
 

@@ -78,7 +78,7 @@ class Host:
     def prepare(self, seat: int) -> None:
         """Let the agent of a seat prepare, once.
 
-        Faults are ignored, but may end the process.
+        A fault of the agent is ignored. If it ends the agent's process, later games skip the preparation.
         """
         if self._spec in _UNPREPARED or seat in self._prepared:
             return

@@ -42,7 +42,7 @@ class Choice(NamedTuple):
 
 
 class Composition:
-    """The choices of the seat to act that are not played yet."""
+    """Choices that the deciding seat has made but not yet played."""
 
     def __init__(self, game: Game) -> None:
         self._seat, self._part = game.seat, PART_OF.get(game.phase, frozenset())

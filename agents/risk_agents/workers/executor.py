@@ -115,7 +115,8 @@ class WorkLostError(RuntimeError):
 
     def __init__(self, tries: int) -> None:
         super().__init__(
-            f"the same work ended the process of a worker, or took too long there, {tries} times"
+            f"a chunk of work failed {tries} times: its worker died, or exceeded the time limit "
+            "(--chunk-limit)"
         )
 
 

@@ -49,7 +49,7 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
             report.problem(f"unknown key {shortened(key)}", key, known)
     title = values.get("name", name)
     if not isinstance(title, str):
-        report.problem(f"name: {shortened(title)} is not a text")
+        report.problem(f"name: {shortened(title)} is not a string")
         title = name
     if not isinstance(values.get("directed", False), bool):
         report.problem(f"directed: {shortened(values['directed'])} is not true or false")
