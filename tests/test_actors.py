@@ -80,6 +80,7 @@ def test_the_run_does_not_depend_on_where_actors_play(tmp_path: Path) -> None:
     assert [row["actors/staleness"] for row in fresh.rows] == [0, 0]
 
 
+@pytest.mark.long
 def test_stale_rollouts_were_played_by_the_weights_before(tmp_path: Path) -> None:
     trainer = ppo.Trainer(TWO, tmp_path)
     trainer.begin()

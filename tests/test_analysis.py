@@ -93,6 +93,7 @@ def test_odds_are_those_of_the_library(tmp_path: Path) -> None:
         assert posted(found, ODDS, {"attackers": 3, "defenders": 1})["win"] == pytest.approx(0.7542, abs=1e-4)
 
 
+@pytest.mark.long
 def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(analyst, "LIMIT", 300.0)
     with client(tmp_path) as found:
@@ -221,11 +222,9 @@ def test_random_play_asks_every_question() -> None:
     assert set(Phase) - asked == {Phase.OVER, Phase.ROLL, Phase.DRAW}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("no_estimates")
-@pytest.mark.parametrize(
-    "preset",
-    [p if p == "two_player" else pytest.param(p, marks=pytest.mark.long) for p in presets()],
-)
+@pytest.mark.parametrize("preset", presets())
 def test_every_question_is_answered_by_mouse_and_by_keyboard(
     browser: Any, tmp_path: Path, preset: str
 ) -> None:

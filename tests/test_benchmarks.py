@@ -114,6 +114,7 @@ def test_with_single_rolls_every_attack_is_a_battle() -> None:
 DRAWS = 100  # expected number of draws of each action
 
 
+@pytest.mark.long
 def test_picks_are_legal_and_even() -> None:
     play = begin(games=1)
     legal = [action for action in range(play.tables.num_actions) if is_legal(play.games[0], action)]

@@ -32,9 +32,10 @@ def test_the_position_is_what_the_guide_says(tmp_path: Path) -> None:
         assert "has no choices" in refused(found, "/api/first", {"players": []})
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("size", "scheme"),
-    [(PHONE, "light"), pytest.param(DESKTOP, "dark", marks=pytest.mark.long)],
+    [(PHONE, "light"), (DESKTOP, "dark")],
 )
 def test_a_guided_turn(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
     touch = size == PHONE

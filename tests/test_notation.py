@@ -28,6 +28,7 @@ from risk_env.text.notation import (
     parse_action,
 )
 from risk_env.text.positions import PositionError, _entries, from_text, to_text
+from tests.conftest import mode
 
 # name: (map, preset, options)
 GAMES = {
@@ -52,8 +53,9 @@ GAMES = {
     **{f"classic/{name}": ("classic", name, {}) for name in presets()},
     "classic/six": ("classic", "world_domination", {"num_players": 6, "expert": True, "setup": "random"}),
     "classic/five": ("classic", "command_room", {"num_players": 5, "setup": "random"}),
-    "big/classic": ("big", "classic", {"num_players": 6, "setup": "random"}),
 }
+if mode() == "interpreted":  # a large map compiles all kernels again
+    GAMES["big/classic"] = ("big", "classic", {"num_players": 6, "setup": "random"})
 A_PHASE = 2  # positions that are kept of each phase of a game
 STEPS = 500
 

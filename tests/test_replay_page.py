@@ -145,7 +145,9 @@ def test_it_shows_who_plays_what_happens_and_how_it_went(browser: Any, address: 
         assert 0.3 < frame(page) / len(game.replay().facts["frames"]) < 0.7
 
 
-@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [pytest.param(DESKTOP, "light", marks=pytest.mark.long), (PHONE, "dark")]
+)
 def test_it_fits_the_screen_and_can_be_read(
     browser: Any, address: str, size: dict[str, int], scheme: str
 ) -> None:

@@ -58,7 +58,8 @@ class Speaker(Agent):
 """
 
 
-@pytest.mark.parametrize("streams", ["<&- >&- 2>&-", pytest.param("2>/dev/full", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("streams", ["<&- >&- 2>&-", "2>/dev/full"])
 @pytest.mark.parametrize("locale", [{"LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}])
 def test_what_a_bot_prints_decides_no_game(streams: str, locale: dict[str, str], tmp_path: Path) -> None:
     bot, out = tmp_path / "speaker.py", tmp_path / "games.sqlite"

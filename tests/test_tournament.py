@@ -170,7 +170,7 @@ def test_a_forfeit_is_a_win_only_for_a_sole_survivor() -> None:
 # ------------------------------------------------------------------------------------------------ games
 
 
-@pytest.mark.parametrize("players", [2, 3, 5])
+@pytest.mark.parametrize("players", [3, *(pytest.param(n, marks=pytest.mark.long) for n in (2, 5))])
 def test_games_of_a_block_are_the_games_played_alone(players: int) -> None:
     config = config_of(FIRST, BOLD, players=players, rounds=12, record=True)
     schedule = config.schedule(8)[:8]

@@ -19,7 +19,9 @@ from risk_agents.search import judges, marshal, strategist, tactician
 from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_env import Game, Rules, load_map
 from risk_env.board.maps import MapError
+from risk_env.board.tables import tables as tables_of
 from risk_env.cli import main
+from risk_env.core.types import game_dtype
 from tests.crafted import KINDS, crafted
 
 SHIPPED = {
@@ -255,13 +257,14 @@ def test_a_policy_checks_what_it_is_asked() -> None:
 def test_values_check_records_and_tables() -> None:
     value, policy = StateValueFile.load(judges.FILE), TurnPolicyFile.load(tactician.FILE)
     classic, tiny = Game(DUEL, "classic", 1), Game(DUEL, "tiny", 1)
+    tables_of_big = tables_of(DUEL, load_map("big"))
     for ask in (value.chances, policy.outputs):
         assert len(ask(classic.records, classic.tables)) == 1
         for records, tables in (
             (tiny.records, tiny.tables),
             (classic.records[:, None], classic.tables),
             (np.zeros(3), classic.tables),
-            (np.zeros(1, Game(DUEL, "big", 1).records.dtype), classic.tables),
+            (np.zeros(1, game_dtype(tables_of_big.sizes)), classic.tables),
         ):
             with pytest.raises(ValueError, match=r"tables are|records must"):
                 ask(records, tables)

@@ -541,6 +541,7 @@ def test_a_whole_game_of_every_preset(browser: Any, tmp_path: Path, preset: str,
         assert table.game.is_over and page.locator("#board").bounding_box() == board
 
 
+@pytest.mark.long
 def test_a_turn_is_played_by_keyboard_alone(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:
         wish = {
