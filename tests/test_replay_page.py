@@ -46,6 +46,7 @@ def troops(page: Any) -> list[str]:
     return page.locator("#board .token text").all_text_contents()
 
 
+@pytest.mark.long
 def test_every_moment_is_drawn_as_it_was_and_at_once(browser: Any, address: str, game: Game) -> None:
     expected = states(game.replay().facts)
     with opened_page(browser, address) as page:

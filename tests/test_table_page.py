@@ -222,6 +222,7 @@ def test_many_choices_can_be_confirmed_and_links_replace_no_secret(browser: Any,
             assert kept == [mine, mine, begin["owner"]]
 
 
+@pytest.mark.long
 def test_the_lobby_keeps_seats_and_the_first_attack_is_near(browser: Any, tmp_path: Path) -> None:
     position = Game(Rules.preset("classic", 4, setup="random"), "classic", seed=5).to_text()
     with served(tmp_path) as (address, lobby), opened_page(browser, address) as page:

@@ -456,6 +456,7 @@ def test_a_state_that_the_cluster_has_lost_is_sent_again(cluster):
         assert executor.submit_after(link, hanging.link, 1).result(timeout=120)[0] == 1 + len(STATE)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_a_chain_on_a_cluster_ends_with_the_first_error(
     tmp_path: Path, cluster, monkeypatch: pytest.MonkeyPatch
