@@ -71,7 +71,7 @@ def measure(pair: str, rules: Rules, games: int, seed: int) -> Row:
     config = make_config([first, second], rules, duel=True, record=True, seed=seed)
     results = played(config, games)
     meter = LuckMeter(config.rules, config.board)
-    meter.luck(meter.begun([]), [])  # compiles
+    meter.prepare()
     seeds = [game_seed(seed, result.deal) for result in results]
     start = time.process_time()
     luck = meter.luck(meter.begun(seeds), [result.actions or () for result in results])

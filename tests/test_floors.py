@@ -123,11 +123,21 @@ def test_no_import_circle() -> None:
     "start", ["import risk_env", "import risk_env.cli, risk_env.board.rules, risk_env.board.maps"]
 )
 def test_importing_risk_env_loads_nothing_heavy(start: str) -> None:
-    script = f"{start}\nimport sys\nprint(*sorted(set(sys.modules) & {HEAVY!r}))"
+    assert HEAVY & loaded_by(start) == set()
+
+
+def test_importing_a_command_loads_no_bot() -> None:
+    found = loaded_by("import risk_agents.tournament.cli, risk_agents.replay")
+    assert not [name for name in found if name.startswith(("risk_agents.scripted.", "risk_agents.search."))]
+
+
+def loaded_by(start: str) -> set[str]:
+    """Return the names of all modules that are loaded in a new process after this statement."""
+    script = f"{start}\nimport sys\nprint(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == []
+    return set(done.stdout.split())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)

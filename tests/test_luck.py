@@ -15,9 +15,9 @@ import pytest
 
 from benchmarks.luck import measure
 from risk_agents.learned.schema import schema_of
-from risk_agents.luck import LuckMeter, show_luck, why_unknown
+from risk_agents.luck import LuckMeter
 from risk_agents.luck.kernels import EXPECTED, FALLEN, HELD
-from risk_agents.luck.meter import KINDS
+from risk_agents.luck.meter import KINDS, why_unknown
 from risk_agents.search.beam_value import BeamValueFile
 from risk_agents.search.marshal import VALUE
 from risk_agents.tournament import sprt
@@ -208,9 +208,9 @@ def test_rates_without_luck_and_their_test_worked_out_by_hand() -> None:
 @pytest.mark.parametrize("options", [{}, {"attack": "max", "card_reroll": True, "commander": True}])
 def test_a_page_shows_the_luck_of_each_battle(options: dict[str, object]) -> None:
     game = found(lambda game: game.round == 5, **options)
-    events = meter_for(game).of_game(game)
-    page = game.replay()
-    show_luck(page, events)
+    meter, page = meter_for(game), game.replay()
+    events = meter.of_game(game)
+    meter.show(page, game)
     battles = [each for _, seen in page.facts["frames"] for each in seen if each["kind"] == "battle"]
     assert sum(each["luck"] for each in battles) == pytest.approx(
         sum(event.luck for event in events if event.kind != "card"), abs=1e-4 * len(battles)

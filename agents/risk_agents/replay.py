@@ -1,11 +1,13 @@
 """Command `replay`: play recorded games again to check, read or watch them."""
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from risk_agents.game_files import read_games
-from risk_agents.luck import LuckEvent, LuckMeter, show_luck
 from risk_agents.tournament.records import check_result
 from risk_agents.whole_file import whole_file
 from risk_agents.win_chances import chances_by_play
@@ -16,6 +18,9 @@ from risk_env.render.scene import scene_of
 from risk_env.render.video import FRAMES_A_SECOND, check_fps, import_imageio, write_video
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
+
+if TYPE_CHECKING:
+    from risk_agents.luck import LuckMeter
 
 PICTURES = ("html", "gif", "mp4")
 MOMENTS = ("decision", "turn", "round")
@@ -118,8 +123,8 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
     if arguments.log or arguments.board or arguments.luck or arguments.game is not None:
         print(for_terminal(line))
     if arguments.luck:
-        luck = sum(event.luck if event.seat == 0 else -event.luck for event in luck_of(game))
-        print(f"luck: seat 0 {100 * luck:+.1f} %, seat 1 {-100 * luck:+.1f} %")
+        luck = 100 * meter_for(game).luck(game.beginning().records, [game.actions])[0]
+        print(f"luck: seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
 
 
 def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
@@ -127,16 +132,15 @@ def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace,
     evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
     page = game.replay(names, arguments.seat, evaluate)
     if arguments.luck:
-        show_luck(page, luck_of(game))
+        meter_for(game).show(page, game)
     page.save(path)
 
 
-def luck_of(game: Game) -> list[LuckEvent]:
-    """Return the luck of the events of a game; raise ValueError if luck is unknown in such games."""
-    try:
-        return LuckMeter(game.rules, game.board).of_game(game)
-    except ValueError as error:
-        raise ValueError(f"--luck: {error}") from error
+def meter_for(game: Game) -> LuckMeter:
+    """Return a meter for the luck of a game; raise ValueError if luck is unknown in such games."""
+    from risk_agents.luck import LuckMeter  # takes a second
+
+    return LuckMeter(game.rules, game.board)
 
 
 def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from numpy import int64
 
-from risk_agents.scripted.board_sense import is_inland
+from risk_agents.scripted.board_sense import NONE, is_inland
 from risk_agents.search.evaluation import Evaluator, evaluate
 from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.actions import write_legal
@@ -71,14 +71,14 @@ def write_luck(games, boards, rules, actions, counts, tools, luck, events):
     The games continue from these records: the first `counts[k]` of `actions`, int32 (k, A), are played in
     game k. Returns the number of events of the last game, or ILLEGAL if an action is not legal.
     """
-    found = 0
+    count = 0
     for k in range(len(games)):
         tools.games[NOW] = games[k]
         luck[k] = 0.0
-        found = replay(boards[0], rules[0], actions[k, : counts[k]], tools, luck[k : k + 1], events)
-        if found == ILLEGAL:
+        count = replay(boards[0], rules[0], actions[k, : counts[k]], tools, luck[k : k + 1], events)
+        if count == ILLEGAL:
             return ILLEGAL
-    return found
+    return count
 
 
 @kernel
@@ -91,7 +91,7 @@ def replay(board, rules, actions, tools, luck, events):
     played, count = 0, 0
     while True:
         while is_chance(game):
-            count = play_event(board, rules, ILLEGAL, played, count, tools, luck, events)
+            count = play_event(board, rules, NONE, played, count, tools, luck, events)
         write_legal(game, board, rules)
         if game.phase == Phase.OVER or (played == len(actions) and not is_forced(game)):
             return count if played == len(actions) else ILLEGAL
@@ -112,21 +112,21 @@ def replay(board, rules, actions, tools, luck, events):
 def play_event(board, rules, action, played, count, tools, luck, events):
     """Play a chance event, add its luck, and write it to `events` if there is room; return `count` + 1.
 
-    `action` is the action that re-rolls a die, if the event is not a roll or a card.
+    `action` re-rolls a die. It is NONE if the event is a roll or a card.
     """
     game = tools.games[NOW]
     tools.games[BEFORE] = tools.games[NOW]
     seat = int64(game.turn)
     if game.phase == Phase.REROLL:
-        kind, found = DIE, die_luck(game, board, rules, action, tools)
+        kind, event_luck = DIE, die_luck(game, board, rules, action, tools)
     elif game.phase == Phase.DRAW:
-        kind, found = CARD, card_luck(game, board, rules, tools)
+        kind, event_luck = CARD, card_luck(game, board, rules, tools)
     else:
-        kind, found = BATTLE, battle_luck(game, board, rules, tools)
-    luck[0] += found if seat == 0 else -found
+        kind, event_luck = BATTLE, battle_luck(game, board, rules, tools)
+    luck[0] += event_luck if seat == 0 else -event_luck
     if count < len(events.luck):
         before = tools.games[BEFORE]
-        events.luck[count] = found
+        events.luck[count] = event_luck
         facts = (kind, played, seat, int64(before.source), int64(before.target))
         for n in range(len(facts)):
             events.facts[count, n] = facts[n]

@@ -62,7 +62,7 @@ class LuckMeter:
     def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
         """Raise ValueError if luck is unknown in games by these rules (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
-            raise ValueError(reason)
+            raise ValueError(f"the luck of these games is unknown: {reason}")
         self._tables = tables(rules, board)
         room = MOST_LEFT + 1
         self._tools = Tools(
@@ -73,6 +73,10 @@ class LuckMeter:
             value.packed[0],
             np.zeros(WORKSPACE, np.float32),
         )
+
+    def prepare(self) -> None:
+        """Compile the code that measures luck."""
+        self.luck(self.begun([]), [])
 
     def begun(self, seeds: Sequence[int]) -> Array:
         """Return records of games with these seeds (`risk_env.seeds.game_seed`) before their first action."""
@@ -108,6 +112,20 @@ class LuckMeter:
         """Return the luck of every battle, re-rolled die and card of a `Game` so far."""
         return self.events(game.beginning().records, game.actions)
 
+    def show(self, page: Replay, game: Game) -> None:
+        """Add its luck to every battle of a `Game` on the page of a replay."""
+        battles: list[float] = []
+        last = -1  # number of actions before the last battle; the rolls of a blitz follow the same action
+        for event in self.of_game(game):
+            if event.kind == BATTLES and event.actions != last:
+                battles.append(0.0)
+                last = event.actions
+            if event.kind != CARDS:
+                battles[-1] += event.luck
+        shown = (event for _, seen in page.facts["frames"] for event in seen if event["kind"] == "battle")
+        for battle, luck in zip(shown, battles, strict=True):
+            battle["luck"] = round(luck, 4)
+
     def _measure(self, games: Array, actions: Sequence[Sequence[int]], events: Events) -> tuple[Floats, int]:
         """Return the luck of seat 0 in each game, and the number of events of the last game."""
         records = np.ascontiguousarray(games)
@@ -122,21 +140,6 @@ class LuckMeter:
         if count == ILLEGAL:
             raise ValueError("actions: one is not legal, or follows the end of the game")
         return luck, count
-
-
-def show_luck(replay: Replay, events: Sequence[LuckEvent]) -> None:
-    """Add its luck to every battle on the page of a replay. `events` are those of the whole game."""
-    battles: list[float] = []
-    last = -1  # number of actions before the last battle; the rolls of a blitz follow the same action
-    for event in events:
-        if event.kind == BATTLES and event.actions != last:
-            battles.append(0.0)
-            last = event.actions
-        if event.kind != CARDS:
-            battles[-1] += event.luck
-    shown = (event for _, seen in replay.facts["frames"] for event in seen if event["kind"] == "battle")
-    for event, luck in zip(shown, battles, strict=True):
-        event["luck"] = round(luck, 4)
 
 
 def _events(count: int) -> Events:

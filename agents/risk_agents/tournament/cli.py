@@ -17,7 +17,6 @@ from rich.text import Text
 
 from risk_agents.agent_list import NamedAgent, agent_list, labelled, split_agents
 from risk_agents.llm.agent import is_model
-from risk_agents.luck import why_unknown
 from risk_agents.program import brief
 from risk_agents.progress import games_bar
 from risk_agents.registry import SPECS, check_programs
@@ -34,7 +33,7 @@ from risk_agents.tournament.exports import (
     write_json,
 )
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import Trial, compile_luck, compiled_bot, entrants, make_config
+from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config, prepare_luck
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, write_report
@@ -43,7 +42,6 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import summarise
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
-from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules
 from risk_env.cli import check_output, command_parser, require
 from risk_env.text.escape import for_terminal
@@ -250,13 +248,9 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         if len(agents) != 1:
             raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
         agents.append(wanted["against"])
-    options = {
-        name: wanted[name] for name in ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record")
-    }
+    names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record", "luck")
+    options = {name: wanted[name] for name in names}
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
-    if wanted["luck"] and (reason := why_unknown(rules, load_map(wanted["map"]))):
-        raise ValueError(f"--luck: the luck of these games is unknown: {reason}")
-    options["luck"] = bool(wanted["luck"])
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
 
 
@@ -300,7 +294,7 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     """
     config = store.config
     check_rules(config.rules, config.board)
-    compile_luck(config)
+    prepare_luck(config)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
     found = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
     for now, then in zip(found, config.entrants, strict=True):
@@ -358,17 +352,17 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 def _verdict(store: Store) -> sprt.Verdict:
     """Return the state of a sequential test, computed from the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
-    games = [
+    rows = list(store.rows(("deal", "agents", "winner", "luck")))
+    is_known = all(row["luck"] is not None for row in rows)
+    games = (
         sprt.Played(
             row["deal"],
             tuple(numbers[label] for label in row["agents"]),
             row["winner"],
-            tuple(row["luck"] or ()) if store.config.luck else (),
+            tuple(row["luck"]) if is_known else (),
         )
-        for row in store.rows(("deal", "agents", "winner", "luck"))
-    ]
-    if not all(game.luck for game in games):
-        games = [game._replace(luck=()) for game in games]
+        for row in rows
+    )
     return sprt.judge(sprt.scores(games, block_size=len(store.config.schedule(1))))
 
 

@@ -1,14 +1,15 @@
 """Turn agents of the command line (`risk_agents.agent_list`) into entrants of a tournament."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
-from risk_agents.luck import LuckMeter
 from risk_agents.onnx_policy import OnnxPolicy
 from risk_agents.program import ProgramFault, check_limit
 from risk_agents.registry import HUMAN, KEPT_OUT, POLICY_FILES, is_in_file, load
@@ -23,6 +24,9 @@ from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.compiling import compile_games
 from risk_env.players import Policy
 from risk_env.text.escape import label as as_label
+
+if TYPE_CHECKING:
+    from risk_agents.luck import LuckMeter
 
 LanePlayer = CompiledBot | Policy  # plays in the lanes of a process
 _COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` in which a host has found a compiled bot
@@ -69,16 +73,27 @@ def make_config(
             f"not agents={list(agents)!r}"
         )
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
-    compile_luck(config)
+    prepare_luck(config)
     trial = Trial(rules, map_source, config.time_limit, config.sandbox)
     return replace(config, entrants=entrants([labelled(text) for text in agents], trial))
 
 
-def compile_luck(config: TournamentConfig) -> None:
-    """Compile the code that measures luck, if the tournament does; raise ValueError if luck is unknown."""
-    if config.luck:
-        meter = LuckMeter(config.rules, config.board)
-        meter.luck(meter.begun([]), [])
+def meter_of(config: TournamentConfig) -> LuckMeter | None:
+    """Return a meter for the luck of the games, or None if the tournament does not measure luck.
+
+    Raise ValueError if luck is unknown in these games.
+    """
+    if not config.luck:
+        return None
+    from risk_agents.luck import LuckMeter  # takes a second, and few tournaments measure luck
+
+    return LuckMeter(config.rules, config.board)
+
+
+def prepare_luck(config: TournamentConfig) -> None:
+    """Compile the code that measures luck, if the tournament measures luck (`meter_of`)."""
+    if (meter := meter_of(config)) is not None:
+        meter.prepare()
 
 
 class Trial(NamedTuple):

@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from risk_agents.luck import show_luck
+from risk_agents.tournament.loading import meter_of
 from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.results_store import Store
-from risk_agents.tournament.runner import meter_of
 from risk_agents.tournament.summary import Summary
 from risk_agents.whole_file import whole_file
 
@@ -40,7 +39,7 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
             game = saved.replay(config.board)
             replay = game.replay(saved.players)
             if meter is not None:
-                show_luck(replay, meter.of_game(game))
+                meter.show(replay, game)
             with whole_file(folder / f"game-{result.game}.html") as page:
                 replay.save(page)
     return len(wanted)

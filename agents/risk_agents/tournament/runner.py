@@ -3,17 +3,18 @@
 Both ways give the same games. An agent that does not return a legal action in time forfeits the game.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from risk_agents.luck import LuckMeter
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.loading import LanePlayer
+from risk_agents.tournament.loading import LanePlayer, meter_of
 from risk_agents.tournament.players import PlayerPool, QueriedAgent
 from risk_agents.tournament.results import (
     FORFEIT,
@@ -35,6 +36,9 @@ from risk_env.match import Match
 from risk_env.players import PlayerFault, Policy
 from risk_env.seeds import game_seed
 from risk_env.text.escape import for_terminal
+
+if TYPE_CHECKING:
+    from risk_agents.luck import LuckMeter
 
 LONGEST_REASON = 500  # maximum length of a forfeit's reason, in characters
 LANES = 256
@@ -220,17 +224,11 @@ def result_of(
     )
 
 
-def meter_of(config: TournamentConfig) -> LuckMeter | None:
-    """Return a meter for the luck of the games, or None if the tournament does not measure it."""
-    return LuckMeter(config.rules, config.board) if config.luck else None
-
-
 def kept_facts(
     config: TournamentConfig, meter: LuckMeter | None, seed: int, actions: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Return the actions of a game and the luck of its seats, or None in place of what is not kept."""
+    """Return the `actions` and the `luck` of a result. Each is None if the tournament does not keep it."""
     luck = None
     if meter is not None:
-        found = meter.luck(meter.begun([seed]), [actions])[0]
-        luck = tuple(found.round(LUCK_DIGITS).tolist())
+        luck = tuple(meter.luck(meter.begun([seed]), [actions])[0].round(LUCK_DIGITS).tolist())
     return {"actions": actions if config.record else None, "luck": luck}
