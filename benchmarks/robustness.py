@@ -27,6 +27,7 @@ from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.agent_list import labelled, split_agents
 from risk_agents.rules_arguments import MAP, PRESET
 from risk_agents.tournament.config import TournamentConfig
+from risk_agents.tournament.exports import percent
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.results_store import Store
@@ -195,12 +196,6 @@ def section(played: TableRows) -> list[str]:
     ]
     title = f"## {played.players} players, set-up {played.setup} (even {even:.1f} %)"
     return ["", title, "", *table(("opponents", "games", "won, %", "won / even", "gap, points"), lines)]
-
-
-def percent(estimate: Estimate) -> str:
-    """Return an estimate and its interval in percent."""
-    value, low, high = (100.0 * part for part in (estimate.value, estimate.low, estimate.high))
-    return f"{value:.1f} [{low:.1f}, {high:.1f}]"
 
 
 def largest_gap(tables: Sequence[TableRows]) -> str:

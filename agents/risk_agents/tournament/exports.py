@@ -29,18 +29,14 @@ def write_csv(store: Store, path: str | Path) -> None:
     """
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
+    missing = [""] * len(seats)
     columns = ([f"{name}_{seat}" for seat in seats] if name in LISTS else [name] for name in names)
     with whole_file(Path(path)) as fresh, open(fresh, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(chain.from_iterable(columns))
         for row in store.rows(names):
-            missing = [""] * len(seats)
-            values = (
-                value
-                for name in names
-                for value in ((row[name] or missing) if name in LISTS else [row[name]])
-            )
-            writer.writerow(map(for_csv, values))
+            values = ((row[name] or missing) if name in LISTS else [row[name]] for name in names)
+            writer.writerow(map(for_csv, chain.from_iterable(values)))
 
 
 def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
@@ -139,14 +135,14 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
         f"{summary.games} games, {deals}: {summary.won} won, {summary.truncated} truncated after "
         f"{config.rules.max_rounds} rounds (a win for nobody), {summary.forfeited} forfeited",
         f"rounds: mean {mean:.1f}, median {median:.0f}, 90 % within {late:.0f}",
-        *_luck(config, summary),
+        *_luck(summary),
         *_bounds(summary),
         *_doubts(summary),
         *summary.forfeits,
     ]
 
 
-def _luck(config: TournamentConfig, summary: Summary) -> Iterator[str]:
+def _luck(summary: Summary) -> Iterator[str]:
     """Yield a line about the win rates without luck."""
     if summary.luck_gain is not None:
         yield (

@@ -206,12 +206,12 @@ def _luck_gain(games: Games) -> float | None:
     """Return the variance of the agents' win rates over deals, divided by that of the adjusted rates."""
     if games.luck is None or games.num_agents == 1 or games.num_deals < 2:
         return None
-    plain, adjusted = (_variance(games, values) for values in (games.won, games.won - games.luck))
+    plain, adjusted = (_squares(games, values) for values in (games.won, games.won - games.luck))
     return plain / adjusted if adjusted > 0.0 else None
 
 
-def _variance(games: Games, values: Array) -> float:
-    """Return the sum of squares of the deals' deviations from the agents' mean rates."""
+def _squares(games: Games, values: Array) -> float:
+    """Return the sum of squared deviations of the deals from the agents' mean rates."""
     K = games.num_agents
     parts, wholes = (games.by_deal(counted, games.seats, K) for counted in (values, np.ones(values.shape)))
     return float(((parts - wholes * parts.sum(axis=0) / wholes.sum(axis=0)) ** 2).sum())
