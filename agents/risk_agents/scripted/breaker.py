@@ -18,7 +18,7 @@ from risk_agents.scripted.board_sense import (
     num_rivals,
 )
 from risk_agents.scripted.claims import claim
-from risk_agents.scripted.continents import easiest_continent, has_majority, is_spoil
+from risk_agents.scripted.continents import attack_value, easiest_continent, has_majority, is_spoil
 from risk_agents.scripted.grower import grow
 from risk_agents.scripted.hunter import hunt
 from risk_env.bots import CompiledBot
@@ -134,7 +134,7 @@ def best_attack(game, board, rules, seat):
         worth = target_worth(game, board, seat, wanted, leader, target)
         is_wanted = bold or not game.captured or (worth >= 3.0 and not thin)
         if is_wanted and has_majority(game, board, seat, source, target):
-            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
+            value = attack_value(game, worth, source, target)
             if value > most:
                 best, most = action, value
         action = next_attack(game, rules, action)

@@ -119,13 +119,24 @@ def is_spoil(game, board, territory):
 
 @kernel
 def has_majority(game, board, seat, source, target):
-    """Return whether an attack has a majority.
+    """Return whether an attack has more attackers than defenders (`outnumbers`)."""
+    return outnumbers(game, board, seat, source, target, float(troops_on(game, target)))
 
-    Either the source alone has more attackers than the target has defenders, or all troops of the seat that
-    can attack the target are more than 1.5 times the defenders.
+
+@kernel
+def outnumbers(game, board, seat, source, target, needed):
+    """Return whether the source has more attackers than `needed`.
+
+    Otherwise all troops of the seat that can attack the target must be more than 1.5 times as many.
     """
-    attackers, defenders = troops_on(game, source) - 1, troops_on(game, target)
-    return attackers > defenders or (attackers > 1 and support(game, board, seat, target) > 1.5 * defenders)
+    attackers = troops_on(game, source) - 1
+    return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)
+
+
+@inlined
+def attack_value(game, worth, source, target):
+    """Return the value of an attack: its worth, and a tenth of the attackers per defender."""
+    return worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
 
 
 @kernel

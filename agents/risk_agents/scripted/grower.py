@@ -22,6 +22,7 @@ from risk_agents.scripted.board_sense import (
 )
 from risk_agents.scripted.claims import claim
 from risk_agents.scripted.continents import (
+    attack_value,
     easiest_continent,
     has_majority,
     is_spoil,
@@ -81,9 +82,7 @@ def growing_attack(game, board, rules, seat):
         source, target = ends_of(board, rules, action)
         if has_majority(game, board, seat, source, target):
             worth = attack_worth(game, board, seat, bold, wanted, source, target)
-            value = (
-                worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0 if worth > 0.0 else 0.0
-            )
+            value = attack_value(game, worth, source, target) if worth > 0.0 else 0.0
             if value > most:
                 best, most = action, value
         action = next_attack(game, rules, action)

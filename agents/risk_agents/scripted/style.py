@@ -28,7 +28,13 @@ from risk_agents.scripted.board_sense import (
 )
 from risk_agents.scripted.breaker import strongest_rival
 from risk_agents.scripted.claims import BORDER, CROWD, claim_by
-from risk_agents.scripted.continents import easiest_continent, is_spoil, split_advance, support
+from risk_agents.scripted.continents import (
+    attack_value,
+    easiest_continent,
+    is_spoil,
+    outnumbers,
+    split_advance,
+)
 from risk_agents.scripted.grudges import GRUDGE_WORDS, foe, note_losses
 from risk_agents.scripted.hunter import PREY, follow, next_on_hunt
 from risk_env.bots import CompiledBot
@@ -173,14 +179,20 @@ def lack(game, board, seat, style, territory):
 
 
 @kernel
+def aims(game, board, rules, seat, style):
+    """Return the continent to complete, the strongest rival, and the rival to strike back at (or NONE)."""
+    enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
+    return easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat), enemy
+
+
+@kernel
 def place(game, board, rules, seat, style, troops):
     """Return the legal territory for these troops.
 
     It is the guarded territory that lacks most, among those that lack no more than the troops. If there is
     none, it is the territory from which the best capture is possible.
     """
-    wanted, leader = easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat)
-    enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
+    wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)
     territory = next_place(game, board, NONE)
     while territory != NONE:
@@ -235,8 +247,7 @@ def target_worth(game, board, seat, style, target, wanted, leader, enemy):
 @kernel
 def best_attack(game, board, rules, seat, style):
     """Return the most useful attack with the odds of the style, or DONE if there is none."""
-    wanted, leader = easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat)
-    enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
+    wanted, leader, enemy = aims(game, board, rules, seat, style)
     own, theirs = 100 * total_troops(game, seat), total_troops(game, leader)
     rushes = num_rivals(game, rules, seat) == 1 or own > style[RUSH] * theirs
     least = 0.0 if rushes or not game.captured else style[LEAST] / 10.0
@@ -246,22 +257,13 @@ def best_attack(game, board, rules, seat, style):
     while action != NONE:
         source, target = ends_of(board, rules, action)
         worth = target_worth(game, board, seat, style, target, wanted, leader, enemy)
-        if not thin and worth >= least and has_odds(game, board, seat, style, source, target):
-            value = worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
+        needed = style[ODDS] * troops_on(game, target) / 100.0
+        if not thin and worth >= least and outnumbers(game, board, seat, source, target, needed):
+            value = attack_value(game, worth, source, target)
             if value > most:
                 best, most = action, value
         action = next_attack(game, rules, action)
     return best
-
-
-@kernel
-def has_odds(game, board, seat, style, source, target):
-    """Return whether the attackers are more than the style's percentage of the defenders.
-
-    All own troops around the target count too: they must be 1.5 times as many.
-    """
-    attackers, needed = troops_on(game, source) - 1, style[ODDS] * troops_on(game, target) / 100.0
-    return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)
 
 
 @kernel
