@@ -162,7 +162,7 @@ class TurnVector(SingleSeatVector):
         super()._begin(lanes)
         self.arena.stop_at_turn[lanes] = self.seat[lanes]
 
-    def _stopped(self, lanes: Array) -> Array:
+    def _over(self, lanes: Array) -> Array:
         """Return the lanes whose games are over for the learner; let lanes in the set-up continue."""
         games = self.batch.records
         begins = (self.arena.states[lanes] == STOPPED) & (games["death"][lanes, self.seat[lanes]] == 0)
