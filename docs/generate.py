@@ -46,9 +46,9 @@ clockwise, and so on. The targets of missions are numbered in the same way, so o
 seat.
 
 `GameBatch` returns int8 codes 0 ... {MOST_CODE}. All other interfaces return float32: a count is its code
-divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. Columns with "(count)"
-in their meaning contain codes of counts ([below](#codes-of-counts)). T is the number of territories, and G
-the number of global columns.
+divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. The columns of
+continents are not divided. Columns with "(count)" in their meaning contain codes of counts
+([below](#codes-of-counts)). T is the number of territories, and G the number of global columns.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` the factor of each column, float32 (D,). [Features for networks](features.md) also

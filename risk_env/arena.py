@@ -650,8 +650,9 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
 
 def _chosen(name: str, values: Any, count: int, choices: Sequence[int]) -> Numbers:
     """Return the values of an argument, int64 (count,). Raises ValueError unless each is a known choice."""
-    found = np.asarray(values)
-    if found.shape != (count,) or found.dtype.kind not in "iu" or not np.isin(found, choices).all():
-        told = f"{found.dtype} {found.shape}"
-        raise ValueError(f"{name} ({told}): must be integers ({count},), each one of {list(choices)}")
-    return found.astype(np.int64)
+    numbers = whole_numbers(values, (count,), f"{name} must be")
+    if not np.isin(numbers, choices).all():
+        raise ValueError(
+            f"{name} contain {numbers.min()} ... {numbers.max()}: each must be one of {list(choices)}"
+        )
+    return numbers.astype(np.int64)

@@ -354,8 +354,8 @@ class Game:
 
         From now on the game's record is in this buffer. An earlier step buffer is no longer used.
         """
-        T, scales = self._tables, observation_scales(self.board)
-        buffer = new_step_buffer(self._games, T.rules, T.board, T.sizes, scales)
+        board, rules, sizes, _ = self._tables
+        buffer = new_step_buffer(self._games, rules, board, sizes, observation_scales(self.board))
         self._games = buffer["game"]
         return buffer
 

@@ -1,6 +1,7 @@
 """Observations as floats: the codes of `core.observe`, each multiplied by the scale of its column.
 
-Flags and all other small numbers have the scale 1. Counts have the scale 1/8 (docs/observation.md).
+Counts have the scale 1/8. Flags, other small numbers and the columns of continents have the scale 1
+(docs/observation.md).
 """
 
 from functools import lru_cache
@@ -22,11 +23,19 @@ def observation_size(board: Board) -> int:
 
 
 def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
-    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md)."""
+    """Return a mask of the global columns that are counts, bool (G,) (docs/observation.md).
+
+    Columns of continents are not included.
+    """
     counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    blocks = [("(count" in meaning, width) for _, width, meaning in GLOBAL_BLOCKS]
-    counted[:GLOBAL_WIDTH] = np.repeat([is_count for is_count, _ in blocks], [width for _, width in blocks])
+    meanings = [meaning for _, width, meaning in GLOBAL_BLOCKS for _ in range(width)]
+    counted[:GLOBAL_WIDTH] = _are_counts(meanings)
     return counted
+
+
+def _are_counts(meanings: list[str]) -> list[bool]:
+    """Return, for the documented meaning of each column, whether the column is a count."""
+    return ["(count" in meaning for meaning in meanings]
 
 
 @lru_cache(maxsize=16)
@@ -35,7 +44,7 @@ def observation_scales(board: Board) -> npt.NDArray[np.float32]:
 
     The float observation is the int8 codes times the scales.
     """
-    of_territory = np.array(["(count" in meaning for _, meaning in TERRITORY_COLUMNS])
+    of_territory = _are_counts([meaning for _, meaning in TERRITORY_COLUMNS])
     counted = np.concatenate([np.tile(of_territory, board.num_territories), counted_globals(board)])
     scales = np.where(counted, 1 / COUNT_DIVISOR, 1).astype(np.float32)
     scales.flags.writeable = False

@@ -5,8 +5,7 @@ import hashlib
 import numpy as np
 
 from risk_env.core.entry import seed_of
-
-_WORD = 0xFFFFFFFFFFFFFFFF
+from risk_env.splitmix64 import WORD
 
 
 def uint64(number: int) -> np.uint64:
@@ -16,7 +15,7 @@ def uint64(number: int) -> np.uint64:
     """
     if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
         raise ValueError(f"seed={number!r}: must be a whole number")
-    return np.uint64(int(number) & _WORD)
+    return np.uint64(int(number) % WORD)
 
 
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:

@@ -14,7 +14,7 @@ from risk_env import Game, Rules, load_map
 from risk_env.arena import play
 from risk_env.core.types import Phase
 from risk_env.envs.gymnasium_env import RiskEnv, make_lanes
-from risk_env.envs.macro import AMOUNTS, MoveVector, TurnVector
+from risk_env.envs.macro import NAMED_AMOUNTS, MoveVector, TurnVector
 from risk_env.text.notation import IllegalAction
 from tests.bots import COIN
 from tests.pages import code_of, page, run_code
@@ -66,7 +66,7 @@ def test_an_amount_in_advance_plays_the_game_that_answers_by_hand_play(options: 
             assert game.phase not in ASKED
             kind, action_of_game = divmod(int(action[0]), lanes.batch.num_actions)
             game.step(action_of_game)
-            by_hand(game, seat, AMOUNTS[kind])
+            by_hand(game, seat, NAMED_AMOUNTS[kind])
             lanes.step(action)
             if not game.is_over and game.seat == seat:  # no opponent has acted in between
                 assert lanes.batch.game(0).to_record() == game.to_record()
@@ -130,7 +130,7 @@ def test_wrong_arguments_and_actions_are_named() -> None:
         make("turn")
     with pytest.raises(ValueError, match=r"plans=\['random'\] need decisions='turns', not 'moves'"):
         make("moves", plans=["random"])
-    with pytest.raises(ValueError, match=r"plans=\[\] must be a list of names of compiled bots"):
+    with pytest.raises(ValueError, match=r"plans=\[\]: must be a list of names of compiled bots"):
         make("turns", plans=[])
     turns = make("turns", 2, plans=[COIN])
     turns.reset(0)

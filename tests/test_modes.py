@@ -117,4 +117,4 @@ def test_another_numba_is_reported_once_and_its_private_parts_are_not_touched() 
     done = subprocess.run(
         [sys.executable, "-c", script], env=compiled, capture_output=True, text=True, check=True
     )
-    assert done.stdout.count("Numba 9.99.0 is not among the versions this was tested with") == 1
+    assert done.stdout.count("Numba 9.99.0 is untested; tested: ") == 1

@@ -211,9 +211,9 @@ def test_a_table_is_cached_and_cannot_be_written() -> None:
 @pytest.mark.parametrize(
     ("ask", "said"),
     [
-        (lambda: odds.win_probability(0, 2), "attackers=0 must be a whole number of at least 1"),
-        (lambda: odds.battle_odds(3, 0), "defenders=0 must be a whole number of at least 1"),
-        (lambda: odds.odds_table(5, 128), "max_attackers=5 must be a whole number of at least 32"),
+        (lambda: odds.win_probability(0, 2), "attackers=0: must be a whole number of at least 1"),
+        (lambda: odds.battle_odds(3, 0), "defenders=0: must be a whole number of at least 1"),
+        (lambda: odds.odds_table(5, 128), "max_attackers=5: must be a whole number of at least 32"),
     ],
 )
 def test_what_is_not_allowed_is_named(ask, said: str) -> None:
@@ -222,5 +222,5 @@ def test_what_is_not_allowed_is_named(ask, said: str) -> None:
 
 
 def test_troops_are_whole_numbers() -> None:
-    with pytest.raises(TypeError, match=r"attackers=2\.5 must be a whole number"):
+    with pytest.raises(TypeError, match=r"attackers=2\.5: must be a whole number"):
         odds.win_probability(2.5, 2)  # type: ignore[arg-type]

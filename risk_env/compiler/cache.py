@@ -70,7 +70,7 @@ def _usual_roots() -> list[Path]:
 def cache_key(folder: Path) -> str:
     """Return the hash of the sources that a kernel in `folder` may use, the mode, and two versions.
 
-    The versions are those of Numba and NumPy.
+    These are the versions of Numba and NumPy.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {MODE}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):

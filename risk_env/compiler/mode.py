@@ -26,7 +26,7 @@ def plain_reason(version: str, setting: str) -> str:
     if setting not in ("", "0"):
         return f"RISK_ENV_PLAIN_NUMBA={setting} is set"
     if ".".join(version.split(".")[:2]) not in TESTED:
-        return f"Numba {version} is not among the versions this was tested with ({TESTED[0]} to {TESTED[-1]})"
+        return f"Numba {version} is untested; tested: {TESTED[0]} to {TESTED[-1]}"
     return ""
 
 

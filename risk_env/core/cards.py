@@ -223,7 +223,7 @@ def trade_set(game, board, rules):
 
 @kernel
 def mark_bonus(game, rules):
-    """Mark the own territories on the picked set that may get the two extra troops (RULES 5.4, 10.3)."""
+    """Mark the player's territories on the picked set that may get the two extra troops (RULES 5.4, 10.3)."""
     paid = rules.occupied_bonus == OccupiedBonus.ONCE_A_TURN and game.bonus_paid
     for w in range(len(game.bonus)):
         shown = game.picked[w] & game.owned[game.turn, w]

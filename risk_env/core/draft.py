@@ -71,7 +71,7 @@ def begin_draft(game, board, rules):
 
 @kernel
 def anywhere_to_draft(game, rules):
-    """Return True if any own territory has room (RULES 10.3)."""
+    """Return True if any territory of the seat has room (RULES 10.3)."""
     roomy = ZERO
     for w in range(len(game.strong)):
         roomy |= with_room(game, rules, w, game.owned[game.turn, w])

@@ -37,9 +37,10 @@ def next_to(places, chunks, board, w):
 
 @kernel
 def spread(game, board, territory):
-    """Fill `game.reach` with the own territories that a chain of own territories joins to `territory`.
+    """Fill `game.reach` with the player's territories connected to `territory` by the player's territories.
 
-    Each territory of the chain is adjacent to the one before (RULES 3.4). The set includes `territory`.
+    A path of territories, each adjacent to the one before, connects them (RULES 3.4). The set includes
+    `territory`.
     """
     own = game.owned[game.turn]
     reach = game.reach
@@ -69,7 +70,7 @@ def find_destinations(game, board, rules, territory):
 
 @kernel
 def can_fortify_from(game, board, rules, w):
-    """Return word `w` of the own territories whose troops can fortify another territory (RULES 3.4)."""
+    """Return word `w` of the player's territories whose troops can fortify another territory (RULES 3.4)."""
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
     if all_have_room(game, rules, seat):

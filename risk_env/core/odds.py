@@ -5,8 +5,8 @@ therefore need four attackers. Books of odds that count "attacking armies" mean 
 are the troops on the attacked territory.
 
 A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
-falls or one attacker is left. "Left" attackers are those on both territories, before any choice of how many
-move in.
+falls or one attacker is left. "Left" attackers are the attacker's troops on both territories, before any
+choice of how many move in.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot takes the array of
 `odds_table` as an argument and calls `win_chance`, `left_after` and `defenders_after` in its kernels. All
@@ -212,8 +212,8 @@ def look_up(table, attackers, defenders):
 def far_odds(table, attackers, defenders):
     """Return (win, attacker_left, defender_left) of a blitz of large armies, by a normal approximation.
 
-    With more than 128 troops on a side, the error of `win` is at most 0.0011, and that of troops left at most
-    0.25.
+    With more than 128 troops on a side, the error of `win` is at most 0.0011, and the error of troops left is
+    at most 0.25.
     """
     drift = table[0, 0, 0]
     rolls = (float(attackers) - 1.0 + float(defenders)) / 2.0
@@ -313,7 +313,7 @@ def _whole(name: str, value: int, least: int) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"{name}={value!r} must be {allowed}") from None
+        raise TypeError(f"{name}={value!r}: must be {allowed}") from None
     if number < least:
-        raise ValueError(f"{name}={number} must be {allowed}")
+        raise ValueError(f"{name}={number}: must be {allowed}")
     return number

@@ -54,7 +54,7 @@ def room(game, rules, territory):
 def with_room(game, rules, w, word):
     """Return the territories of word `w` that have room for another troop.
 
-    A full territory has two or more troops.
+    Only territories with two or more troops can be full, so only these are checked.
     """
     strong = word & game.strong[w]
     while strong != ZERO:

@@ -20,7 +20,7 @@ from risk_env.core.types import (
     Victory,
 )
 
-NEUTRAL_IN_A_ROW = 2  # own troops placed at a time in a game with a neutral army (RULES 6.1)
+NEUTRAL_IN_A_ROW = 2  # a player's troops placed at a time in a game with a neutral army (RULES 6.1)
 DRAWN_OBJECTIVES = 4  # objectives drawn of each rank (RULES 9.3)
 
 
@@ -194,7 +194,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Place every troop left on a random own territory with room (RULES 4.3)."""
+    """Place every troop left on a random territory of its army with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):

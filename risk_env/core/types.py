@@ -146,8 +146,8 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
             return sizes
     raise ValueError(
         f"a map of {territories} territories, {borders} directed borders and {continents} continents "
-        f"is too large: at most {SIZE_CLASSES[-1].territories}, {SIZE_CLASSES[-1].borders} "
-        f"and {SIZE_CLASSES[-1].continents}"
+        f"is too large: at most {sizes.territories} territories, {sizes.borders} directed borders "
+        f"and {sizes.continents} continents are allowed"
     )
 
 
@@ -168,14 +168,14 @@ def _position_fields(T: int, TW: int) -> list[Any]:
         ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
         ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
         ("reach", np.uint64, (TW,)),  # (TW,) working memory: free territories, or destinations of a move
-        ("held_at_start", np.uint64, (TW,)),  # (TW,) own territories when the turn began
+        ("held_at_start", np.uint64, (TW,)),  # (TW,) territories of the seat in turn when its turn began
         ("city", np.uint64, (TW,)),  # (TW,) territories with a city
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
         ("source", np.int16),  # attacking territory, or territory that troops leave, or NOWHERE
         ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
         ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
         ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of the minor and the major one, or NOWHERE
+        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) of the minor and the major airfield, or NOWHERE
         ("draft_left", np.int32),  # troops still to be placed
         ("battles", np.int32),  # rolls made this turn
         ("moves_left", np.int16),  # fortify moves left

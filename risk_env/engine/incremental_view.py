@@ -120,7 +120,7 @@ def new_view_caches(count: int, sizes: SizeClass) -> np.ndarray[Any, Any]:
 
 @kernel
 def update_observation(game, board, rules, seat, cache, words, observation):
-    """Update an observation to that of `seat`, as `observe` would write it.
+    """Update an observation to the observation of `seat` that `observe` would write.
 
     `cache` describes the observation before the call, and is updated.
     """
@@ -152,7 +152,7 @@ def update_observation(game, board, rules, seat, cache, words, observation):
 def is_same_view(game, seat, cache):
     """Return True if the cached observation can be updated.
 
-    It must show the same living seats. If it belongs to `seat`, it must show the same mission.
+    The cached observation must show the same living seats and, if it belongs to `seat`, the same mission.
     """
     same = cache.seat != NOBODY and (cache.seat != seat or game.mission[seat] == cache.own_mission)
     return same and differing_marks(game.death, cache.death, 0) == ZERO
@@ -365,7 +365,7 @@ def update_card(game, rules, seat, cache, observation, card):
 
 @inlined
 def update_move(game, cache, observation):
-    """Unmark the last move's source and target, and mark the current ones."""
+    """Unmark the last move's source and target, and mark the current source and target."""
     mark_move(cache, observation, 0)
     mark_move(game, observation, 1)
     cache.source = game.source

@@ -8,29 +8,29 @@ import numpy.typing as npt
 
 from risk_env.arena import STOPPED
 from risk_env.arrays import Array
-from risk_env.board.action_space import ActionSpace
+from risk_env.board.action_space import ALL, AMOUNTS, HALF
 from risk_env.bots import CompiledBot
 from risk_env.core.types import ALL_OF_THEM, MANY, Phase
-from risk_env.core.types import HALF as HALF_OF_THEM
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.players import Named, find_player
+from risk_env.text.amounts import AMOUNT_PHASES, first_amount
 from risk_env.text.notation import IllegalAction
 
-AMOUNTS = ("all", "half", "least")  # amounts that an action can name in advance
+NAMED_AMOUNTS = (ALL, HALF, "least")  # amounts that an action can name in advance
 PLANS = ("attacker", "grower", "hunter", "breaker")
-_ALL, _HALF, _LEAST = range(len(AMOUNTS))
-_AMOUNT_PHASES = (Phase.DRAFT_AMOUNT, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
+_ALL, _HALF, _LEAST = range(len(NAMED_AMOUNTS))
+_AMOUNT_NUMBERS = {str(amount): number for number, amount in enumerate(AMOUNTS)}  # in the AMOUNT block
 _LEAST_ATTACKERS = 5  # fewer troops leave nothing to move after an attack with the most dice
 
 
 class MoveVector(SingleSeatVector):
     """Lanes in which the learner never decides on an amount alone: an action names the amount in advance.
 
-    Action `a + n * k` is action `a` of the game with the amount `AMOUNTS[k]`, where n is the number of the
-    game's actions. The amount is the answer to the next decision about an amount: of a draft, of an
-    occupation after an attack, or of a fortify move. "least" is one troop in a draft or a fortify
-    move; in an occupation, no troop moves beyond the required minimum. No further amount is decided for the
-    same move. Before the learner's first action in a game, amounts are "all".
+    Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
+    the game's actions. The amount is the answer to the next decision about an amount: of a draft, of an
+    occupation after an attack, or of a fortify move. "least" is one troop in a draft or a fortify move; in an
+    occupation, no troop moves beyond the required minimum. No further amount is decided for the same move.
+    Before the learner's first action in a game, amounts are "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")
@@ -38,55 +38,51 @@ class MoveVector(SingleSeatVector):
     def _make_arrays(self) -> None:
         super()._make_arrays()
         self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) number of the amount of the last action
-        self._blocks = ActionSpace(self.rules, self.board).blocks
-        words = self.batch.tables.rules["amount_words"][0].astype(np.int64)
-        listed = self.batch.tables.rules["amounts"][0].tolist()
+        self._blocks = self.batch.tables.space.blocks
         # (MANY + 1,): position in the AMOUNT block of half of r troops; half of one troop is all
         self._halves = np.full(MANY + 1, ALL_OF_THEM)
         for most in range(2, MANY + 1):
-            is_word = words[most] >> HALF_OF_THEM & 1
-            self._halves[most] = HALF_OF_THEM if is_word else listed.index(most // 2)
+            amount, _ = first_amount(most // 2, most)
+            self._halves[most] = _AMOUNT_NUMBERS[amount]
 
     @property
     def num_actions(self) -> int:
         """Number of action numbers: those of the game with each of the amounts."""
-        return len(AMOUNTS) * self.batch.num_actions
+        return len(NAMED_AMOUNTS) * self.batch.num_actions
 
     def masks(self) -> npt.NDArray[np.int8]:
         """Return the learners' legal actions: a new int8 (N, 3 n)."""
-        with_amount = self._mask * self._asks_amount()
+        with_amount = self._mask * self._before_amounts()
         return np.concatenate([self._mask, with_amount, with_amount], axis=1)
 
-    def _asks_amount(self) -> npt.NDArray[np.int8]:
+    def _before_amounts(self) -> npt.NDArray[np.int8]:
         """Return a mask of the actions that can lead to a decision about an amount, int8 (N, n)."""
         games, blocks = self.batch.records, self._blocks
         phase, troops = games["phase"], games["troops"]
-        asks = np.zeros(self._mask.shape, np.int8)
+        before = np.zeros(self._mask.shape, np.int8)
         source = np.maximum(games["source"], 0)
         is_draft = (phase == Phase.DRAFT) & (games["draft_left"] > 1)
         is_move = (phase == Phase.FORTIFY_TO) & (troops[self._all, source] > 2)
-        asks[:, blocks["territory"].start : blocks["territory"].stop] = (is_draft | is_move)[:, None]
+        before[:, blocks["territory"].start : blocks["territory"].stop] = (is_draft | is_move)[:, None]
         if self.rules.attack == "choice":
-            asks[:, blocks["dice"].start : blocks["dice"].stop] = (phase == Phase.ATTACK_DICE)[:, None]
+            before[:, blocks["dice"].start : blocks["dice"].stop] = (phase == Phase.ATTACK_DICE)[:, None]
         else:
             strong = troops[:, self.board.edge_index[0]] >= _LEAST_ATTACKERS
             border = slice(blocks["border"].start, blocks["border"].stop)
-            asks[:, border] = strong & (phase == Phase.ATTACK)[:, None]
-        return asks
+            before[:, border] = strong & (phase == Phase.ATTACK)[:, None]
+        return before
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
         n = self.batch.num_actions
-        wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= self.num_actions)]
-        if len(wrong):
-            lane = int(wrong[0])
-            raise IllegalAction(
-                f"lane {lane}: action {actions[lane]} must be from 0 to {self.num_actions - 1}"
-            )
+        _check_range(actions, lanes, self.num_actions, f"from 0 to {self.num_actions - 1}")
         super()._check_legal(actions % n, lanes)
-        wrong = lanes[self.masks()[lanes, actions[lanes]] == 0]
+        named = lanes[actions[lanes] >= n]
+        if not len(named):
+            return
+        wrong = named[self._before_amounts()[named, actions[named] % n] == 0]
         if len(wrong):
             lane = int(wrong[0])
-            amount, action = AMOUNTS[actions[lane] // n], actions[lane] % n
+            amount, action = NAMED_AMOUNTS[actions[lane] // n], actions[lane] % n
             raise IllegalAction(
                 f"lane {lane}: action {actions[lane]} is action {action} with the amount {amount!r}, "
                 f"but no decision about an amount can follow: play {action}"
@@ -104,20 +100,19 @@ class MoveVector(SingleSeatVector):
     def _play_on(self, lanes: Array) -> None:
         """Play in these lanes until their learners must act, and decide on their amounts."""
         super()._play_on(lanes)
-        answered = np.zeros(self.num_lanes, np.bool_)
-        while len(asked := self._asked_amount(lanes)):
-            self.arena.actions[asked] = self._answers(asked, answered[asked])
-            answered[:] = False
-            answered[asked] = True
-            super()._play_on(asked)
+        is_repeated = False
+        while len(lanes := self._at_amounts(lanes)):
+            self.arena.actions[lanes] = self._amount_actions(lanes, is_repeated)
+            super()._play_on(lanes)
+            is_repeated = True
 
-    def _asked_amount(self, lanes: Array) -> Array:
+    def _at_amounts(self, lanes: Array) -> Array:
         """Return the lanes whose learners must decide on an amount."""
         games = self.batch.records
-        is_asked = np.isin(games["phase"][lanes], _AMOUNT_PHASES)
-        return lanes[is_asked & (games["seat"][lanes] == self.seat[lanes])]
+        is_due = np.isin(games["phase"][lanes], AMOUNT_PHASES)
+        return lanes[is_due & (games["seat"][lanes] == self.seat[lanes])]
 
-    def _answers(self, lanes: Array, is_repeated: Array) -> npt.NDArray[np.int64]:
+    def _amount_actions(self, lanes: Array, is_repeated: bool) -> npt.NDArray[np.int64]:
         """Return the actions that decide on amounts, int64 (k,).
 
         A repeated decision of an occupation or a fortify move is DONE, which ends the move.
@@ -157,10 +152,8 @@ class TurnVector(SingleSeatVector):
         return np.ones((self.num_lanes, self.num_actions), np.int8)
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
-        wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= self.num_actions)]
-        if len(wrong):
-            lane, names = int(wrong[0]), [plan.name for plan in self.plans]
-            raise IllegalAction(f"lane {lane}: action {actions[lane]} must be the number of a plan: {names}")
+        names = [plan.name for plan in self.plans]
+        _check_range(actions, lanes, self.num_actions, f"the number of a plan: {names}")
 
     def _take(self, actions: Array, lanes: Array) -> None:
         self.arena.seat_bots(lanes, self.seat[lanes], len(self.players) + actions[lanes])
@@ -169,7 +162,7 @@ class TurnVector(SingleSeatVector):
         super()._begin(lanes)
         self.arena.stop_at_turn[lanes] = self.seat[lanes]
 
-    def _stopped(self, lanes: Array) -> Array:
+    def _over(self, lanes: Array) -> Array:
         """Return the lanes whose games are over for the learner; let lanes in the set-up continue."""
         games = self.batch.records
         begins = (self.arena.states[lanes] == STOPPED) & (games["death"][lanes, self.seat[lanes]] == 0)
@@ -184,10 +177,18 @@ class TurnVector(SingleSeatVector):
         self.arena.stop_at_turn[:] = self.seat
 
 
+def _check_range(actions: Array, lanes: Array, count: int, allowed: str) -> None:
+    """Raise IllegalAction unless the actions in these lanes are from 0 to `count` - 1."""
+    wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= count)]
+    if len(wrong):
+        lane = int(wrong[0])
+        raise IllegalAction(f"lane {lane}: action {actions[lane]} must be {allowed}")
+
+
 def _compiled(plans: Any) -> list[CompiledBot]:
     """Return plans as compiled bots. Raises ValueError for an empty list, and for any other player."""
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
     found = [plan for plan in listed if isinstance(plan, CompiledBot)]
     if not found or len(found) < len(listed):
-        raise ValueError(f"plans={plans!r:.80} must be a list of names of compiled bots, or of CompiledBots")
+        raise ValueError(f"plans={plans!r:.80}: must be a list of names of compiled bots, or of CompiledBots")
     return found

@@ -197,8 +197,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             )
         else:
             view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
-            seat = self._game.step_in(self._buffer, self._kernel, action, view, mask)  # type: ignore[union-attr]
-            self._put(seat, view, mask)
+            game: Any = self._game  # not None after `reset`
+            self._put(game.step_in(self._buffer, self._kernel, action, view, mask), view, mask)
         if self._is_shown:
             self.render()
 

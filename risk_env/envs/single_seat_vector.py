@@ -347,7 +347,7 @@ class SingleSeatVector:
         """
         empty = 0
         for stopped in self.arena.run(lanes):
-            over = self._stopped(stopped)
+            over = self._over(stopped)
             decided = self._has_decided[over]
             empty += not decided.all()
             check_empty(empty)
@@ -359,8 +359,8 @@ class SingleSeatVector:
                 self._begin(again)
                 self.arena.resume(again)
 
-    def _stopped(self, lanes: Array) -> Array:
-        """Return the lanes, among those that have stopped, whose games are over for the learner."""
+    def _over(self, lanes: Array) -> Array:
+        """Return the lanes whose games are over for the learner, among lanes that have stopped."""
         return lanes
 
     def _write_end(self, lanes: Array) -> None:

@@ -45,13 +45,13 @@ def write_video(path: str | Path, frames: Iterable[NDArray[np.uint8]], fps: floa
         raise ValueError(f"path={str(path)!r}: the name must end in {' or '.join(KINDS)}")
     check_fps("fps", fps)
     speed = {"duration": 1000 / fps, "loop": 0} if ending == ".gif" else {"fps": fps, "macro_block_size": 2}
-    written, padded = 0, None
+    written = 0
     with import_imageio().get_writer(path, mode="I", **speed) as writer:
         for frame in frames:
             odd = ((0, frame.shape[0] % 2), (0, frame.shape[1] % 2), (0, 0))
             padded = np.pad(frame, odd, "edge")  # videos have an even width and height
             writer.append_data(padded)
             written += 1
-        for _ in range(round(HOLD * fps) - 1 if padded is not None else 0):
+        for _ in range(round(HOLD * fps) - 1 if written else 0):
             writer.append_data(padded)
     return written

@@ -147,7 +147,7 @@ class Facts:
     A field is converted when it is first read. Later changes of the record do not matter.
     """
 
-    def __init__(self, record: Any):
+    def __init__(self, record: Any) -> None:
         self._raw, self._fields = record.tobytes(), record.dtype.fields
         # access to fields of a plain array is faster
         self._plain = np.frombuffer(self._raw, _plain_dtype(record.dtype))

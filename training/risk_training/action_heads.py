@@ -99,7 +99,9 @@ class _Compiled(torch.autograd.Function):
     """The computation of `logits_in_torch` as an autograd function that calls the compiled kernels."""
 
     @staticmethod
-    def forward(ctx: Any, heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(  # type: ignore[override]
+        ctx: Any, heads: Heads, legal: LegalActions, features: Tensor, *inputs: Tensor
+    ) -> Tensor:
         listed = Listed(*_arrays(legal.starts, legal.ends, legal.decisions, legal.actions))
         ctx.known = heads, listed, features.numpy()
         logits = features.new_empty(len(legal.actions))

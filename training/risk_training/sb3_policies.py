@@ -100,9 +100,9 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def _build(self, lr_schedule: Any) -> None:
         arguments = self.network_arguments
-        self._board = load_map(arguments["map_source"])
-        layout = Layout(Rules.from_dict(arguments["rules"]), self._board, int(self.action_space.n))  # type: ignore[attr-defined]
-        self.network = Network(layout, arguments["width"], arguments["local"])
+        rules, board = Rules.from_dict(arguments["rules"]), load_map(arguments["map_source"])
+        num_actions = int(self.action_space.n)  # type: ignore[attr-defined]
+        self.network = Network(Layout(rules, board, num_actions), arguments["width"], arguments["local"])
         quick = {"fused": True} if issubclass(self.optimizer_class, torch.optim.Adam) else {}
         self.optimizer = self.optimizer_class(
             self.parameters(), lr=lr_schedule(1), **quick, **self.optimizer_kwargs
@@ -115,7 +115,11 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
         The inputs are observations float32 (k, D) and masks (k, n).
         """
-        return self.network(as_codes(observations.cpu(), self._board), self._legal(observations, masks))
+        return self.network(self._codes(observations), self._legal(observations, masks))
+
+    def _codes(self, observations: torch.Tensor) -> np.ndarray:
+        """Return the codes int8 (k, D) of observations float32 (k, D)."""
+        return as_codes(observations.cpu(), self.network.layout.board)
 
     def _legal(self, observations: torch.Tensor, masks: Masks) -> torch.Tensor:
         """Return the masks as bool (k, n).
@@ -153,7 +157,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def predict_values(self, obs: torch.Tensor) -> torch.Tensor:
         """Return the values (k, 1)."""
-        return self.network.values(as_codes(obs.cpu(), self._board))[:, None]
+        return self.network.values(self._codes(obs))[:, None]
 
     def _predict(
         self, observation: torch.Tensor, deterministic: bool = False, action_masks: Masks = None

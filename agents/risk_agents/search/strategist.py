@@ -65,10 +65,8 @@ PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the
 # In duels, `marshal`'s value judges turns of `marshal` with several drafts, and turns of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
-MOST_TURNS = {
-    DUEL_PLANS: 0,
-    PLANS_FOR_THREE: 1,
-}  # maximum number of turns of the seat in a rollout with these plans
+# maximum number of turns of the seat in a rollout with these plans
+MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and the scripts do not
