@@ -68,7 +68,7 @@ class Watcher:
         self.delays: list[float] = []  # seconds until the server answered a ping
 
     async def watch(self, wait: float, begun: asyncio.Barrier, seconds: float) -> None:
-        """Connect after `wait` seconds, and watch for some seconds when the games of all watchers have begun."""
+        """Connect after `wait` seconds. Watch for `seconds` when the games of all watchers have begun."""
         await asyncio.sleep(wait)
         async with asyncio.timeout(LIMIT):
             link = await self._connected()
