@@ -100,7 +100,7 @@ def draw_first_game(browser: Any, address: str, lobby: Any) -> None:
     """Draw the first game of a new player on a phone, with the odds of an attack."""
     with opened_page(browser, f"{address}/game/none", PHONE, touch=True) as page:
         begin = page.request.post(f"{address}/api/first", data={}).json()
-        page.evaluate("game => sessionStorage.setItem('guided game', game)", begin["game"])
+        page.evaluate("game => import('risk/guide').then(({ guideGame }) => guideGame(game))", begin["game"])
         page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
         page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
         page.get_by_role("button", name="Next").click()

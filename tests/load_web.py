@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 from websockets.asyncio.client import connect
+from websockets.exceptions import WebSocketException
 
 from risk_agents.web.browser_table import PACE
 
@@ -37,6 +38,8 @@ RULES = {"setup": "random", "attack": "blitz", "defender_dice": "max", "max_roun
 WISH = {"preset": "classic", "map": "classic", "players": BOTS, "options": RULES}
 LIMIT = 300.0  # seconds for the server to start, and for a connection to be answered
 LONGEST_MESSAGE = 1 << 26
+BETWEEN = 0.005  # seconds between the first attempts of two watchers to connect
+AGAIN = 1.0  # seconds until a watcher connects again, as in play.js
 OTHERS = "127.0.0.2"  # the address from which hostile clients come
 LARGEST = 9_990  # troops on each side of a blitz
 BLITZ = f"""risk_env game 1
@@ -61,22 +64,35 @@ class Watcher:
         self.address = f"{address.replace('http', 'ws')}/game/{game}/live"
         self.frames: list[Any] = []
         self.times: list[float] = []
+        self.losses = 0  # connections that were refused or closed before the game began
         self.delays: list[float] = []  # seconds until the server answered a ping
 
-    async def watch(self, begun: asyncio.Barrier, seconds: float) -> None:
-        """Watch for some seconds, beginning when the games of all watchers have begun."""
-        async with connect(
-            self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE
-        ) as link:
-            await link.send(json.dumps({"token": "", "have": 0}))
-            async with asyncio.timeout(LIMIT):
-                while len(self.times) < FIRST and not self.is_over:
-                    await self._take(link)
+    async def watch(self, wait: float, begun: asyncio.Barrier, seconds: float) -> None:
+        """Connect after `wait` seconds. Watch for `seconds` when the games of all watchers have begun."""
+        await asyncio.sleep(wait)
+        async with asyncio.timeout(LIMIT):
+            link = await self._connected()
+        async with link:
             await begun.wait()
             self.times.clear()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await asyncio.gather(self._read(link), self._ping(link))
+
+    async def _connected(self) -> Any:
+        """Return a connection to a game that has begun; connect again, as the page does, after a loss."""
+        while True:
+            try:
+                link = await connect(
+                    self.address, open_timeout=LIMIT, ping_interval=None, max_size=LONGEST_MESSAGE
+                )
+                await link.send(json.dumps({"token": "", "have": len(self.frames)}))
+                while len(self.times) < FIRST and not self.is_over:
+                    await self._take(link)
+                return link
+            except (OSError, WebSocketException):
+                self.losses += 1
+                await asyncio.sleep(AGAIN)
 
     @property
     def is_over(self) -> bool:
@@ -90,7 +106,7 @@ class Watcher:
     async def _take(self, link: Any) -> None:
         """Read messages up to the next one with frames, or raise RuntimeError if one reports a problem."""
         while not (message := json.loads(await link.recv())).get("frames"):
-            if "refused" in message or message.get("problem"):
+            if message.get("final") or message.get("problem"):
                 raise RuntimeError(str(message))
         self.frames += message["frames"]
         if not message["more"]:
@@ -133,6 +149,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     print(
         f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, "
         f"{len(did)} blitzes"
+    )
+    print(
+        f"connected again after a refusal: {sum(watcher.losses for watcher in before)} times, "
+        f"and {sum(watcher.losses for watcher in after)} times after the restart"
     )
     print(
         f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; "
@@ -304,11 +324,13 @@ def watched(address: str, games: Sequence[str], count: int, seconds: float) -> l
     """Return connections to the games in turn, after they have watched."""
     watchers = [Watcher(address, games[k % len(games)]) for k in range(count)]
 
-    async def all_at_once() -> None:
+    async def all_together() -> None:
         begun = asyncio.Barrier(count)
-        await asyncio.gather(*(watcher.watch(begun, seconds) for watcher in watchers))
+        await asyncio.gather(
+            *(watcher.watch(BETWEEN * number, begun, seconds) for number, watcher in enumerate(watchers))
+        )
 
-    asyncio.run(all_at_once())
+    asyncio.run(all_together())
     return watchers
 
 

@@ -92,7 +92,7 @@ def play_the_turn(hand: Hand, table: Any) -> None:
 def test_the_guide_can_be_skipped(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, f"{address}/game/none") as page:
         begun = page.request.post(f"{address}/api/first", data={}).json()
-        page.evaluate("game => sessionStorage.setItem('guided game', game)", begun["game"])
+        page.evaluate("game => import('risk/guide').then(({ guideGame }) => guideGame(game))", begun["game"])
         page.goto(f"{address}/game/{begun['game']}#token={begun['tokens'][0]}")
         page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
         page.get_by_role("button", name="Skip the guide").click()

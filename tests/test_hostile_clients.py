@@ -350,6 +350,20 @@ def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, mon
         assert [str(one.exception()) for one in opening] == [f"kept {k}" for k in range(len(opening))]
 
 
+def test_a_page_is_told_to_connect_again_while_too_many_kept_games_open(
+    tmp_path: Path, monkeypatch: Any
+) -> None:
+    with client(tmp_path) as found:
+        game = begun(found)["game"]
+    monkeypatch.setattr(lobby, "MOST_OPENING", 0)
+    with client(tmp_path) as found, seated(found, game, "") as watching:
+        message = watching.receive_json()
+        assert message["refused"] == "the server is busy: try again soon" and message["final"] is False
+        with pytest.raises(WebSocketDisconnect) as closed:
+            watching.receive_json()
+        assert closed.value.code == app.TRY_AGAIN_LATER
+
+
 # ---------------------------------------------------------------------------------------- games that are kept
 
 

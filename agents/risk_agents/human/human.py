@@ -13,9 +13,8 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.text.notation import DECISIONS
 
 HELP = """\
-An answer is an action in words, such as `attack Alaska > Kamchatka`, or its number in the list. \
-You may leave out
-the first word and shorten names: `al > kam`. \
+An answer is an action in words, such as `attack Alaska > Kamchatka`, or its number in the list.
+You may leave out the first word and shorten names: `al > kam`.
 Type amounts and dice as `3`, `half`, `all` or `blitz`.
 Separate several answers on one line by `;`: `alaska; 3`.
 """

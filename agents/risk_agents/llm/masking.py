@@ -14,7 +14,8 @@ _LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a
 def masked(words: str, key: str) -> str:
     """Mask every part of the key in a text, plain or encoded, in upper or lower case.
 
-    A part has at least `SHORTEST` characters."""
+    A part has at least `SHORTEST` characters.
+    """
     parts, lowered = _parts(key), words.lower()
     if len(lowered) != len(words):  # the lower case of a few letters has another length
         lowered = words

@@ -41,9 +41,7 @@ class Settings:
     backoff: float = 1.0  # seconds before the first retry, doubled each time
     attempts: int = 3  # answers for one decision before the fallback plays the turn
     game_tokens: int = 1_000_000  # maximum number of tokens of a game, in and out; then the fallback plays
-    game_money: float = (
-        10.0  # maximum amount of money of a game, if prices are given; then the fallback plays
-    )
+    game_money: float = 10.0  # maximum cost of a game, if prices are given; then the fallback plays
     price_in: float = 0.0  # money for a million input tokens
     price_out: float = 0.0  # money for a million output tokens
     transcripts: str = ""  # folder of the transcripts; "" for none

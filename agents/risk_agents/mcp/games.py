@@ -22,9 +22,7 @@ from risk_env.text_env import TextMatch
 
 OPEN = "open"  # a seat for another client
 MOST_GAMES = 256  # maximum number of games at once
-MOST_OF_CLIENT = (
-    16  # maximum number of games of one client at once; a new game ends the least recently used one
-)
+MOST_OF_CLIENT = 16  # games of one client at once; a new game ends the least recently used one
 MOST_DECISIONS = 10_000  # maximum number of decisions of a game; its history then takes about 15 MB
 IDLE = 1800.0  # seconds without use after which a game may end to make room for another client's game
 MOST_ROUNDS = 1000  # maximum number of rounds of a game

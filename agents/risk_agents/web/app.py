@@ -23,7 +23,7 @@ from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
 from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
-from risk_agents.web.work import Refused
+from risk_agents.web.work import Busy, Refused
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -35,6 +35,7 @@ MOST_SOCKETS = 500
 MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
 MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
+TRY_AGAIN_LATER = 1013  # code of a WebSocket that is closed because the server is busy
 SENDING = 10.0  # seconds until a browser must have room for the next message
 OWN_MODULES = ("analysis", "guide", "lobby", "news", "play", "question", "server", "sound")
 
@@ -163,7 +164,7 @@ class Pages:
         except (WebSocketDisconnect, TimeoutError):
             pass  # the browser closed the connection, sends nothing, or does not read
         except (ValueError, ArithmeticError, LookupError, TypeError) as error:
-            await _close(socket, str(error))
+            await _close(socket, str(error), is_final=not isinstance(error, Busy))
         finally:
             self._sockets -= 1
 
@@ -239,11 +240,12 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
     return message
 
 
-async def _close(socket: WebSocket, reason: str) -> None:
+async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
+    """Close a socket with a reason; the page connects again unless the reason is final."""
     with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser is gone, or does not read
-        await _send(socket, json.dumps({"refused": reason[:200], "final": True}))
+        await _send(socket, json.dumps({"refused": reason[:200], "final": is_final}))
         async with asyncio.timeout(SENDING):
-            await socket.close(POLICY_VIOLATION)
+            await socket.close(POLICY_VIOLATION if is_final else TRY_AGAIN_LATER)
 
 
 def _secrets(name: str, setting: Setting) -> dict[str, Any]:

@@ -63,10 +63,7 @@ class Lobby:
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[BrowserTable]] = {}
         self._deleted: set[str] = set()  # games that are being deleted
-        self._beginning, self._opening = (
-            BoundedThreads(OPENERS, MOST_OPENING),
-            BoundedThreads(OPENERS, MOST_OPENING),
-        )
+        self._beginning, self._opening = (BoundedThreads(OPENERS, MOST_OPENING) for _ in range(2))
         self._looking = BoundedThreads(1, MOST_LOOKING)
         self._closing = ThreadPoolExecutor(CLOSERS)
 
@@ -450,5 +447,4 @@ def _names(players: list[str]) -> list[str]:
     If a name occurs several times, the number of the seat is added.
     """
     names = [f"Player {seat}" if player == HUMAN else player for seat, player in enumerate(players)]
-    shown = [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]
-    return shown
+    return [f"{name} {seat}" if names.count(name) > 1 else name for seat, name in enumerate(names)]

@@ -12,6 +12,10 @@ class Refused(ValueError):
     """A request of a browser is not allowed; the message says why."""
 
 
+class Busy(Refused):
+    """A request is refused only for now, because too much is waiting."""
+
+
 class BoundedThreads:
     """Threads with a limit of `most` jobs at a time, including the jobs that wait for a thread."""
 
@@ -19,9 +23,9 @@ class BoundedThreads:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread and return its value; raise Refused if too many jobs are waiting."""
+        """Call a function in a thread and return its value; raise Busy if too many jobs are waiting."""
         if self._doing >= self._most:
-            raise Refused("the server is busy: try again soon")
+            raise Busy("the server is busy: try again soon")
         self._doing += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)

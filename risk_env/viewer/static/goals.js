@@ -4,7 +4,8 @@ import { element, svg } from "risk/dom";
 import { badge } from "risk/panels";
 
 const NOT_IN_PLAY = -2; // holder of an Objective that is not in play
-const SIGNS = {
+/** Signs on the map, with their meaning, by the field of the state that lists their territories. */
+export const SIGNS = {
   cities: ["city", "City: counts for Objectives"],
   capitals: ["capital", "Capital of a player"],
   headquarters: ["headquarters", "Headquarters of a player"],

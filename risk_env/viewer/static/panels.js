@@ -2,6 +2,7 @@
 
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";
+import { plural, share } from "risk/words";
 
 const colourOf = (map, seat, players) =>
   seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length];
@@ -78,11 +79,11 @@ export class Players {
       `${held.length} terr.`,
       `${shortNumber(troops)} troops`,
       `+${state.income[seat]} a turn`,
-      `${cards} card${cards === 1 ? "" : "s"}`,
+      plural(cards, "card"),
     ];
     write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
     write(row.more, this.more(seat, state, held).join(" · "));
-    write(row.chance, chances ? `${Math.round(100 * chances[seat])} %` : "");
+    write(row.chance, chances ? share(chances[seat]) : "");
   }
 
   /** Return continents, Objectives and Rewards, and known hidden facts: all hands on an analysis board. */

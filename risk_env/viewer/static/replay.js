@@ -9,7 +9,7 @@ import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
 import { TextBoard } from "risk/text_board";
-import { Words } from "risk/words";
+import { share, Words } from "risk/words";
 import { Zoom } from "risk/zoom";
 
 const PACE = 2.5; // frames per second at speed 1
@@ -101,7 +101,7 @@ export class Replay {
           chances.map(([frame, values]) => ({ frame, values })),
           map,
           names,
-          percent,
+          share,
         ),
       );
     byId("charts").replaceChildren(...charts.map(({ node }) => node));
@@ -227,8 +227,6 @@ export function rollOf(state, events) {
   const roll = events.findLast((event) => event.kind === "battle" || event.kind === "roll");
   return roll ?? (state.dice[0].length ? { dice: state.dice } : undefined);
 }
-
-const percent = (share) => `${Math.round(100 * share)} %`;
 
 /** Listen to the buttons for the theme and for the list shown. */
 export function listenToLooks() {

@@ -1,9 +1,8 @@
 // The board as text: the territories of every continent, with owner and troops.
 
 import { element, write } from "risk/dom";
-
-/** Words of the signs on the map, by the field of the state that lists their territories. */
-const SIGNS = { cities: "city", capitals: "capital", headquarters: "headquarters", airfields: "airfield" };
+import { SIGNS } from "risk/goals";
+import { plural } from "risk/words";
 
 export class TextBoard {
   /** The lists in `root`. A reader of the page's text finds every fact of the map here. */
@@ -26,9 +25,9 @@ export class TextBoard {
   /** A territory with its owner, its troops and its signs: "Alaska: Ann, 3 troops, capital". */
   line(state, t) {
     const [owner, troops] = [state.owner[t], state.troops[t]];
-    const held = owner < 0 ? "free" : `${this.words.name(owner)}, ${troops} troop${troops === 1 ? "" : "s"}`;
+    const held = owner < 0 ? "free" : `${this.words.name(owner)}, ${plural(troops, "troop")}`;
     const signs = Object.keys(SIGNS).filter((field) => (state[field] ?? []).includes(t));
     if (state.own_headquarters === t && !signs.includes("headquarters")) signs.push("headquarters");
-    return [`${this.map.territories[t]}: ${held}`, ...signs.map((field) => SIGNS[field])].join(", ");
+    return [`${this.map.territories[t]}: ${held}`, ...signs.map((field) => SIGNS[field][0])].join(", ");
   }
 }

@@ -91,7 +91,9 @@ function defaults(event) {
 }
 
 const decided = (text) => (text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`);
-const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
+/** Return a probability in percent. */
+export const share = (chance) => `${Math.round(100 * chance)} %`;
+export const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
 /** Return how much the dice changed the win probability of the attacker, if it is known. */
 const fortune = (luck) =>

@@ -17,7 +17,7 @@ export class Zoom {
     this.ended = 0; // time at which the last finger left the screen
     this.tap = { time: -TAP, x: 0, y: 0 }; // last tap
     this.use(board, map);
-    button.addEventListener("click", () => (this.scale > 1 ? this.reset() : this.close(this.middle())));
+    button.addEventListener("click", () => (this.isZoomed ? this.reset() : this.close(this.middle())));
     stage.addEventListener("wheel", (event) => this.wheel(event), { passive: false });
     stage.addEventListener("pointerdown", (event) => this.down(event));
     window.addEventListener("pointermove", (event) => this.move(event));
@@ -28,6 +28,10 @@ export class Zoom {
 
   get scale() {
     return this.map.width / this.width;
+  }
+
+  get isZoomed() {
+    return this.scale > 1.01;
   }
 
   /** Zoom another board in the same place. */
@@ -47,10 +51,9 @@ export class Zoom {
     this.x = Math.min(Math.max(x, 0), this.map.width - this.width);
     this.y = Math.min(Math.max(y, 0), this.map.height - height);
     set(this.board, "viewBox", `${this.x} ${this.y} ${this.width} ${height}`);
-    const isZoomed = this.scale > 1.01;
-    this.stage.classList.toggle("zoomed", isZoomed && this.board.clientWidth / this.width > READABLE);
-    this.stage.classList.toggle("moves", isZoomed);
-    set(this.button, "aria-pressed", isZoomed);
+    this.stage.classList.toggle("zoomed", this.isZoomed && this.board.clientWidth / this.width > READABLE);
+    this.stage.classList.toggle("moves", this.isZoomed);
+    set(this.button, "aria-pressed", this.isZoomed);
   }
 
   /** Return the place on the map of a point of the screen. */
@@ -79,7 +82,7 @@ export class Zoom {
 
   /** Move a zoomed board so that a place of the map is in the middle. */
   centre([x, y]) {
-    if (this.scale <= 1.01) return;
+    if (!this.isZoomed) return;
     const height = (this.width * this.map.height) / this.map.width;
     this.show(x - this.width / 2, y - height / 2, this.width);
   }
@@ -143,7 +146,7 @@ export class Zoom {
     this.tap = { time: isTouch && !isDouble ? time : -TAP, x, y };
     const isDrag = this.moved && time - this.ended < TAP; // a pinch ends without a click
     if (isDouble && !isDrag) {
-      if (this.scale > 1.01) this.reset();
+      if (this.isZoomed) this.reset();
       else this.close([x, y]);
     }
     if (isDouble || isDrag) event.stopPropagation();

@@ -7,11 +7,10 @@ import { chipTextures, Players } from "risk/panels";
 import { Asker, percent } from "risk/question";
 import { listenToLooks, rollOf } from "risk/replay";
 import { linkedPosition, post } from "risk/server";
-import { Words } from "risk/words";
+import { share, Words } from "risk/words";
 import { Zoom } from "risk/zoom";
 
 const byId = (id) => document.getElementById(id);
-const share = (chance) => `${Math.round(100 * chance)} %`;
 
 /**
  * A position, with the answer and the chance events that led to it:

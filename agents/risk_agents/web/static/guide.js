@@ -4,8 +4,7 @@ import { element, write } from "risk/dom";
 import { percent } from "risk/question";
 
 const GUIDED = "guided game"; // no game has this name
-// Names of first_game.txt: the territory that should get the troops, the attack to prepare, and its continent
-const [ADVISED, WANTED, CONTINENT] = ["Curlew", "Furze", "Westmoor"];
+const ADVISED = "Curlew"; // territory of first_game.txt whose continent lacks only one neighbour
 
 /** Let the page of a new game show the guide. */
 export function guideGame(game) {
@@ -92,6 +91,16 @@ export class Guide {
     return this.facts.map.territories[t];
   }
 
+  /** The territory that should get the troops, its continent, and the territory that the continent lacks. */
+  plan() {
+    const { territories, continents, continent_of } = this.facts.map;
+    const { owner } = this.asker.board.state;
+    const advised = territories.indexOf(ADVISED);
+    const c = continent_of[advised];
+    const wanted = territories.find((_, t) => continent_of[t] === c && owner[t] !== this.facts.seat);
+    return { advised, continent: continents[c].name, wanted };
+  }
+
   /** The attack with the best odds, from the chosen territory if there is one. */
   best() {
     const { question, source } = this.asker;
@@ -108,12 +117,15 @@ const ADVICE = {
     `You play against ${opponent}. You win when you hold all ${facts.map.territories.length} territories. ` +
       "A turn has three parts: place troops, attack, move troops. This guide leads through one turn.",
   ],
-  place: ({ asker, facts }) => [
-    2,
-    `You get ${asker.question.placeable} new troops. More territories and whole continents give more. ` +
-      `Choose ${ADVISED}. With its neighbour ${WANTED}, the whole continent ${CONTINENT} is yours.`,
-    facts.map.territories.indexOf(ADVISED),
-  ],
+  place: (guide) => {
+    const { advised, continent, wanted } = guide.plan();
+    return [
+      2,
+      `You get ${guide.asker.question.placeable} new troops. More territories and whole continents give ` +
+        `more. Choose ${ADVISED}. With its neighbour ${wanted}, the whole continent ${continent} is yours.`,
+      advised,
+    ];
+  },
   confirm: ({ hasEnded }) => [
     hasEnded ? 6 : 2,
     "Your choice waits on the board. Confirm plays it, Undo takes it back.",
@@ -138,8 +150,8 @@ const ADVICE = {
   ],
   again: () => [
     4,
-    "You took a territory, so you get a card at the end of the turn. Three matching cards are worth troops. " +
-      "Attack again while the chances are good, or end the attacks.",
+    "You took a territory, so you get a card at the end of the turn. Three matching cards are worth " +
+      "troops. Attack again while the chances are good, or end the attacks.",
   ],
   fortify: () => [
     5,

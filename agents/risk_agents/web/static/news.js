@@ -4,10 +4,10 @@
 import { element, write } from "risk/dom";
 
 const MOST = 12; // maximum number of sentences in an announcement
-// Kinds of events that an announcement sums up or leaves out; all others are told as they are
-const SUMMED = ["battle", "capture", "claim", "deploy", "deploy_neutral", "draft", "occupy"];
-const SILENT = ["round", "dealt", "draw", "deal", "skipped", "starter", "shuffle"];
 const PLACED = ["claim", "deploy", "deploy_neutral", "draft"];
+// Kinds of events that an announcement sums up or leaves out; all others are told as they are
+const SUMMED = [...PLACED, "battle", "capture", "occupy"];
+const SILENT = ["round", "dealt", "draw", "deal", "skipped", "starter", "shuffle"];
 
 export class News {
   /** A live region after the element `before`. `words` are the words of the game (words.js). */

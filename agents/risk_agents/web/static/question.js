@@ -1,6 +1,7 @@
 // The question to a seat, and its answers: clicks and taps on the board, buttons, numbers and keys.
 
 import { element, set, write } from "risk/dom";
+import { plural } from "risk/words";
 
 const byId = (id) => document.getElementById(id);
 export const percent = (share) =>
@@ -445,19 +446,17 @@ const DONE = {
   FORTIFY_AMOUNT: "No more troops",
 };
 
-const troopsOf = (number) => `${number} troop${number === 1 ? "" : "s"}`;
-
 /** The decision of each phase, with its numbers. */
 const TITLES = {
   CAPITAL: () => "Choose the territory of your capital.",
   CLAIM: () => "Claim a free territory.",
-  DEPLOY: ({ left }) => `Reinforce your territories: ${troopsOf(left)} left.`,
-  DEPLOY_NEUTRAL: ({ left }) => `Reinforce the neutral army: ${troopsOf(left)} left.`,
+  DEPLOY: ({ left }) => `Reinforce your territories: ${plural(left, "troop")} left.`,
+  DEPLOY_NEUTRAL: ({ left }) => `Reinforce the neutral army: ${plural(left, "troop")} left.`,
   HEADQUARTERS: () => "Choose the territory of your headquarters.",
   TRADE: ({ composed }) =>
     composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops.",
   BONUS: () => "Choose the territory that gets the bonus troops of the set.",
-  DRAFT: ({ placeable }) => `Place ${troopsOf(placeable)} on your territories.`,
+  DRAFT: ({ placeable }) => `Place ${plural(placeable, "troop")} on your territories.`,
   DRAFT_AMOUNT: ({ target, name }) => `How many troops go to ${name(target)}?`,
   ATTACK: () => "Attack a neighbour, or end the attacks.",
   ATTACK_DICE: ({ source, target, name, troops }) =>
