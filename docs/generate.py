@@ -324,8 +324,8 @@ on one core. If there are as many workers as cores, the learner and the *driver*
 a core with a worker. The load of the machine at the start was {load:g}. The rates
 above are per second of wall time, so other processes reduce them.
 
-The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can supply
-{cores:,.0f} cores. One of the cores is the learner.
+The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
+supply {cores:,.0f} cores. One of the cores is the learner.
 """
 
 

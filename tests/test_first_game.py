@@ -67,7 +67,7 @@ def advice(page: Any) -> str:
 
 
 def play_the_turn(hand: Hand, table: Any) -> None:
-    """Place the troops, attack, move the troops on, and end the turn, as the guide says."""
+    """Draft, attack, occupy and end the turn, as the guide says."""
     page, places = hand.page, table.game.board.territory
     assert "You get 10 new troops" in advice(page) and "Choose Curlew" in advice(page)
     assert page.locator(".hints path").count() == 1

@@ -292,7 +292,7 @@ def nearer(board: Board, point: Any, one: int, other: int) -> float:
 
 @pytest.mark.parametrize("name", ["classic", "inner_sea", "tiny"])
 def test_each_one_way_border_has_an_arrow(name: str) -> None:
-    """The arrow points to the target. Along a route it points where the route leads."""
+    """The arrow points to the target, or, on a border with a route, along the route."""
     board = random_one_way_map(name)
     arrows = geometry_of(board).arrows
     bent = {frozenset(pair) for pair in board.drawing.wrapped}

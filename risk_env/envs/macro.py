@@ -160,7 +160,9 @@ class TurnVector(SingleSeatVector):
         wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= self.num_actions)]
         if len(wrong):
             lane, names = int(wrong[0]), [plan.name for plan in self.plans]
-            raise IllegalAction(f"lane {lane}: action {actions[lane]} must be the number of a plan: {names}")
+            raise IllegalAction(
+                f"lane {lane}: action {actions[lane]} must be from 0 to {len(names) - 1}, a number of {names}"
+            )
 
     def _take(self, actions: Array, lanes: Array) -> None:
         self.arena.seat_bots(lanes, self.seat[lanes], len(self.players) + actions[lanes])

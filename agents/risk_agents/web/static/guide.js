@@ -116,7 +116,7 @@ const ADVICE = {
   ],
   confirm: ({ hasEnded }) => [
     hasEnded ? 6 : 2,
-    "The board shows your choice. Confirm plays the choice, and Undo takes it back.",
+    "The board shows your choice. Confirm plays it, Undo takes it back.",
   ],
   attack: (guide) => {
     const [source] = guide.best().places;
