@@ -80,7 +80,7 @@ def play_the_turn(hand: Hand, table: Any) -> None:
     assert "over 99 %" in advice(page)
     hand.choose(places(target))
     assert table.game.owner[places(target)] == 0
-    assert "Move most of the troops on" in advice(page)
+    assert "Move most of the troops into it" in advice(page)
     hand.press("Move")
     assert "you get a card" in advice(page)
     hand.press("End the attacks")
