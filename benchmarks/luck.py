@@ -5,12 +5,12 @@
 
 Two agents play each deal from both seats. The table shows for each pair:
 
-* win %: how often the first agent wins, and the same without luck.
-* luck ± error: the mean luck of the first agent in a game, and its standard error over deals. The error
-  should contain 0.
-* gain: the variance of a deal's result divided by its variance without luck, with its 95 % interval
-  (bootstrap over deals). Plain win rates need this many times as many games.
-* ms: processor time of the luck of a game.
+* win %, without luck: the win rate of the first agent, and the rate without luck.
+* luck ± error: the first agent's mean luck per game, and the standard error over deals. The mean should be
+  within about two errors of 0.
+* gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
+  over deals). A plain win rate needs this many times the number of games.
+* ms: CPU time of measuring the luck of a game.
 """
 
 from __future__ import annotations

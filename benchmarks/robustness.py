@@ -1,12 +1,12 @@
-"""Win rates of an agent at tables of each style, beside its win rate at tables of the known bots.
+"""Win rates of an agent against bots of each style, compared with its win rate against the known bots.
 
     python -m benchmarks.robustness beam --games 300
     python -m benchmarks.robustness strategist --players 5 --setups deal --games 100 --out games
 
-A style is a scripted bot that no rollout, plan or training of this project uses. At a table of a style, all
-other seats belong to this style. At a table of the known bots, they are drawn from KNOWN. The gap is the win
-rate at the tables of the known bots minus the win rate at the tables of the style: the smaller the largest
-gap, the less an agent depends on the opponents that it grew up with.
+A style is a scripted bot that no rollout, plan or training of this project uses. In the games of a style,
+this bot plays all other seats. In the games of the known bots, the other seats are drawn from KNOWN. The gap
+of a style is the win rate against the known bots minus the win rate against the style. If the largest gap is
+small, the agent depends little on the opponents of its training.
 
 The agent plays every deal from every seat. The rules are those of the profile "fast". Intervals are clustered
 by deals and openings; the interval of a gap combines two intervals (MOVER, Donner and Zou 2012).
@@ -105,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
     add("--jobs", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
-    add("--out", type=Path, metavar="FOLDER", help="keep the games there, and continue if games are there")
+    add("--out", type=Path, metavar="FOLDER", help="folder for the games; stored games are not repeated")
     add("--record", action="store_true", help="store the report in benchmarks/results")
     return parser
 
@@ -161,7 +161,7 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
 
 
 def rows(store: Store, names: Sequence[str]) -> list[Row]:
-    """Return a row for each group of opponents. The last group is that of the known bots."""
+    """Return a row for each group of opponents. The last group has the known bots."""
     results = list(store.results())
     found = []
     for group, name in enumerate(names):

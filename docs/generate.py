@@ -319,13 +319,13 @@ alternating windows (medians with 95 % intervals):
 """
 
 SCALING = """
-Games have six `beam`s. Decisions are decisions of self-play, with one actor for each worker and a learner
+Six `beam`s play each game. Decisions are decisions of self-play, with one actor for each worker and a learner
 on one core. If there are as many workers as cores, the learner and the *driver* (the main process) share
-a core with a worker. The load of the machine at the start was {load:g}; other processes reduce the rates
-above, which are by wall time.
+a core with a worker. The load of the machine at the start was {load:g}. The rates
+above are per second of wall time, so other processes reduce them.
 
-The estimates below are from CPU time. A game takes {us:.0f} µs in the driver, so one driver can supply
-{cores:,.0f} cores. One of the cores is the learner.
+The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
+supply {cores:,.0f} cores. One of the cores is the learner.
 """
 
 

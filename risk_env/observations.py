@@ -54,7 +54,7 @@ def observation_scales(board: Board) -> npt.NDArray[np.float32]:
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
     """Convert observations, int8 (k, D), to new float32 arrays for learners.
 
-    With `observation="flat"` the result is an array (k, D), with "structured" it is a dict
+    With `observation="flat"` the result is an array (k, D). With "structured" the result is a dict
     {"territories": (k, T, F), "globals": (k, G)}.
     """
     values = np.multiply(codes, observation_scales(board), dtype=np.float32)
@@ -64,7 +64,7 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) ->
 
 
 def as_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
-    """Return the codes, int8 (k, D), of flat float observations (k, D), an array or a tensor."""
+    """Return the codes, int8 (k, D), of flat float observations (k, D). Takes an array or a tensor."""
     return np.rint(np.asarray(observations) / observation_scales(board)).astype(np.int8)
 
 

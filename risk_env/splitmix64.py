@@ -1,7 +1,7 @@
-"""SplitMix64 in Python (Steele, Lea, Flood 2014). Kernels use `core.chance`, which computes the same."""
+"""SplitMix64 in Python (Steele, Lea, Flood 2014). Kernels use the same generator in `core.chance`."""
 
 WORD = 1 << 64  # arithmetic is modulo WORD
-INCREMENT = 0x9E3779B97F4A7C15  # is added to the state before each output
+INCREMENT = 0x9E3779B97F4A7C15  # added to the state before each output
 _FIRST, _SECOND = 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 

@@ -20,7 +20,7 @@ SHARE = 0.5  # share of the borders of a random map that lose one direction
 
 
 def one_way_text(name: str, ways: Iterable[tuple[str, str]]) -> str:
-    """Return the file of a shipped map with one-way borders: (source, target) keeps only this direction."""
+    """Return the text of a shipped map. Each border of `ways`, (source, target), becomes one-way."""
     kept = set(ways)
     head, *blocks = (FOLDER / f"{name}.toml").read_text(encoding="utf-8").split("[[territory]]\n")
     return "[[territory]]\n".join([head, *(_changed(block, kept) for block in blocks)])

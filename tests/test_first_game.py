@@ -67,7 +67,7 @@ def advice(page: Any) -> str:
 
 
 def play_the_turn(hand: Hand, table: Any) -> None:
-    """Place the troops, attack, move the troops on, and end the turn, as the guide says."""
+    """Draft, attack, occupy and end the turn, as the guide says."""
     page, places = hand.page, table.game.board.territory
     assert "You get 10 new troops" in advice(page) and "Choose Curlew" in advice(page)
     assert page.locator(".hints path").count() == 1
@@ -80,7 +80,7 @@ def play_the_turn(hand: Hand, table: Any) -> None:
     assert "over 99 %" in advice(page)
     hand.choose(places(target))
     assert table.game.owner[places(target)] == 0
-    assert "Move most of the troops on" in advice(page)
+    assert "Move most of the troops into it" in advice(page)
     hand.press("Move")
     assert "you get a card" in advice(page)
     hand.press("End the attacks")

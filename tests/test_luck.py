@@ -1,4 +1,4 @@
-"""Luck in duels: its mean is 0, whatever the outcome is drawn from, and it makes win rates more precise.
+"""Luck in duels: the expected luck is 0 in every situation, and luck makes win rates more precise.
 
 Tests of the kernel are `long`, because it takes a minute to compile.
 """
@@ -39,13 +39,13 @@ FAST = {"setup": "deal", "attack": "blitz", "defender_dice": "max"}
 
 
 def meter_for(game: Game) -> LuckMeter:
-    """Return a meter by the weights of the shipped value, as if it had been trained for these rules."""
+    """Return a meter with the weights of the shipped value, as if the value was trained for these rules."""
     value = BeamValueFile(VALUE.weights, schema_of(game.rules, game.board), {})
     return LuckMeter(game.rules, game.board, value)
 
 
 def found(is_right: Callable[[Game], bool], **options: object) -> Game:
-    """Return a game of random actions at the first decision that is right."""
+    """Play random actions, and return the game at the first decision that `is_right` accepts."""
     for seed in range(50):
         game = Game(Rules.preset("classic", 2, **{**FAST, **options}), BOARD, seed=seed)
         chance = np.random.default_rng(seed)

@@ -32,7 +32,7 @@ def picks(masks: Any, rng: np.random.Generator) -> Any:
 
 
 def by_hand(game: Game, seat: int, kind: str) -> None:
-    """Decide on the amounts after an action with an amount, one by one."""
+    """Answer, one by one, the decisions about amounts that follow an action with an amount."""
     is_repeated = False
     while not game.is_over and game.seat == seat and game.phase in ASKED:
         words = {text.split()[1]: text for text in map(game.action_text, game.legal_actions()) if " " in text}
@@ -75,7 +75,7 @@ def test_an_amount_in_advance_plays_the_game_that_answers_by_hand_play(options: 
 
 
 def test_a_turn_is_played_by_the_chosen_bot() -> None:
-    """With one plan for every turn, the games are those in which the bot has the learner's seat."""
+    """With a single plan, the games are the same as the games of this bot in the learner's seat."""
     rules = Rules.preset("classic", 3, profile="fast", setup="random", max_rounds=12)
     lanes = make("turns", 24, num_players=3, seat=1, plans=[COIN])
     results = play(rules, load_map("tiny"), [COIN] * 3, 24, seed=5)
@@ -135,7 +135,7 @@ def test_wrong_arguments_and_actions_are_named() -> None:
     turns = make("turns", 2, plans=[COIN])
     turns.reset(0)
     assert isinstance(turns, TurnVector)
-    with pytest.raises(IllegalAction, match=r"lane 1: action 1 must be the number of a plan: \['coin'\]"):
+    with pytest.raises(IllegalAction, match=r"lane 1: action 1 must be from 0 to 0, a number of \['coin'\]"):
         turns.step(np.array([0, 1]))
     moves = make("moves", 1, num_players=2)
     moves.reset(0)

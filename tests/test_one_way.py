@@ -146,7 +146,7 @@ def test_moves_go_along_the_border_only(rules: str, source: str, reached: set[st
 @pytest.mark.parametrize("fortify", ["adjacent", "connected", "free"])
 @pytest.mark.parametrize("full", [False, True], ids=["", "max_troops"])
 def test_troops_leave_only_where_a_border_leads_to_an_own_territory(fortify: str, full: bool) -> None:
-    """Ember borders Dune, and both Ember and Dune are own territories; Dune leads to an enemy only."""
+    """Ember borders Dune, and the seat owns both Ember and Dune; Dune leads to an enemy only."""
     rules = f"preset=classic, fortify={fortify}" + ", initial_troops=20, max_troops=12" * full
     game = on_ring("Ember 4, Dune 4, Ash 2", "Birch 2, Cedar 2", "Flint 12", rules=rules)
     play(game, "done")
@@ -292,7 +292,7 @@ def nearer(board: Board, point: Any, one: int, other: int) -> float:
 
 @pytest.mark.parametrize("name", ["classic", "inner_sea", "tiny"])
 def test_each_one_way_border_has_an_arrow(name: str) -> None:
-    """The arrow points to the target. Along a route it points where the route leads."""
+    """The arrow points to the target, or, on a border with a route, along the route."""
     board = random_one_way_map(name)
     arrows = geometry_of(board).arrows
     bent = {frozenset(pair) for pair in board.drawing.wrapped}

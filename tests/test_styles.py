@@ -1,4 +1,4 @@
-"""Bots with a style (`risk_agents.scripted.style`): each does what its description says."""
+"""Bots with a style (`risk_agents.scripted.style`): each bot plays as its description says."""
 
 from __future__ import annotations
 

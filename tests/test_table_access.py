@@ -1,4 +1,4 @@
-"""A game without eyes or mouse: by the accessibility tree and the keyboard alone, and by answers in words."""
+"""Play with the accessibility tree and the keyboard only, without a screen or mouse; answers in words."""
 
 import re
 from collections.abc import Iterator

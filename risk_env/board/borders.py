@@ -17,7 +17,7 @@ def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]
 
 
 def targets_of(count: int, borders: Iterable[tuple[int, int]]) -> list[list[int]]:
-    """Return the targets of the directed borders of each territory, in the order of the borders."""
+    """Return the targets of each territory's directed borders, in the order of the borders."""
     targets: list[list[int]] = [[] for _ in range(count)]
     for source, target in borders:
         targets[source].append(target)

@@ -1,4 +1,4 @@
-"""Lanes in which a decision of the learner is a move with its amount, or a whole turn."""
+"""Lanes with larger decisions: a move with its amount, or a whole turn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,13 +24,13 @@ _LEAST_ATTACKERS = 5  # fewer troops leave nothing to move after an attack with 
 
 
 class MoveVector(SingleSeatVector):
-    """Lanes in which the learner never decides on an amount alone: an action names the amount in advance.
+    """Lanes in which every action of the learner also contains an amount of troops.
 
     Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
-    the game's actions. The amount is the answer to the next decision about an amount: of a draft, of an
-    occupation after an attack, or of a fortify move. "least" is one troop in a draft or a fortify move; in an
-    occupation, no troop moves beyond the required minimum. No further amount is decided for the same move.
-    Before the learner's first action in a game, amounts are "all".
+    the game's actions. The amount answers the next decision about an amount, which follows a draft, a
+    capture or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in
+    an occupation. The amount is used once. Afterwards an occupation or a fortify move ends. In decisions
+    before the learner's first action in a game, the amount is "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")
@@ -47,7 +47,7 @@ class MoveVector(SingleSeatVector):
 
     @property
     def num_actions(self) -> int:
-        """Number of action numbers: those of the game with each of the amounts."""
+        """Number of action numbers: each action of the game with each amount."""
         return len(NAMED_AMOUNTS) * self.batch.num_actions
 
     def masks(self) -> npt.NDArray[np.int8]:
@@ -98,7 +98,7 @@ class MoveVector(SingleSeatVector):
         super()._begin(lanes)
 
     def _play_on(self, lanes: Array) -> None:
-        """Play in these lanes until their learners must act, and decide on their amounts."""
+        """Play in these lanes until their learners must act; answer decisions about amounts."""
         super()._play_on(lanes)
         is_repeated = False
         while len(lanes := self._at_amounts(lanes)):
@@ -130,11 +130,11 @@ class MoveVector(SingleSeatVector):
 
 
 class TurnVector(SingleSeatVector):
-    """Lanes in which the learner decides once a turn which of the `plans`, compiled bots, plays the turn.
+    """Lanes in which the learner chooses one of the `plans` once a turn. A plan is a compiled bot.
 
-    The chosen bot plays for the learner until the learner's next turn begins, in the turns of others too. The
-    first decision of a game also covers the set-up. Each bot begins without memory of earlier turns. Action k
-    is plan k, and all are legal.
+    The chosen bot plays for the learner until the learner's next turn begins, also in the turns of other
+    seats. The bot of the first decision of a game also plays the set-up. A bot begins each turn without
+    memory. Action k is plan k, and all actions are legal.
     """
 
     def __init__(self, *arguments: Any, plans: Sequence[Named] = PLANS, **options: Any) -> None:

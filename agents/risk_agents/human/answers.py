@@ -99,7 +99,7 @@ def _no_attack(said: str, view: View) -> str:
     if b not in view.board.targets(a):
         return view.board.no_border(a, b)
     way = f"{view.board.names_in_text[a]} > {view.board.names_in_text[b]}"
-    return f"{way} is not legal: attack from your territory with two troops or more to another's"
+    return f"{way} is not legal: attack another owner's territory from your own with two troops or more"
 
 
 def _territories_named(name: str, view: View) -> list[int]:

@@ -1,9 +1,9 @@
-"""Kernels that play games again and sum up the luck of their battles and cards (see `luck`).
+"""Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its outcomes. The value is the
-win probability of the seat in turn if its turn ended now. The value of a battle in progress is the mean over
-its ends, if the attack goes on. Values depend only on the state before the event and on the outcome, so the
-mean of luck is 0, whoever plays and however good the value is.
+win probability of the seat in turn if its turn ended now. The value of a battle in progress is the mean value
+of its ends, on the assumption that the attack goes on. Values depend only on the state before the event and
+on the outcome. The expected luck is therefore 0 for any players and any quality of the value.
 
 A battle ends with a number of troops left: of the attacker if the territory falls, otherwise of the defender.
 """
@@ -38,9 +38,9 @@ NOW, BEFORE, IMAGINED = 0, 1, 2  # records of the workspace: the game, and copie
 RECORDS = 3
 EXPECTED, HAPPENED = 0, 1  # ends of a battle: their chances before the event, and after it
 FALLEN, HELD = 0, 1  # ends by troops left: of the attacker, or of the defender if the attack fails
-MOST_LEFT = 255  # larger battles have no luck until both armies are this small
-LEAST_CHANCE = 0.02  # less likely ends get the value of the nearest end that is as likely
-MOST_STEPS = 2  # most steps between the ends of a side that are evaluated
+MOST_LEFT = 255  # a battle has luck 0 until both armies are at most this large
+LEAST_CHANCE = 0.02  # a less likely end gets the value of the nearest end of at least this probability
+MOST_STEPS = 2  # maximum number of steps between the evaluated ends of a side
 WILD = len(Symbol)  # kind of a wild card, after the symbols
 BATTLE, DIE, CARD = 0, 1, 2  # kinds of events
 ILLEGAL = -1  # returned in place of the number of events
@@ -68,8 +68,8 @@ class Events(NamedTuple):
 def write_luck(games, boards, rules, actions, counts, tools, luck, events):
     """Write the luck of seat 0 in each game, float64 (k,), and the events of the last game.
 
-    The games continue from these records: the first `counts[k]` of `actions`, int32 (k, A), are played in
-    game k. Returns the number of events of the last game, or ILLEGAL if an action is not legal.
+    Game k continues from record k with the first `counts[k]` actions of row k of `actions`, int32 (k, A).
+    Returns the number of events of the last game, or ILLEGAL if an action is not legal.
     """
     count = 0
     for k in range(len(games)):
@@ -112,7 +112,7 @@ def replay(board, rules, actions, tools, luck, events):
 def play_event(board, rules, action, played, count, tools, luck, events):
     """Play a chance event, add its luck, and write it to `events` if there is room; return `count` + 1.
 
-    `action` re-rolls a die. It is NONE if the event is a roll or a card.
+    For a re-rolled die, `action` is the action that re-rolls it; otherwise it is NONE.
     """
     game = tools.games[NOW]
     tools.games[BEFORE] = tools.games[NOW]
@@ -195,14 +195,14 @@ def clear_chances(attackers, defenders, chances):
 
 @inlined
 def add_losses(game, attackers, defenders, chance, chances):
-    """Add a chance to the armies that are left if the dice on the table of `game` stay as they are."""
+    """Add the probability `chance` to the armies that are left after the present dice of `game`."""
     compare_dice(game)
     chances[attackers - int64(game.losses[ATTACKER]), defenders - int64(game.losses[DEFENDER])] += chance
 
 
 @kernel
 def fight_on(attackers, defenders, ends, tools):
-    """Roll all battles of `tools.chances` on to their ends, and write the chances of the ends."""
+    """Continue all battles of `tools.chances` to their ends, and write the probabilities of the ends."""
     chances = tools.chances
     ends[FALLEN, : attackers + 1] = 0.0
     ends[HELD, : defenders + 1] = 0.0
@@ -233,7 +233,7 @@ def end_blitz(game, source, target, ends):
 def luck_of_ends(board, rules, attackers, defenders, tools):
     """Return the mean value of the ends after the event minus their mean value before it.
 
-    At most MOST_STEPS + 1 likely ends of each side are evaluated, and the values between them interpolated.
+    At most MOST_STEPS + 1 likely ends of each side are evaluated. Values between them are interpolated.
     The choice of these ends depends only on the chances before the event.
     """
     total = 0.0
@@ -258,7 +258,7 @@ def luck_of_ends(board, rules, attackers, defenders, tools):
 
 @kernel
 def likely_ends(chances, most):
-    """Return the least and the largest number of troops left that is likely."""
+    """Return the smallest and the largest likely number of troops left."""
     mode, low, high = most, most, 0
     for left in range(1, most + 1):
         mode = left if chances[left] > chances[mode] else mode
@@ -271,7 +271,7 @@ def likely_ends(chances, most):
 def value_of_end(board, rules, side, left, tools):
     """Return the win probability of the seat in turn if the battle ended so and its turn ended now.
 
-    After a capture, all troops that can move do so if the territory has an enemy near, or if neither has.
+    After a capture, all troops that can move follow, unless only the source has enemy neighbours.
     """
     tools.games[IMAGINED] = tools.games[BEFORE]
     game = tools.games[IMAGINED]
@@ -297,7 +297,8 @@ def value_of_end(board, rules, side, left, tools):
 def card_luck(game, board, rules, tools):
     """Draw the card that is due, and return its luck.
 
-    Only the symbols matter. No card has luck if no set can follow, or if the hand holds one already.
+    Only the symbol of the card matters. The luck is 0 if the card cannot complete a set, or if the hand
+    already contains a set.
     """
     before, seat = tools.games[BEFORE], int64(game.turn)
     play_one_chance(game, board, rules)

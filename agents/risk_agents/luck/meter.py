@@ -3,12 +3,12 @@
     meter = LuckMeter(rules, board)
     meter.luck(meter.begun(seeds), actions)  # float64 (k, 2): the luck of both seats in each of k games
 
-The result of a seat minus its luck is a result without luck. Its mean is the win rate, because the mean of
-luck is 0. Its variance is smaller, so fewer games show a difference. The method is AIVAT's control variate
-for chance (Burch et al. 2018; White and Bowling 2009) with a factor of 1.
+The result of a seat minus its luck is the result without luck. The expected luck is 0, so the mean of results
+without luck estimates the win rate. Their variance is smaller, so fewer games show a difference. The method
+is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009), with weight 1.
 
-Luck is known only where the value of `marshal` knows the rules: two players on its map. With three and more
-players the method gains too little (`docs/agents.md`).
+Luck is known only in games that the value of `marshal` covers: two players on its map. With three or more
+players the method saves too few games (`docs/agents.md`).
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class LuckEvent(NamedTuple):
     """Luck of one battle, re-rolled die or card."""
 
     kind: str  # one of KINDS
-    actions: int  # number of actions of the game before the event, without forced ones
+    actions: int  # number of actions before the event, without forced actions
     seat: int  # seat in turn
     source: int  # attacking territory; -1 for a card
     target: int  # attacked territory; -1 for a card
@@ -46,7 +46,7 @@ class LuckEvent(NamedTuple):
 
 
 def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str:
-    """Return the reason why luck is unknown in games by these rules; "" if it is known."""
+    """Return the reason why luck is unknown in games with these rules; "" if luck is known."""
     if rules.num_players != PLAYERS:
         return f"{rules.num_players} players: luck is measured in games of two players"
     try:
@@ -57,10 +57,10 @@ def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str
 
 
 class LuckMeter:
-    """Measures the luck of both seats in recorded games. One thread at a time may use a meter."""
+    """Measures the luck of both seats in recorded games. Not thread-safe: use one meter per thread."""
 
     def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
-        """Raise ValueError if luck is unknown in games by these rules (`why_unknown`)."""
+        """Raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
         self._tables = tables(rules, board)
@@ -88,8 +88,8 @@ class LuckMeter:
     def luck(self, games: Array, actions: Sequence[Sequence[int]]) -> Floats:
         """Return the luck of each seat in games, float64 (k, 2).
 
-        `games` are records (k,) of games, `actions` the actions that follow in each of them, without forced
-        ones. A game may stop early. Raise ValueError if an action is not legal.
+        `games` are records (k,). `actions` are the actions that follow in each game, without forced actions.
+        They need not reach the end of the game. Raise ValueError if an action is not legal.
         """
         found, _ = self._measure(games, actions, _events(0))
         return np.stack([found, -found], axis=1)
@@ -97,7 +97,7 @@ class LuckMeter:
     def events(self, game: Array, actions: Sequence[int]) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card, in the order of play.
 
-        `game` is the record (1,) of a game, `actions` are the actions that follow, without forced ones.
+        `game` is the record (1,) of a game. `actions` are the actions that follow, without forced actions.
         """
         _, count = self._measure(game, [actions], _events(0))
         events = _events(count)
@@ -138,7 +138,7 @@ class LuckMeter:
         luck, board, rules = np.zeros(len(counts)), self._tables.board, self._tables.rules
         count = int(write_luck(records, board, rules, played, counts, self._tools, luck, events))
         if count == ILLEGAL:
-            raise ValueError("actions: one is not legal, or follows the end of the game")
+            raise ValueError("actions: an action is not legal, or follows the end of the game")
         return luck, count
 
 

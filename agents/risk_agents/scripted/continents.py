@@ -10,7 +10,7 @@ from risk_env.core.position import holds_continent, troops_on
 
 @kernel
 def continent_ratio(game, board, seat, continent):
-    """Return the ratio of the seat's troops in and near a continent to other troops, weighed by the bonus.
+    """Return the ratio of the seat's troops in and near a continent to other troops, weighted by the bonus.
 
     The ratio is 0 if the seat holds the continent.
     """

@@ -1,8 +1,8 @@
-"""`grudge`: strikes back at the rival that captured most territories from it, and leaves the others alone.
+"""`grudge`: attacks the rival that has captured the most territories from it, and spares the others.
 
-It counts its losses to each rival during the whole game (`grudges`). It takes its territory for the card from
-the rival with the largest count. Once it is stronger than all rivals, it takes more of the territories of
-that rival in a turn.
+It counts its losses to each rival during the whole game (`grudges`). The rival with the largest count is its
+foe. It captures one territory of the foe per turn for the card. Once it is stronger than all rivals, it
+captures several territories of the foe in a turn.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -1,4 +1,4 @@
-"""Grudges of a bot: how many territories each rival captured from it, counted in the memory of the bot."""
+"""Grudges of a bot: the number of territories that each rival captured from it, kept in the bot's memory."""
 
 import numpy as np
 from numpy import int64
@@ -34,7 +34,7 @@ def note_losses(game, rules, seat, grudges):
 
 @kernel
 def foe(game, rules, seat, grudges):
-    """Return the living rival that captured most territories from the seat, or NONE."""
+    """Return the living rival that captured the most territories from the seat, or NONE."""
     best, most = NONE, int64(0)
     for other in range(rules.num_players):
         if other != seat and is_alive(game, other) and grudges[other] > most:

@@ -1,8 +1,9 @@
 """`holder`: completes a small continent with few borders, and keeps enough troops to hold it.
 
-It claims where few borders protect a bonus, and gathers its first troops there. A border of an own continent
-keeps a quarter more troops than the strongest enemy stack beside it. It attacks to complete its
-continent, and otherwise takes one territory a turn for the card. Continents of others matter less to it.
+It claims a continent with a bonus and few borders, and gathers its first troops there. The borders of its
+continents keep a quarter more troops than the strongest enemy stack beside them. It attacks to complete its
+continent, and otherwise captures one territory per turn for the card. It attaches less worth to breaking
+continents of others.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -1,11 +1,11 @@
-"""Play of the bots with a style: one compiled function whose parameters are the character of a bot.
+"""Play of the bots with a style: one compiled function, whose parameters define the style.
 
-`holder`, `walker`, `card_killer`, `saver`, `turtle`, `leader_stopper` and `grudge` are such bots. Each has a
-file that describes it and names the parameters in which it differs (`Style`). The parameters are the first
-words of the memory of a bot (`CompiledBot.begins`), so that all styles share the compiled code.
+`holder`, `walker`, `card_killer`, `saver`, `turtle`, `leader_stopper` and `grudge` are such bots. The file of
+each bot describes the bot and sets the parameters that differ from the defaults (`Style`). The parameters are
+words of the bot's memory (`CompiledBot.begins`), so all styles share the compiled code.
 
-All styles hunt weak rivals (`hunter`). Without a hunt they capture one territory a turn for the card, and
-more territories only if these are worth it.
+All styles hunt weak rivals (`hunter`). Without a hunt they capture one territory per turn for the card. They
+capture further territories only if the worth of each is at least `least`.
 """
 
 from typing import NamedTuple
@@ -45,30 +45,30 @@ from risk_env.core.movement import movable
 from risk_env.core.position import holds_continent, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
-ENCLOSED = 1.5  # worth of a target that own territories enclose
-EXPECTED = 5  # troops expected to join a place that is chosen without a draft
+ENCLOSED = 1.5  # worth of a target whose neighbours all belong to the bot
+EXPECTED = 5  # number of troops to assume for a place that is chosen without a draft
 UNGUARDED = -(1 << 30)
 
 
 class Style(NamedTuple):
-    """The character of a bot. Worths are in tenths; an ordinary territory is worth 5."""
+    """Parameters of a style. Worths are in tenths; an ordinary territory has the worth 5."""
 
     border: int = BORDER  # claims: penalty for each border territory of a continent
     crowd: int = CROWD  # claims: penalty for the share of a continent that others hold
-    gathers: int = 0  # 1: the first troops go to the place of the next draft; 0: to the most outnumbered
+    gathers: int = 0  # first troops: 1: to the place of the next draft; 0: to the most outnumbered place
     home: int = 30  # worth of a territory of the continent that is easiest to complete
     spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
     leader: int = 10  # worth of a territory of the strongest rival
-    revenge: int = 0  # worth of a territory of the rival that captured most territories from the bot
+    revenge: int = 0  # worth of a territory of the rival with most captures from the bot
     stalk: int = 0  # drafts: worth of a neighbour for each card of its owner
-    least: int = 200  # least worth of a capture after the first of a turn
+    least: int = 200  # least worth of a capture after the first capture of a turn
     odds: int = 100  # an attack needs more attackers than this percentage of the defenders
-    thin: int = 50  # one capture a turn below this percentage of the strongest rival's troops
-    rush: int = 150  # every capture is welcome above this percentage of the strongest rival's troops
+    thin: int = 50  # limit of one capture per turn below this percentage of the strongest rival's troops
+    rush: int = 150  # `least` is 0 above this percentage of the strongest rival's troops
     caution: int = 95  # troops that a hunt is expected to lose for 100 defenders
-    guard: int = 100  # guarded borders keep this percentage of the strongest enemy stack beside them
-    everywhere: int = 0  # 1: all own territories are guarded; 0: those of own continents
-    mass: int = 1  # drafts: worth of 10 own troops on a place
+    guard: int = 100  # troops of a guarded border in percent of the strongest enemy stack beside it
+    everywhere: int = 0  # 1: guard all of the bot's territories; 0: guard its continents only
+    mass: int = 1  # drafts: worth of 10 troops that are already on a place
     keeps: int = 0  # hand size up to which a set is kept, unless it pays for a hunt
     walks: int = 0  # 1: all troops follow into a captured territory beside enemies
 
@@ -165,7 +165,7 @@ def keeps_cards(game, board, rules, seat, style, seen):
 
 @kernel
 def lack(game, board, seat, style, territory):
-    """Number of troops that a guarded territory lacks: negative if it has troops to spare, or UNGUARDED."""
+    """Return the number of troops that a guarded territory lacks (negative: a surplus), or UNGUARDED."""
     is_own = holds_continent(game, board, seat, int64(board.continent_of[territory]))
     if style[GUARD] <= 0 or not (style[EVERYWHERE] > 0 or is_own):
         return int64(UNGUARDED)
@@ -189,8 +189,8 @@ def aims(game, board, rules, seat, style):
 def place(game, board, rules, seat, style, troops):
     """Return the legal territory for these troops.
 
-    It is the guarded territory that lacks most, among those that lack no more than the troops. If there is
-    none, it is the territory from which the best capture is possible.
+    Among the guarded territories that lack at most this number of troops, it is the one that lacks the most.
+    If there is no such territory, it is the territory from which the best capture is possible.
     """
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)
@@ -209,7 +209,7 @@ def place(game, board, rules, seat, style, troops):
 
 @kernel
 def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops):
-    """Return the worth of these troops on a territory: that of its best capture, by the odds."""
+    """Return the worth of these troops on a territory: the worth of its best capture times the odds."""
     best, strength = 0.0, troops_on(game, territory) + troops
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & ~game.owned[seat, w]

@@ -1,8 +1,8 @@
 """`turtle`: spreads its troops so that no border is weak, and waits.
 
-It reinforces the border that the strongest enemy stack threatens most, before it thinks of an attack. It
-takes one territory a turn for the card where it is far stronger, and its borders keep their guards. It keeps
-its sets of cards, and wins late, when others have worn each other out.
+It drafts first to the border that the strongest enemy stack threatens most. It captures one territory per
+turn for the card where it is much stronger, and its borders keep their guards. It keeps its sets of cards,
+and wins late, after others have weakened each other.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -1,8 +1,8 @@
-"""`walker`: keeps its troops in one large stack, and walks with it to the continents that are worth most.
+"""`walker`: keeps its troops in one large stack, and moves the stack to the most valuable continents.
 
-It drafts where its largest stack stands, and all troops follow into a captured territory. It leaves single
-troops behind and guards nothing. It does not avoid continents with many borders when it claims. On its way
-it breaks continents of others, and it stops where a capture is worth little.
+It drafts to its largest stack, and all troops follow into a captured territory. It leaves single troops
+behind and guards nothing. It also claims continents with many borders. On the way the stack breaks continents
+of others. The stack stops when no further capture is worth much.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -488,7 +488,7 @@ class BrowserTable(Match):
             return game
         if viewer == NOBODY:
             raise Refused(
-                "only its players may continue from a moment of an unfinished game: wait until it is over"
+                "only the players of an unfinished game may continue from its moments: wait until it is over"
             )
         if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
             raise Refused("another player picks a headquarters at this moment: choose another moment")

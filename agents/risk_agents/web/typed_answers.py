@@ -33,18 +33,18 @@ def read_words(words: str, game: Game, room_at: Callable[[Game, int], int]) -> T
     if not words.strip():
         raise Refused("the answer is empty: type an action")
     if DECISIONS[game.phase].block in NUMBERED and words.strip().isdecimal():
-        raise Refused(f"{words.strip()} is a number: type a name, this page has no numbered list")
+        raise Refused(f"{words.strip()} is a number, but this page has no numbered list: type a name")
     try:
         action, then = understand(words, View(game), ())
     except ValueError as error:
         raise Refused(str(error)) from error
     if not then:
         return Typed(action)
-    if game.phase in AMOUNT_PHASES:  # several actions have this number together
+    if game.phase in AMOUNT_PHASES:  # several actions together place or move this number
         return Typed(None, int(game.action_text(action).rpartition(" ")[2]) + int(then[-1]))
     return Typed(action, _number(then[0], room_at(game, action)))
 
 
 def _number(amount: str, most: int) -> int:
-    """Return a number of troops that is given as a number, `half` or `all`."""
+    """Return the number of troops for an amount: a number, `half` or `all`."""
     return {ALL: most, HALF: max(1, most // 2)}.get(amount.casefold()) or int(amount)

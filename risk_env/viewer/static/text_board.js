@@ -1,11 +1,11 @@
-// The board as text: the territories of every continent, with owner and troops.
+// The board as text: the territories of each continent, with their owners and troops.
 
 import { element, write } from "risk/dom";
 import { SIGNS } from "risk/goals";
 import { plural } from "risk/words";
 
 export class TextBoard {
-  /** The lists in `root`. A reader of the page's text finds every fact of the map here. */
+  /** Write the lists into `root`. They contain every fact that the map shows. */
   constructor(root, map, words) {
     Object.assign(this, { map, words });
     this.rows = map.territories.map(() => element("li"));

@@ -1,4 +1,4 @@
-// The guide of the first game: a card that explains every part of a turn when it comes for the first time.
+// The guide of the first game: a card that explains each part of a turn when this part first occurs.
 
 import { element, write } from "risk/dom";
 import { percent } from "risk/question";
@@ -115,7 +115,7 @@ const ADVICE = {
   goal: ({ opponent, facts }) => [
     1,
     `You play against ${opponent}. You win when you hold all ${facts.map.territories.length} territories. ` +
-      "A turn has three parts: place troops, attack, move troops. This guide leads through one turn.",
+      "A turn has three parts: place troops, attack, move troops. This guide explains one turn.",
   ],
   place: (guide) => {
     const { advised, continent, wanted } = guide.plan();
@@ -128,7 +128,7 @@ const ADVICE = {
   },
   confirm: ({ hasEnded }) => [
     hasEnded ? 6 : 2,
-    "Your choice waits on the board. Confirm plays it, Undo takes it back.",
+    "The board shows your choice. Confirm plays it, Undo takes it back.",
   ],
   attack: (guide) => {
     const [source] = guide.best().places;
@@ -145,24 +145,25 @@ const ADVICE = {
   },
   occupy: () => [
     4,
-    "The territory is yours. Move most of the troops on, so that they can attack again. " +
-      "A territory inside your own land needs only one troop.",
+    "The territory is yours. Move most of the troops into it, so that they can attack again. " +
+      "A territory with only your own neighbours needs a single troop.",
   ],
   again: () => [
     4,
-    "You took a territory, so you get a card at the end of the turn. Three matching cards are worth " +
-      "troops. Attack again while the chances are good, or end the attacks.",
+    "You took a territory, so you get a card at the end of the turn. " +
+      "You can trade a set of three cards for troops. " +
+      "Attack again while the chances are good, or end your attacks.",
   ],
   fortify: () => [
     5,
-    "Once a turn, troops move through your own land. Choose a territory that gives troops, then one at " +
-      "the border that gets them. Or end the turn.",
+    "Once a turn you can move troops through your territories. Choose the territory that gives troops, " +
+      "then a border territory that gets them. Or end the turn.",
   ],
   play: () => [3, "The dice are rolled."],
-  wait: ({ opponent }) => [6, `Now ${opponent} plays. The tab Events tells every move.`],
+  wait: ({ opponent }) => [6, `Now ${opponent} plays. The tab Events shows every move.`],
   finish: () => [
     6,
-    "You have played a whole turn. Go on until all territories are yours. " +
+    "You have played a whole turn. Play on until all territories are yours. " +
       "The tab Goals shows the continents and their bonuses.",
   ],
 };

@@ -5,12 +5,12 @@ import { element, write } from "risk/dom";
 
 const MOST = 12; // maximum number of sentences in an announcement
 const PLACED = ["claim", "deploy", "deploy_neutral", "draft"];
-// Kinds of events that an announcement sums up or leaves out; all others are told as they are
+// Kinds of events that an announcement sums up or leaves out; each other event has its own sentence
 const SUMMED = [...PLACED, "battle", "capture", "occupy"];
 const SILENT = ["round", "dealt", "draw", "deal", "skipped", "starter", "shuffle"];
 
 export class News {
-  /** A live region after the element `before`. `words` are the words of the game (words.js). */
+  /** Add a live region after the element `before`. `words` are the words of the game (words.js). */
   constructor(before, words) {
     this.words = words;
     this.events = []; // events that are not announced yet

@@ -89,7 +89,7 @@ export class Asker {
     this.drawn();
   }
 
-  /** Move the keyboard focus to the first answer; without answers, to the sentence of the question. */
+  /** Move the keyboard focus to the first answer; without answers, to the text of the question. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
@@ -424,7 +424,7 @@ export class Asker {
   }
 }
 
-/** Verbs of a touched territory, by phase. */
+/** Verbs for the answer with a touched territory, by phase. */
 const VERBS = {
   CLAIM: "Claim",
   DEPLOY: "Place",

@@ -1,6 +1,6 @@
-// Requests of a page to the server, and the secrets in them. The link of a seat brings its secret once. The
-// secret is kept when the server has accepted it. Anybody can write a link, so a link replaces no secret of
-// this browser.
+// Requests of a page to the server, and the secrets in them. The link of a seat contains the secret of the
+// seat. The browser keeps the secret after the server has accepted it. Anybody can write a link, so a link
+// never replaces a kept secret.
 
 const INVITATIONS = "new invitations"; // no game has this name
 

@@ -1,4 +1,4 @@
-// A tone when it is this seat's turn. It is off until the person turns it on, and the choice is kept.
+// A tone that announces this seat's turn. The tone is off by default; the browser stores the choice.
 
 import { set } from "risk/dom";
 
@@ -6,7 +6,7 @@ const KEPT = "sound"; // no game has this name
 const NOTES = [
   [660, 0],
   [880, 0.14],
-]; // frequency in Hz, and beginning in seconds
+]; // frequency in Hz, and start in seconds
 const [LENGTH, VOLUME] = [0.3, 0.12]; // seconds of a note, and its loudness from 0 to 1
 
 export class Sound {
