@@ -135,7 +135,9 @@ def test_wrong_arguments_and_actions_are_named() -> None:
     turns = make("turns", 2, plans=[COIN])
     turns.reset(0)
     assert isinstance(turns, TurnVector)
-    with pytest.raises(IllegalAction, match=r"lane 1: action 1 must be from 0 to 0, a number of \['coin'\]"):
+    with pytest.raises(
+        IllegalAction, match=r"lane 1: action 1 must be from 0 to 0, the number of a plan: \['coin'\]"
+    ):
         turns.step(np.array([0, 1]))
     moves = make("moves", 1, num_players=2)
     moves.reset(0)

@@ -153,7 +153,12 @@ class TurnVector(SingleSeatVector):
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
         names = [plan.name for plan in self.plans]
-        _check_range(actions, lanes, self.num_actions, f"the number of a plan: {names}")
+        _check_range(
+            actions,
+            lanes,
+            self.num_actions,
+            f"from 0 to {self.num_actions - 1}, the number of a plan: {names}",
+        )
 
     def _take(self, actions: Array, lanes: Array) -> None:
         self.arena.seat_bots(lanes, self.seat[lanes], len(self.players) + actions[lanes])
