@@ -144,6 +144,7 @@ quick: $(QUICK) ## install the core and pytest, and test the rules and the envir
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
+	@$(INSTALL) -e '.[coverage]'
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
