@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import risk_env
+
 ROOT = Path(__file__).parent.parent
 SEARCH = os.pathsep.join(str(ROOT / folder) for folder in (".", "agents", "training"))
 
@@ -87,3 +89,24 @@ def test_the_page_of_a_package_index_needs_nothing_of_the_repository() -> None:
 def test_every_public_name_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+
+
+def test_the_version_is_set_in_one_place() -> None:
+    """`tests/test_docs.py` compares CITATION.cff, `tests/test_cli.py` the command."""
+    facts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in facts["project"] and facts["project"]["dynamic"] == ["version"]
+    assert facts["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "risk_env.__version__"}
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\S+) ?(.*)$", changes, re.MULTILINE)
+    assert headings[0][0] == risk_env.__version__
+    assert all(re.fullmatch(r"|\(unreleased\)|\(\d{4}-\d\d-\d\d\)", date) for _version, date in headings)
+
+
+def test_the_page_of_formats_has_the_numbers_of_the_code() -> None:
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| (\d+) \| (.*) \|$", text, re.MULTILINE)
+    numbers = {name: number for number, names in rows for name in re.findall("`(.*?)`", names)}
+    assert len(numbers) > 10
+    for name, number in numbers.items():
+        module, _, constant = name.rpartition(".")
+        assert str(getattr(importlib.import_module(module), constant)).split()[-1] == number, name

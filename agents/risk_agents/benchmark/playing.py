@@ -28,7 +28,7 @@ from risk_agents.tournament.loading import Trial, entrants
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct, tournament_processes
 from risk_agents.workers import WorkExecutor, local_processes, open_executor
-from risk_env import bots, cli
+from risk_env import __version__, bots
 from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
 
@@ -215,7 +215,7 @@ def header_facts(run: BenchmarkRun, played: Sequence[TrackGames], card: dict[str
     agent, kept = played[0].agent, _kept(run.folder)
     paces = {each.track.name: _pace(each.stores, each.track.games(run.quick)) for each in played}
     return {
-        "risk_env": cli.installed_version(),
+        "risk_env": __version__,
         "agent": _agent_facts(agent, kept["sha256"]),
         "card": card,
         "quick": run.quick,
