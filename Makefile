@@ -30,7 +30,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons
 .NOTPARALLEL:
 
 help: ## this list
@@ -140,6 +140,9 @@ long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out
 # JIT off, nothing is compiled.
 quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
+
+pythons: ## the quick tests on each Python version that pyproject.toml names; ARGS=3.13 for one
+	@$(PYTHON) -m tests.pythons $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
