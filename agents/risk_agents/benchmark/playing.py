@@ -105,7 +105,7 @@ def own_name(agent: Entrant) -> str:
     Raises ValueError if the label is the name of a different agent that is registered.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
-    if agent.spec not in bots.names() and name.removesuffix(TESTED) in bots.names():
+    if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
         raise ValueError(
             f"agent={agent.spec!r} has the name of a registered agent, {name!r}: add a label, label=agent"
         )
@@ -229,7 +229,7 @@ def header_facts(run: BenchmarkRun, played: Sequence[TrackGames], card: dict[str
 
 
 def _agent_facts(agent: Entrant, digest: str) -> dict[str, Any]:
-    spec, is_registered = agent.spec, agent.spec in bots.names()
+    spec, is_registered = agent.spec, bots.is_registered(agent.spec)
     return {
         "name": spec if is_registered else agent.label.removesuffix(TESTED),
         "version": agent.version,
