@@ -30,7 +30,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## this list
@@ -149,6 +149,9 @@ coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)
+
+release: $(DEV) ## check version, changelog and citation, build, check and try sdist and wheel, write them and the notes to dist/
+	@$(PY) -m tests.wheel_check --release
 
 lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
 	@$(PY) -m tests.dependency_check lowest

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import risk_env
+from tests.wheel_check import release_notes
 
 ROOT = Path(__file__).parent.parent
 SEARCH = os.pathsep.join(str(ROOT / folder) for folder in (".", "agents", "training"))
@@ -138,6 +139,32 @@ def test_the_version_is_set_in_one_place() -> None:
     headings = re.findall(r"^## (\S+) ?(.*)$", changes, re.MULTILINE)
     assert headings[0][0] == risk_env.__version__
     assert all(re.fullmatch(r"|\(unreleased\)|\(\d{4}-\d\d-\d\d\)", date) for _version, date in headings)
+
+
+CHANGES = """# Changelog
+
+## 1.2.0 (2027-01-31)
+
+### Added
+* Maps ([docs](docs/maps.md#8-maps)), [a site](https://example.org).
+
+## 1.1.0 (2027-01-01)
+* Old.
+"""
+
+
+def test_release_notes_are_the_first_section_of_the_changelog() -> None:
+    notes = release_notes(CHANGES, "1.2.0")
+    wanted = "### Added\n* Maps (`docs/maps.md#8-maps`), [a site](https://example.org).\n"
+    assert notes == f"# risk_env 1.2.0 (2027-01-31)\n\n{wanted}"
+
+
+@pytest.mark.parametrize(
+    "heading", ["1.2.0", "1.2.0 (unreleased)", "1.2.1 (2027-01-31)", "1x2.0 (2027-01-31)"]
+)
+def test_a_release_needs_a_dated_section_of_its_version(heading: str) -> None:
+    with pytest.raises(SystemExit, match=r"CHANGELOG\.md begins with"):
+        release_notes(CHANGES.replace("1.2.0 (2027-01-31)", heading), "1.2.0")
 
 
 def test_the_page_of_formats_has_the_numbers_of_the_code() -> None:
