@@ -1,6 +1,7 @@
 """The package as installed by a stranger: types, extras named in time, a page that an index can show."""
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -139,6 +140,32 @@ def test_the_version_is_set_in_one_place() -> None:
     headings = re.findall(r"^## (\S+) ?(.*)$", changes, re.MULTILINE)
     assert headings[0][0] == risk_env.__version__
     assert all(re.fullmatch(r"|\(unreleased\)|\(\d{4}-\d\d-\d\d\)", date) for _version, date in headings)
+
+
+DOCKER_WORDS = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT"}
+
+
+def test_the_dockerfile_serves_as_a_plain_user_on_the_port_that_it_checks() -> None:
+    """Nothing is built here: the instructions are read, and their programs are checked."""
+    pytest.importorskip("starlette")
+    from risk_agents.web.cli import _parser
+
+    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    lines = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    assert {word for word, _ in lines} == DOCKER_WORDS
+    last = dict(lines)  # the last line of each instruction
+    assert last["USER"] == "risk" and [word for word, _ in lines].index("USER") < len(lines) - 1
+    for word, rest in lines:
+        if word == "COPY" and not rest.startswith("--from"):
+            assert rest == ". ."
+    program, command, *options = json.loads(last["ENTRYPOINT"])
+    served = _parser().parse_args(options)
+    assert (program, command, served.host) == ("risk-env", "serve", "0.0.0.0")
+    assert Path(served.games).parent == Path(last["VOLUME"]) and int(last["EXPOSE"]) == served.port
+    python, _, code = json.loads(last["HEALTHCHECK"].partition("CMD ")[2])
+    compile(code, python, "exec")
+    assert f"http://127.0.0.1:{served.port}/" in code
+    assert {"web"} == {*re.findall(r"\[(\w+)\]\"", text)}
 
 
 CHANGES = """# Changelog
