@@ -55,7 +55,7 @@ def test_what_the_demo_asks_the_tournament_for(monkeypatch: pytest.MonkeyPatch) 
 def test_the_estimate_follows_the_work_and_the_machine() -> None:
     def minutes(loop: float = demo.LOOP, cores: int = 1, **changed: Any) -> int:
         wanted = {"games": 0, "six_games": 0, "decisions": None, "no_training": True} | changed
-        found = re.search(r": (\d+) min\. ", demo.estimate(argparse.Namespace(**wanted), cores, loop))
+        found = re.search(r": (\d+) min, ", demo.estimate(argparse.Namespace(**wanted), cores, loop))
         assert found is not None
         return int(found[1])
 
@@ -64,6 +64,7 @@ def test_the_estimate_follows_the_work_and_the_machine() -> None:
     assert minutes(six_games=many) == 10 and minutes(six_games=many, cores=2) == 5
     assert minutes(2 * demo.LOOP, six_games=many) in (20, 21)
     assert minutes(no_training=False, decisions=10 * demo.DEFAULT_DECISIONS) == round(demo.DECISIONS / 6)
+    assert f"n_timesteps: {demo.DEFAULT_DECISIONS:_}\n" in demo.CONFIG.read_text()
     assert 0 < demo.loop_seconds() < 60
 
 
