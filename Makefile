@@ -32,7 +32,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## this list
@@ -143,12 +143,18 @@ long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out
 quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
+pythons: ## the quick tests on each Python version that pyproject.toml names; ARGS=3.13 for one
+	@$(PYTHON) -m tests.pythons $(ARGS)
+
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
 	@$(INSTALL) -e '.[coverage]'
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)
+
+release: $(DEV) ## check version, changelog and citation, build, check and try sdist and wheel, write them and the notes to dist/
+	@$(PY) -m tests.wheel_check --release
 
 lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
 	@$(PY) -m tests.dependency_check lowest

@@ -295,5 +295,7 @@ def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
         registry.make("nowhere.py:Bot")
     with pytest.raises(ValueError, match="unknown"):
         registry.make("growser")
+    with pytest.raises(ValueError, match=r"unknown; variants of tactician: tactician:quick"):
+        registry.make("tactician:quicker")
     with pytest.raises(TypeError, match="act"):
         Agent().act(View(Game(seed=1)))

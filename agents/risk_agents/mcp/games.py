@@ -194,7 +194,7 @@ def load_open_map(name: str) -> Any:
 
 
 def _bot(name: str) -> Agent:
-    if name not in bots.names():
+    if not bots.is_registered(name):
         known = (OPEN, *bots.names())
         raise ValueError(f"opponent={name!r}: choose one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

@@ -177,7 +177,7 @@ class Lobby:
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
             raise Refused(f"a player must be a text of at most {LONGEST_SPEC} characters")
-        if player != HUMAN and player not in bots.names() and not self.allow_programs:
+        if player != HUMAN and not bots.is_registered(player) and not self.allow_programs:
             hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
                 f"player={player!r} is not a registered agent{hint}; files and programs need --allow-programs"
