@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"\n{largest_gap(tables)}")
     if arguments.record:
         record["tables"] = [_facts(each) for each in tables]
-        print(f"\nKept: {keep('robustness', record, report(record, tables))}")
+        print(f"\nrecorded in {keep('robustness', record, report(record, tables))}")
 
 
 def _facts(played: TableRows) -> dict[str, Any]:

@@ -49,12 +49,12 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format a value from outside in at most about 80 letters, whatever its size or depth."""
+    """Format an untrusted value in at most about 80 characters, whatever its size or depth."""
     return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """Raise ValueError unless these seconds can be a time limit."""
+    """Raise ValueError unless `seconds` is a valid time limit."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 

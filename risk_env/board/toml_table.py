@@ -14,7 +14,7 @@ _REQUIRED: Any = object()
 
 
 class MapError(ValueError):
-    """A map that cannot be played. The message names file, place, problem and what is allowed."""
+    """A map that cannot be played. The message names file, place, problem and allowed values."""
 
 
 class TomlTable:

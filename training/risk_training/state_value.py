@@ -454,7 +454,7 @@ class Trainer(TorchRun):
 
 
 def strategist_by(learned: StateValueFile, games: int) -> Callable[[], Strategist]:
-    """Return a function that makes strategists with a value as judge and that many games a turn."""
+    """Return a function that makes strategists with a value as judge and this number of games per turn."""
     return partial(Strategist, Budget(games=games, again=0), judges_by(learned, "learner"))
 
 

@@ -70,7 +70,7 @@ Grid = tuple[str, list[str], list[list[str]]]  # title, heading and rows, for th
 def grids(summary: Summary) -> list[Grid]:
     """Return the tables of a summary."""
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
-    counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
+    counts = ["mean place", "games", "decisions", "ms per turn", "forfeits"]
     is_adjusted = summary.agents[0].adjusted is not None
     rates = ["win %", "win % without luck"] if is_adjusted else ["win %"]
     heading = ["agent", "version", "rating", *rates, *places, *counts]
