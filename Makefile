@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; `make help` lists the rest.
-# Everything lives in .venv; what was installed is installed again only when pyproject.toml or constraints.txt change.
+# Everything lives in .venv. Packages are installed again only when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -12,7 +12,7 @@ CONFIG ?= selfplay_duel
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-# Most of what is installed is never imported: Python compiles a module when it first is.
+# Most installed modules are never imported, so Python compiles a module when it is first imported.
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
@@ -61,7 +61,7 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE) $(QUICK)
 
-demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play tournaments of two and of six
+demo: $(CORE) ## install everything needed, watch a game, train an agent for two minutes, play tournaments of two and of six
 	@echo "== Compiling the rules and the bots (once)"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@echo "== Playing"

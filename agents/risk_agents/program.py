@@ -30,7 +30,7 @@ LONGEST_LIMIT = 1e6  # largest time limit in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, standard error of the process is shown
 KEPT_ERRORS = 1 << 13  # bytes that are kept of the end of standard error
 FAREWELL = 2.0  # seconds for the process to end on its own
-_QUOTED = 300  # letters of standard error that a fault quotes
+_QUOTED = 300  # characters of standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes of one read
 _MOST_READS = 64  # maximum number of reads of the rest in the pipe of an ended process
 

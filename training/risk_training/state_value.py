@@ -260,7 +260,7 @@ class Games:
             *([] if judge is None else [tactician_by(judge)]),
         ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # gatherer, tactician
         self.rules, self.board = config.rules_for(players), load_map(config.map)
         self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board)

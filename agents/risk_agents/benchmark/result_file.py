@@ -273,7 +273,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` states correctly whether the name is of a registered agent."""
+    """Raise ValueError unless `registered` states correctly whether a registered agent has the name."""
     name, is_name = agent["name"], agent["name"] in bots.names()
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")

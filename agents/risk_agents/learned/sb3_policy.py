@@ -106,7 +106,7 @@ class ZipPolicy(Policy):
             check_shapes(weights, mlp_shapes(layers, columns, self.schema.num_actions))
             network = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
             network.load_state_dict(weights)
-        except Exception as error:  # SB3 does not check what it is given
+        except Exception as error:  # SB3 does not check its arguments
             raise ValueError(
                 f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}"
             ) from error
