@@ -46,7 +46,7 @@ class Clock(NamedTuple):
     now: Callable[[], float] = time.perf_counter
 
     def row(self, choose: Choose, step: Step, game: str, interface: str, games: int, **more: Any) -> Row:
-        """Return one row: the measured environment, and decisions a second in the best and median windows."""
+        """Return one row: the environment, and its decisions per second in the best and median windows."""
         for _ in range(WARM_UP):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
@@ -55,7 +55,7 @@ class Clock(NamedTuple):
         return {"game": game, "interface": interface, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
-        """Return the decisions a second in one window.
+        """Return the decisions per second in one window.
 
         Choosing actions is not timed.
         """
@@ -139,7 +139,7 @@ def our_parts(clock: Clock) -> Iterator[Row]:
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """Return the ns a decision of each part, measured for about `seconds`."""
+    """Return the ns per decision of each part, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -184,9 +184,9 @@ def our_threads(clock: Clock) -> Iterator[Row]:
 
 
 def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[float]:
-    """Return the decisions a second of each batch in one window.
+    """Return the decisions per second of each batch in one window.
 
-    The batch number `first` is measured first, so that callers can balance drift.
+    `first` is the index of the batch that is measured first, so that callers can cancel out drift.
     """
     rates = [0.0] * len(batches)
     for k in (first, 1 - first):

@@ -122,7 +122,7 @@ class View:
         return np.random.default_rng([int(uint64(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """Return a game that agrees with the seat's knowledge. `seed` redraws hidden facts and chance."""
+        """Return a game that agrees with the seat's knowledge. `seed` determines hidden facts and chance."""
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:

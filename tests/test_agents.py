@@ -114,7 +114,7 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam", "grudge", "saver"])
 def test_no_memory_leads_a_bot_outside(name: str) -> None:
-    """The memory of a bot may come from a stranger's checkpoint."""
+    """The memory of a bot may come from an untrusted checkpoint."""
     extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
     rules, chance = Rules.preset("classic", 3, **{**FAST, "setup": "random"}), np.random.default_rng(0)
     batch = GameBatch(rules, "tiny", 4, seed=0, observation=None, mask=None)

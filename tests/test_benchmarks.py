@@ -435,7 +435,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert (
         told.startswith("grower: ")
         and " of 9 games won, an even share is 33; " in told
-        and "ms a turn" in told
+        and "ms per turn" in told
     )
     others = strength.drawn(5, 5, np.random.default_rng(0))
     assert sorted(others) == [1, 2, 3, 4, 5]

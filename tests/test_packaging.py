@@ -1,4 +1,4 @@
-"""The package as installed by a stranger: types, extras named in time, a page that an index can show."""
+"""The package as a new user installs it: types, extras named in time, a page that an index can show."""
 
 import importlib
 import json

@@ -199,7 +199,7 @@ def test_data_comes_back_as_it_was(tmp_path: Path) -> None:
 
 
 def test_nothing_unpickles() -> None:
-    """Files from strangers are read only as data."""
+    """Untrusted files are read only as data."""
     root = Path(__file__).parents[1]
     own = {
         root / "agents/risk_agents/workers/messages.py",  # to and from own processes

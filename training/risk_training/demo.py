@@ -1,7 +1,7 @@
 """`risk-env demo`: watch a game, train a small agent, and play two tournaments.
 
-The first tournament ranks the trained agent in duels. The second one is between the strongest agents, six
-players a game.
+The first tournament ranks the trained agent in duels. The second one is between the strongest agents, with
+six players per game.
 """
 
 import argparse
