@@ -59,7 +59,7 @@ class PublicState:
 
     hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty if not shown
     sets_traded: int = 0  # by all players
-    next_set: int = 0  # troops for the next set (RULES 5.2), 0 with the star deck
+    next_set: int = 0  # troops for the next set (RULES 5.2), with the symbol deck only
     deck: int = 0  # number of cards in the deck
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
     discard_wilds: int = 0

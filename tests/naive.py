@@ -37,6 +37,7 @@ NUM_OBJECTIVES = 12
 STARTING_TROOPS = {
     "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
     "star": {3: 30, 4: 25, 5: 20},
+    "none": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
 }
 FIRST_SETS = (4, 6, 8, 10, 12, 15)
 FIXED_SETS = {"infantry": 4, "cavalry": 6, "artillery": 8}  # three cards of one symbol
@@ -368,7 +369,9 @@ class Naive:
         return words[1:]
 
     def whole_deck(self) -> list[int]:
-        """Return the cards of all territories, and wild cards in a symbol deck (RULES 2.1, 2.2)."""
+        """Return the cards of all territories, and wild cards in a symbol deck (RULES 2.1, 2.2, 2.5)."""
+        if self.rules.deck == "none":
+            return []
         if self.rules.deck != "symbol":
             return list(self.territories)
         cards = [territory for territory in self.territories if self.board.symbols[territory] is not None]

@@ -58,6 +58,7 @@ VARIANTS = [
     ),
     ("classic", 6, {"attack": "blitz", "defender_dice": "max"}),
     ("classic", 4, {"expert": True}),
+    ("classic", 2, {"deck": "none"}),
     ("secret_mission", 4, {"expert": True, "missions": "extended"}),
     ("capital", 4, {"headquarters_to_win": 2, "max_battles_per_turn": 9}),
     ("command_room", 4, {"attack": "max", "commander": True}),

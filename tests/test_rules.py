@@ -163,6 +163,11 @@ def test_expert_is_not_for_the_star_deck(name):
         Rules.preset(name, expert=True)
 
 
+def test_expert_needs_cards():
+    with refused("expert=True", "deck='none'"):
+        Rules.preset("classic", expert=True, deck="none")
+
+
 @pytest.mark.parametrize("expert", [1, None, "yes"])
 def test_expert_is_a_boolean(expert):
     with refused("expert=", repr(expert), "False or True"):
@@ -223,6 +228,7 @@ def test_ends_of_the_ranges():
 DUEL = {"num_players": 2, "setup": "deal"}
 HQ = {"victory": "headquarters"}
 STARS = {"deck": "star"}
+NO_CARDS = {"deck": "none"}
 CAPITALS = STARS | {"setup": "capitals", "capitals": True}
 CHART = STARS | {"setup": "chart", "capitals": True, "cities": "fixed", "objectives": "fixed"}
 GOALS = CAPITALS | {"victory": "objectives", "objectives": "random"}
@@ -266,6 +272,10 @@ WRONG = [  # what is given; the two options that the message names
     (STARS | {"set_values": "by_one"}, "set_values", "deck"),
     (STARS | {"occupied_bonus": "once_a_turn"}, "occupied_bonus", "deck"),
     (STARS | {"card_reroll": True}, "card_reroll", "deck"),
+    (NO_CARDS | HQ, "victory", "deck"),
+    (NO_CARDS | {"setup": "capitals"}, "setup", "deck"),
+    (NO_CARDS | {"set_values": "fixed"}, "set_values", "deck"),
+    (NO_CARDS | {"card_reroll": True}, "card_reroll", "deck"),
     ({"card_reroll": True, "attack": "blitz"}, "card_reroll", "attack"),
     ({"commander": True, "attack": "blitz"}, "commander", "attack"),
 ]
@@ -310,7 +320,12 @@ def test_sensible_combinations_are_accepted(options):
 
 
 @pytest.mark.parametrize(
-    ("deck", "troops"), [("symbol", {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}), ("star", {3: 30, 4: 25, 5: 20})]
+    ("deck", "troops"),
+    [
+        ("symbol", {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}),
+        ("star", {3: 30, 4: 25, 5: 20}),
+        ("none", {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}),
+    ],
 )
 def test_troops_to_start(deck, troops):
     for players, wanted in troops.items():

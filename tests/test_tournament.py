@@ -26,7 +26,7 @@ from risk_agents.tournament import sprt
 from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.cli import show_agents
 from risk_agents.tournament.config import Entrant, TournamentConfig
-from risk_agents.tournament.exports import remarks
+from risk_agents.tournament.exports import plain, remarks
 from risk_agents.tournament.host import NO_DEAL
 from risk_agents.tournament.jobs import close_pools, play
 from risk_agents.tournament.loading import compiled_bot, lane_player, make_config
@@ -48,7 +48,7 @@ from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.schedule import Cutter, duel_pairings, pairings
-from risk_agents.tournament.summary import summarise
+from risk_agents.tournament.summary import Estimate, summarise
 from risk_env.board.rules import Rules
 from risk_env.cli import main as command
 from risk_env.game import Game, SavedGameError
@@ -654,6 +654,12 @@ def test_who_always_wins_has_a_finite_rating() -> None:
     values, ends = ratings(Rankings(np.array([[0, 1]] * 50), 2), np.arange(50) // 2, 0)
     assert values[0] - values[1] > 400
     assert np.isfinite([*values, *ends.reshape(-1)]).all()
+
+
+def test_ratings_from_one_deal_have_no_interval() -> None:
+    values, ends = ratings(Rankings(np.array([[0, 1]] * 4), 2), np.zeros(4, np.int64), 0)
+    assert values[0] > values[1] and np.isnan(ends).all()
+    assert plain(Estimate(1500.0, *ends[0])) == "1500 [no interval]"
 
 
 def test_copies_of_an_agent_in_a_game_are_rated_as_one() -> None:

@@ -17,9 +17,11 @@ from typing import Any, NamedTuple
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MOST_TROOPS, OPTION_FLAGS, OPTION_VALUES, Placement
 
+_TROOPS = {2: 40, 3: 35, 4: 30, 5: 25, 6: 20}
 STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
-    "symbol": {2: 40, 3: 35, 4: 30, 5: 25, 6: 20},
+    "symbol": _TROOPS,
     "star": {3: 30, 4: 25, 5: 20},
+    "none": _TROOPS,
 }
 BOOK_TERRITORIES = 42  # RULES 1.1
 # number of minor Objectives, and of major Objectives, with random Objectives or Rewards (RULES 9.3)
@@ -198,7 +200,7 @@ class Rules:
     """
 
     num_players: int = 3  # 2-6
-    deck: str = "symbol"  # RULES 2.1, 2.2
+    deck: str = "symbol"  # RULES 2.1, 2.2, 2.5
     setup: str = "claim"  # RULES 4.3
     initial_troops: int | None = None  # None: RULES 4.2
     neutral: bool = False  # RULES 6
@@ -271,9 +273,10 @@ class Rules:
             **(EXPERT if expert else {}),
             **_known(options),
         }
-        if expert and chosen.get("deck") == "star":
+        deck = chosen.get("deck", "symbol")
+        if expert and deck != "symbol":
             whose = "" if "deck" in options else f" of preset {name!r}"
-            raise ValueError(f"expert=True needs deck='symbol', not deck='star'{whose} (RULES 10.7)")
+            raise ValueError(f"expert=True needs deck='symbol', not deck={deck!r}{whose} (RULES 10.7)")
         rules = cls(num_players=players, **chosen)
         changes = _changes(profile, rules, options)
         return rules.replace(**changes) if changes else rules
@@ -454,8 +457,8 @@ def _refuse(rules: Rules, option: str, problem: str) -> None:
 
 def _check_deck(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
-    needed, given = ("a symbol", "symbols") if rules.deck == "symbol" else ("stars", "stars")
-    if getattr(board, given) is None:
+    needed, given = ("stars", "stars") if rules.deck == "star" else ("a symbol", "symbols")
+    if rules.deck != "none" and getattr(board, given) is None:
         has = f"but this map has {given} for 0 of {board.num_territories}"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
     if rules.victory == "headquarters" and None in board.symbols:

@@ -140,15 +140,16 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
 
 
 def _write_empty(game: Any, rules: Rules, board: Any) -> None:
-    """Write a game before its set-up: no owners, and all cards in the deck (RULES 2.1, 2.2)."""
+    """Write a game before its set-up: no owners, and all cards in the deck (RULES 2.1, 2.2, 2.5)."""
     for field in ("owner", "source", "target", "headquarters", "capital", "airfield"):
         game[field] = types.NOWHERE
     for field in ("winner", "mission", "objective_reward", "reward_owner"):
         game[field] = types.NOBODY
     game.objective = types.Held.NOT_IN_PLAY
-    has_symbols = rules.deck == "symbol"
-    game.deck = np.bitwise_or.reduce(board.symbol_cards) if has_symbols else board.everywhere
-    game.deck_wilds = board.num_wilds if has_symbols else 0
+    if rules.deck == "symbol":
+        game.deck, game.deck_wilds = np.bitwise_or.reduce(board.symbol_cards), board.num_wilds
+    elif rules.deck == "star":
+        game.deck = board.everywhere
 
 
 def _write_amounts(record: Any) -> None:

@@ -45,7 +45,7 @@ def troops_due(game, board, rules, seat):
     They come from territories and cities, continents, capitals and the Reward 2 Troops.
     """
     places = num_territories(game, seat)
-    if rules.deck == Deck.SYMBOL:
+    if rules.deck != Deck.STAR:
         return max(MIN_DRAFT, places // TERRITORIES_A_TROOP) + continent_troops(game, board, seat)
     places += num_cities(game, seat)
     due = max(MIN_DRAFT, places // TERRITORIES_A_TROOP) + continent_troops(game, board, seat)

@@ -79,7 +79,7 @@ GLOBAL_BLOCKS = (
     ("own_wilds", 1, "wild cards in the seat's hand"),
     ("own_stars", 1, "stars on the cards in the seat's hand (count), star deck only"),
     ("picked", 1, "cards picked for a set"),
-    ("next_set", 1, "troops for the next set (count), 0 with the star deck"),
+    ("next_set", 1, "troops for the next set (count), symbol deck only"),
     ("deck", 1, "cards not drawn (count)"),
     ("draft_left", 1, "troops left to draft (count)"),
     ("movable", 1, "troops from which the amount is chosen (count)"),

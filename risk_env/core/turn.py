@@ -106,7 +106,7 @@ def after_occupation(game, board, rules):
 def end_attacks(game, board, rules):
     """End the attacks (RULES 3, 9.5).
 
-    Next comes a card (symbol deck) or an Objective (star deck), then fortifying.
+    Next comes a card (symbol deck), an Objective (star deck) or neither (no cards), then fortifying.
     """
     game.attacks_over = True
     if rules.deck == Deck.SYMBOL and game.captured:

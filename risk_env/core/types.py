@@ -53,7 +53,7 @@ SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, 
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
 DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
 FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
-Deck = IntEnum("Deck", "SYMBOL STAR", start=0)
+Deck = IntEnum("Deck", "SYMBOL STAR NONE", start=0)  # NONE: a game without cards (RULES 2.5)
 Setup = IntEnum("Setup", "CLAIM DEAL RANDOM CAPITALS CHART", start=0)
 Victory = IntEnum("Victory", "DOMINATION HEADQUARTERS MISSION OBJECTIVES", start=0)
 Missions = IntEnum("Missions", "STANDARD EXTENDED", start=0)

@@ -94,9 +94,11 @@ def scene_of(game: Any, names: Sequence[str] = ()) -> Scene:
 def public_scene(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
     """Return the scene of a public state of a game with these rules.
 
-    If the game is over, it is nobody's turn.
+    If the game is over, it is nobody's turn. Without a deck, there are no hands.
     """
     facts: dict[str, Any] = vars(state) | {"turn": -1} if state.phase == Phase.OVER else vars(state)
+    if rules.deck == "none":
+        facts = facts | {"hand_sizes": ()}
     return Scene(**facts, names=tuple(names), signs=_signs(rules))
 
 

@@ -54,6 +54,7 @@ PHASE_NEEDS = {  # options that a phase needs
     Phase.DEPLOY: _ASKED,
     Phase.DEPLOY_NEUTRAL: f"neutral=True {_ASKED}",
     Phase.HEADQUARTERS: f"victory=headquarters {_ASKED}",
+    Phase.TRADE: "deck=symbol|star",
     Phase.BONUS: "deck=symbol",
     Phase.ATTACK_DICE: "attack=choice",
     Phase.DEFEND: "defender_dice=choice attack=choice|max",
@@ -61,6 +62,7 @@ PHASE_NEEDS = {  # options that a phase needs
     Phase.COMMANDER: "commander=True",
     Phase.OBJECTIVE: "objectives=fixed|random",
     Phase.AIRFIELD: "rewards=True",
+    Phase.DRAW: "deck=symbol|star",
 }
 AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)

@@ -8,7 +8,7 @@ from typing import Any
 
 from risk_env.board.tables import Tables
 from risk_env.core import entry
-from risk_env.core.types import NOBODY, Phase
+from risk_env.core.types import NOBODY, Deck, Phase
 from risk_env.events import Event
 from risk_env.public import hand_of, public_facts
 
@@ -58,6 +58,8 @@ class Frames:
         state["income"] = [
             self._income(records, seat) if lives else 0 for seat, lives in enumerate(public["alive"])
         ]
+        if self._tables.rules["deck"][0] == Deck.NONE:
+            state["hand_sizes"] = []
         return state if self._seat == NOBODY else state | self._own(records)
 
     def _own(self, records: Any) -> Facts:

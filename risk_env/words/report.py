@@ -217,7 +217,8 @@ class _Report:
     def own_facts(self) -> list[str]:
         """Return the lines about hand, mission and headquarters."""
         reader = self.reader
-        lines = [f"Your cards: {', '.join(map(self._card, reader.hand)) or 'none'}"]
+        cards = f"Your cards: {', '.join(map(self._card, reader.hand)) or 'none'}"
+        lines = [] if self.rules.deck == "none" else [cards]
         if self.state.picked or self.state.picked_wilds:
             picked = [self.board.names_in_text[t] for t in self.state.picked] + [
                 WILD
@@ -477,7 +478,7 @@ def income(state: PublicState, seat: int, territories: Iterable[int], board: Boa
     """
     held = set(territories)
     due = sum(board.bonuses[c] for c, members in enumerate(board.members_of) if held.issuperset(members))
-    if rules.deck == "symbol":
+    if rules.deck != "star":
         return due + max(MIN_DRAFT, len(held) // TERRITORIES_A_TROOP)
     due += max(MIN_DRAFT, (len(held) + len(held.intersection(state.cities))) // TERRITORIES_A_TROOP)
     due += len(held.intersection(state.capitals.tolist()))

@@ -172,7 +172,8 @@ def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]
 def own_lines(view: View, words: Words, width: int) -> list[str]:
     """Return the lines of the facts that only this player knows: cards, mission, headquarters."""
     named = [card_in_words(card, view) for card in view.hand]
-    lines = [wrapped(", ".join(named) or "none", width, "Your cards: ", "  ")]
+    cards = wrapped(", ".join(named) or "none", width, "Your cards: ", "  ")
+    lines = [] if view.rules.deck == "none" else [cards]
     if view.mission is not None:
         mission = mission_in_words(view.mission, view.board, words.names, view.seat)
         lines.append(wrapped(mission, width, "Your mission: ", "  "))

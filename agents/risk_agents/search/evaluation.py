@@ -113,7 +113,9 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Worth of a card in troops: a third of the next set (RULES 5.2, 9.4)."""
+    """Worth of a card in troops: a third of the next set (RULES 2.5, 5.2, 9.4)."""
+    if rules.deck == Deck.NONE:
+        return 0.0
     if rules.deck == Deck.STAR:
         return STAR_CARD
     return min(set_troops_due(rules, int64(game.sets_traded) + 1), DEAREST_SET) / 3.0

@@ -5,6 +5,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,16 @@ def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> 
     """Write the configuration and the summary as JSON."""
     facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
     with whole_file(Path(path)) as fresh:
-        fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+        fresh.write_text(json.dumps(_without_nan(facts), indent=1) + "\n", encoding="utf-8")
+
+
+def _without_nan(value: Any) -> Any:
+    """Return facts for JSON, which has no NaN: the ends of a missing interval become None."""
+    if isinstance(value, dict):
+        return {key: _without_nan(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(part) for part in value]
+    return None if isinstance(value, float) and isnan(value) else value
 
 
 # ------------------------------------------------------------------------------------------------ tables
@@ -55,7 +65,9 @@ def percent(estimate: Estimate) -> str:
 
 
 def plain(estimate: Estimate, digits: int = 0) -> str:
-    """Format a number with its confidence interval."""
+    """Format a number with its confidence interval, if it has one."""
+    if isnan(estimate.low):
+        return f"{estimate.value:.{digits}f} [no interval]"
     return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
 
 

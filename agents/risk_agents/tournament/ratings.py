@@ -94,9 +94,11 @@ def ratings(
     """Return the rating of each agent, float (K,), and its confidence interval, float (K, 2).
 
     `deals` (G,) and `openings` (G,) are the deal and the opening of each game, as numbers from 0. If
-    `openings` is None, each game has an opening of its own.
+    `openings` is None, each game has an opening of its own. A single deal gives no interval (NaN).
     """
     fitted = rankings.fit()
+    if not deals.any():
+        return MEAN + POINTS * fitted, np.full((len(fitted), 2), np.nan)
     draws = [rankings.fit(counts[deals], fitted) for counts in resampled(int(deals.max()) + 1, samples, seed)]
     intervals = _between(np.array(draws))
     if openings is not None and share_openings(deals, openings):

@@ -148,7 +148,9 @@ def _objectives(game: Game, seat: int) -> dict[int, str]:
 
 
 def sets_pay(game: Game) -> str:
-    """Return a sentence with the troops for the next sets of cards (RULES 5.2, 9.4)."""
+    """Return a sentence with the troops for the next sets of cards (RULES 2.5, 5.2, 9.4)."""
+    if game.rules.deck == "none":
+        return "This game has no cards."
     if game.rules.deck == "star":
         return star_sets_in_words()
     if game.rules.set_values == "fixed":

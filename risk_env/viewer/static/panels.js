@@ -71,7 +71,7 @@ export class Players {
   drawRow(row, seat, state, chances) {
     const held = state.owner.flatMap((owner, t) => (owner === seat ? [t] : []));
     const troops = held.reduce((sum, t) => sum + state.troops[t], 0);
-    const cards = state.hand_sizes[seat] ?? 0;
+    const cards = state.hand_sizes[seat];
     set(row.node, "data-turn", state.winner < 0 && state.turn === seat && state.phase !== "OVER");
     set(row.node, "data-won", state.winner === seat);
     set(row.node, "data-out", !state.alive[seat]);
@@ -79,7 +79,7 @@ export class Players {
       `${held.length} terr.`,
       `${shortNumber(troops)} troops`,
       `+${state.income[seat]} a turn`,
-      plural(cards, "card"),
+      ...(cards === undefined ? [] : [plural(cards, "card")]),
     ];
     write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
     write(row.more, this.more(seat, state, held).join(" · "));

@@ -1,0 +1,1 @@
+"""Exact values of small duels, computed from states that the core plays."""

@@ -1,0 +1,152 @@
+"""Exact values of a small duel (`Solution`), best responses to a player, and games against best play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.exact.enumeration import write_ranks
+from risk_agents.exact.graph import StateGraph
+from risk_agents.exact.sweeps import BEST, UNIFORM, Payoffs, add_regrets, sweep, write_best
+from risk_env.agent import Agent, View
+from risk_env.arrays import Floats
+from risk_env.bots import CompiledBot
+from risk_env.core.types import MAX_SEATS
+from risk_env.game import Game
+
+Choices = npt.NDArray[np.int8]
+
+RESULT = Payoffs(won=1.0, passed=-1.0, decision=0.0, defence=0.0)
+SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more
+MOST_SWEEPS = 2000
+UNIFORM_BOT = "random"  # its choices are uniform; all other bots must be without chance
+EQUAL = 1e-6  # two values that differ by less are equal
+
+
+class Values(NamedTuple):
+    """Values for the player in turn: 1 for a win, -1 for a loss."""
+
+    states: Floats  # float64 (N,)
+    positions: Floats  # float64 (P,), when a turn begins
+    change: float  # largest change of a position in the last sweep
+    sweeps: int
+
+
+class Met(NamedTuple):
+    """Values of games between two players: when the first is in turn, and when the second is."""
+
+    first: Values
+    second: Values
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The values of all states under best play, and one best choice for each decision."""
+
+    graph: StateGraph
+    values: Values
+    choices: Choices  # int8 (N,): number of a legal action
+
+    def value(self, game: Game) -> float:
+        """Return the expected result of a game for the player in turn, if both seats play best."""
+        return float(self.values.states[self.graph.find(game)])
+
+    def action(self, game: Game) -> int:
+        """Return a best action."""
+        return int(game.legal_actions()[self.choices[self.graph.find(game)]])
+
+
+class SolvedAgent(Agent):
+    """Plays best in a game whose states are solved."""
+
+    name = "solved"
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+
+    def act(self, view: View) -> int:
+        """Return a best action."""
+        return self.solution.action(view.game)
+
+
+def solve(graph: StateGraph) -> Solution:
+    """Return the solution of a graph whose states are listed."""
+    free = np.full(graph.num_states, BEST, np.int8)
+    values = meet(graph, free).first
+    choices = np.zeros(graph.num_states, np.int8)
+    write_best(graph.graph(), RESULT, values.positions, values.states, choices)
+    return Solution(graph, values, choices)
+
+
+def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Met:
+    """Return the values of games between two players, given their choices (BEST: the best answer).
+
+    Without `second`, both players make the same choices. A game that never ends has the value 0.
+    """
+    arrays, N, P = graph.graph(), graph.num_states, graph.num_numbers
+    choices = (first,) if second is None else (first, second)
+    states = [np.zeros(N) for _ in choices]
+    positions = [np.zeros(P) for _ in choices]
+    number, change = 0, 1.0
+    while number < MOST_SWEEPS and change >= SMALLEST_CHANGE:
+        number += 1
+        before = [array.copy() for array in positions]
+        change = 0.0
+        for k, mine in enumerate(choices):
+            other = len(choices) - 1 - k
+            theirs = choices[other]
+            found = sweep(arrays, mine, theirs, RESULT, before[other], states[k], positions[k])
+            change = max(change, float(found))
+    found = [Values(s, p, change, number) for s, p in zip(states, positions, strict=True)]
+    return Met(found[0], found[-1])
+
+
+def from_starts(graph: StateGraph, met: Met) -> float:
+    """Return the mean result of the first player over all starts, from both seats."""
+    at = graph.start_positions
+    return float(((met.first.positions[at] - met.second.positions[at]) / 2) @ graph.start_weights)
+
+
+def regrets(solution: Solution, choices: Choices) -> Floats:
+    """Return the loss of each decision's choice, if both players play best from there on, float64 (N,)."""
+    found = np.zeros(len(choices))
+    arrays, values = solution.graph.graph(), solution.values
+    add_regrets(arrays, choices, RESULT, values.positions, values.states, found)
+    return found
+
+
+def choices_of(graph: StateGraph, bots: list[CompiledBot]) -> dict[str, Choices]:
+    """List the states of an empty graph, and return the choices of the bots without memory.
+
+    A bot that writes to its memory, or draws random numbers (other than `random`), is left out.
+    """
+    kept: dict[str, list[tuple[Any, Any]]] = {bot.name: [] for bot in bots}
+    for records, states in graph.records():
+        for bot in bots:
+            if bot.name in kept and bot.name != UNIFORM_BOT:
+                if (ranks := _ranks(graph, bot, records)) is None:
+                    del kept[bot.name]
+                else:
+                    kept[bot.name].append((states.copy(), ranks))
+    found = {name: np.full(graph.num_states, UNIFORM, np.int8) for name in kept}
+    for name, parts in kept.items():
+        for states, ranks in parts:
+            found[name][states] = ranks
+    return found
+
+
+def _ranks(graph: StateGraph, bot: CompiledBot, records: Any) -> Choices | None:
+    """Return the place of the bot's action among the legal ones, int8 (k,), or None if it has a memory."""
+    k, T = len(records), graph.tables
+    memory = np.zeros((k, MAX_SEATS, bot.memory), np.int32)
+    memory[..., : len(bot.begins)] = bot.begins
+    randoms, begun = np.zeros((k, MAX_SEATS), np.uint64), memory.copy()
+    actions, ranks = np.zeros(k, np.int64), np.zeros(k, np.int64)
+    bot.choose(records, T.board, T.rules, np.arange(k), randoms, memory, actions)
+    if randoms.any() or (memory != begun).any():
+        return None
+    write_ranks(records, actions, ranks)
+    return ranks.astype(np.int8)

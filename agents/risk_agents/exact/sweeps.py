@@ -1,0 +1,109 @@
+"""Kernels over the list of states: values of a turn, given the values of the next turn."""
+
+from typing import Any, NamedTuple
+
+from numpy import int64
+
+from risk_agents.exact.enumeration import PASSED, UNSEEN, WON
+from risk_env.compiler import entry_point, inlined, kernel
+
+BEST, UNIFORM = -1, -2  # choices in place of the number of a transition
+
+
+class Graph(NamedTuple):
+    """States and transitions, as in `enumeration.Space`, and the odds of a roll."""
+
+    first: Any
+    number: Any
+    mine: Any
+    dice: Any
+    order: Any
+    successors: Any
+    starts: Any
+    odds: Any  # float64 (12, 3): by `Space.dice` and troops that the defender loses
+
+
+class Payoffs(NamedTuple):
+    """Numbers that are added up: 1 for a win and -1 for the opponent's values, or decisions of a player."""
+
+    won: float
+    passed: float  # factor of the opponent's value
+    decision: float  # for each decision of the player in turn
+    defence: float  # for each decision of the defender
+
+
+@inlined
+def value_of(successor, values, opponents, payoffs):
+    """Return the value of a successor for the player in turn."""
+    if successor >= 0:
+        return values[successor]
+    if successor == WON:
+        return payoffs.won
+    return payoffs.passed * opponents[PASSED - successor]
+
+
+@entry_point
+def sweep(graph, mine, theirs, payoffs, opponents, values, starts):
+    """Write the values of all states and positions for the player in turn; return the largest change.
+
+    `mine` and `theirs` are the choices of the player in turn and of the defender, int8 (N,): the number of a
+    transition, BEST or UNIFORM. `opponents`, float64 (P,), are the values of positions for the opponent.
+    `values`, float64 (N,), and `starts`, float64 (P,), get the results.
+    """
+    for k in range(len(graph.order)):
+        state = int64(graph.order[k])
+        choice = int64(mine[state]) if graph.mine[state] else int64(theirs[state])
+        values[state] = value_of_state(graph, state, choice, payoffs, opponents, values)
+    change = 0.0
+    for position in range(len(starts)):
+        if graph.starts[position] != UNSEEN:
+            value = value_of(int64(graph.starts[position]), values, opponents, payoffs)
+            change = max(change, abs(value - starts[position]))
+            starts[position] = value
+    return change
+
+
+@kernel
+def value_of_state(graph, state, choice, payoffs, opponents, values):
+    """Return the value of a state, given the values of its successors."""
+    first, number = graph.first[state], int64(graph.number[state])
+    dice = int64(graph.dice[state])
+    if dice > 0:
+        total = 0.0
+        for k in range(number):
+            follower = int64(graph.successors[first + k])
+            total += graph.odds[dice, k] * value_of(follower, values, opponents, payoffs)
+        return total
+    gain = payoffs.decision if graph.mine[state] else payoffs.defence
+    if choice >= 0:
+        return gain + value_of(int64(graph.successors[first + choice]), values, opponents, payoffs)
+    total, sign = 0.0, 1.0 if graph.mine[state] else -1.0
+    best = value_of(int64(graph.successors[first]), values, opponents, payoffs)
+    for k in range(number):
+        value = value_of(int64(graph.successors[first + k]), values, opponents, payoffs)
+        total += value
+        best = value if sign * value > sign * best else best
+    return gain + (best if choice == BEST else total / number)
+
+
+@entry_point
+def write_best(graph, payoffs, opponents, values, choices):
+    """Write the best transition of every decision into `choices`, int8 (N,): the first of equal ones."""
+    for state in range(len(choices)):
+        first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0
+        best, most = 0, -2.0
+        for k in range(int64(graph.number[state])):
+            value = sign * value_of(int64(graph.successors[first + k]), values, opponents, payoffs)
+            if value > most + 1e-12:
+                best, most = k, value
+        choices[state] = best
+
+
+@entry_point
+def add_regrets(graph, choices, payoffs, opponents, values, regrets):
+    """Write the loss of each decision's choice against the best choice into `regrets`, float64 (N,)."""
+    for state in range(len(choices)):
+        regrets[state] = 0.0
+        if graph.dice[state] == 0:
+            own = value_of_state(graph, state, int64(choices[state]), payoffs, opponents, values)
+            regrets[state] = abs(values[state] - own)
