@@ -1,6 +1,6 @@
 """The measures of `benchmarks.peers`: environments of risk_env and of other libraries.
 
-Each measure runs in a process of its own. A measure is a generator of rows. In all measures, the policy is
+Each measure runs in a separate process. A measure is a generator of rows. In all measures, the policy is
 uniformly random among the legal actions, and choosing actions is not timed. A step returns everything that a
 learner needs: the next observation and mask, rewards and ends. Finished games begin again. Each library is
 imported only by its own measure, because none is a dependency of risk_env.

@@ -1,6 +1,6 @@
 """Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
-The model is a script behind an endpoint on loopback, in a process of its own, which takes `--delay` seconds
+The model is a script behind an endpoint on loopback, in a separate process, which takes `--delay` seconds
 for an answer. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
 thread that wakes every 10 ms measures stalls: the time by which it wakes too late.
 """

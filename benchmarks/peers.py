@@ -1,6 +1,6 @@
 """risk_env and other libraries in one run, one thread each: `python -m benchmarks.peers --help`.
 
-The measures (benchmarks/measures.py) run one after another, each in a process of its own on one core. Other
+The measures (benchmarks/measures.py) run one after another, each in a separate process on one core. Other
 libraries are searched for in this interpreter and in the interpreters given by `--python`. Missing libraries
 are reported.
 """

@@ -77,7 +77,7 @@ def main(source: str, target: str) -> None:
     learn(network, columns, np.flatnonzero(~is_held_out))
     share = agreement(network, columns, np.flatnonzero(is_held_out))
     seconds = time.perf_counter() - start
-    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} alike in other games")
+    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} the same in other games")
     PolicyFile(
         network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}
     ).save(target)

@@ -1,6 +1,6 @@
 """A league in RLlib: one policy plays itself and scripted bots, and learns by PPO with action masks.
 
-    pip install -e '.[rllib,tournament]' torch        # in an environment of its own: Ray pins Gymnasium
+    pip install -e '.[rllib,tournament]' torch        # in a separate environment: Ray pins Gymnasium
     python examples/rllib_selfplay.py                 # many agents: `risk_v0`, learner at one or all seats
     python examples/rllib_selfplay.py --single        # one agent: `make_vec`, bots at all other seats
     python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/rllib

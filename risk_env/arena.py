@@ -217,7 +217,7 @@ class Arena(FixedArrays):
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat whose death stops the lane, or NOBODY
+        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat that stops the lane when eliminated
         # (N,) seat whose next turn stops the lane when it begins, NOBODY or ANY_SEAT
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) actions to be played

@@ -283,7 +283,7 @@ def blitz(address: str, count: int, did: list[int]) -> None:
 
 @contextlib.contextmanager
 def served(file: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Run a server in a process of its own, and kill it at the end."""
+    """Run a server in a separate process, and kill it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

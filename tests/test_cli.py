@@ -22,7 +22,7 @@ def wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the program in a process of its own, as a person starts it."""
+    """Run the program in a separate process, as a person starts it."""
     command = [sys.executable, "-m", "risk_env", *arguments]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, stdin=subprocess.DEVNULL)
 

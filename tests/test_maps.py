@@ -421,7 +421,7 @@ WRONG = {
     "bonus below 0": (("bonus = 1", "bonus = -1"), "bonus: -1 is not between 0 and"),
     "borders of a wrong type": (
         ('["Chile", "Brazil"]', '"Chile"'),
-        "borders: 'Chile' is not a list of texts",
+        "borders: 'Chile' is not a list of strings",
     ),
     "a border of a wrong type": (('["Chile", "Brazil"]', "[1]"), "borders 1: 1 is not a string"),
     "city of a wrong type": (("city = true", "city = 1"), "city: 1 is not true or false"),

@@ -87,7 +87,7 @@ def test_a_map_lists_one_way_borders_in_one_direction() -> None:
         ),
         ('to = ["Birch"]', 'to = ["Ash"]', "'Ash', one_way_to 1: a territory does not border itself"),
         ('to = ["Birch"]', 'to = ["Birsh"]', "'Ash', one_way_to 1: no territory 'Birsh'; .*'Birch'"),
-        ('to = ["Birch"]', "to = 3", "'Ash', one_way_to: 3 is not a list of texts"),
+        ('to = ["Birch"]', "to = 3", "'Ash', one_way_to: 3 is not a list of strings"),
         ('["Cedar"]\none', '["Cedar"]\nalso', "'Birch': unknown key 'also_way_to'"),
         ('["Cedar"]\none', '["Cedar", "Ember"]\none', "'Birch', one_way_to 1: 'Ember' is listed twice"),
         ('to = ["Dune"]', 'to = ["Dune", "Birch"]', "'Birch', one_way_to 1: territory 'Ember' lists 'Birch'"),

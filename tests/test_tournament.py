@@ -977,7 +977,7 @@ def test_agents_tells_what_an_agent_says_of_itself(capsys: pytest.CaptureFixture
 
 
 def begun(tmp_path: Path, jobs: int, other: str) -> tuple[subprocess.Popen, Path]:
-    """Start a tournament in a process of its own, and wait until it has played some games."""
+    """Start a tournament in a separate process, and wait until it has played some games."""
     out = tmp_path / "games.sqlite"
     arguments = ["--agents", f"{FIRST},{other}", "--games", "100000", "--max-rounds", "6", "--players", "2"]
     command = [

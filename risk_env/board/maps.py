@@ -572,7 +572,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{shortened(list(names))}: name at least one continent, each once", "continents")
+        raise table.error(f"{shortened(list(names))}: name one continent or more, none twice", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those named", "any_third")
     return numbers

@@ -50,7 +50,7 @@ class TomlTable:
         return value
 
     def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
-        """Return a text, one of `allowed` if there are any."""
+        """Return a string, one of `allowed` if there are any."""
         value = self.get(key, str, "a text", default)
         if allowed and value is not default and value not in allowed:
             raise self.error(f"{shortened(value)} is not one of {', '.join(allowed)}", key)
@@ -87,8 +87,8 @@ class TomlTable:
         seen[key_of(name)] = self.place
 
     def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
-        """Return a list of texts."""
-        values = self.get(key, list, "a list of texts", default)
+        """Return a list of strings."""
+        values = self.get(key, list, "a list of strings", default)
         for i, value in enumerate(values, 1):
             if not isinstance(value, str):
                 raise self.error(f"{shortened(value)} is not a string", f"{key} {i}")

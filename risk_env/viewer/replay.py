@@ -71,6 +71,7 @@ def seat_names(names: Sequence[str], num_players: int) -> list[str]:
     """Return the names of the seats. Raises ValueError unless there are none or one per seat."""
     if len(names) not in (0, num_players):
         raise ValueError(
-            f"names={list(names)!r}: {len(names)} names for num_players={num_players}; give none or one each"
+            f"names={list(names)!r}: {len(names)} names for num_players={num_players}; "
+            "give no names, or one name for each player"
         )
     return [str(name) for name in names] or [f"Player {seat}" for seat in range(num_players)]

@@ -1,6 +1,6 @@
 """Send one JSON request with bounds on its time and on the size of the answer; follow no redirect.
 
-Requests run on an event loop in a thread of its own, so that one deadline covers the DNS look-up, the
+Requests run on an event loop in a separate thread, so that one deadline covers the DNS look-up, the
 connection, the headers and the body.
 """
 

@@ -332,7 +332,7 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 
     The executor is a Ray cluster if `workers` names one. It is a pool of threads if there are several workers
     and a language model plays, because such games mostly wait for the model's answers. Otherwise it is None:
-    `conduct` then uses this process, or processes of its own.
+    `conduct` then uses this process, or starts processes.
     """
     jobs = local_processes(workers)
     if jobs is None:

@@ -165,5 +165,5 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
         if not is_label(agent["label"]):
             raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")
     if not facts or len({agent["label"] for agent in facts}) < len(facts):
-        raise ValueError("the configuration must have agents, each with a label of its own")
+        raise ValueError("the configuration must have agents, each with a different label")
     return tuple(Entrant(**agent) for agent in facts)

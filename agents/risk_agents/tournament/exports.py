@@ -26,7 +26,7 @@ from risk_env.text.escape import for_csv, for_terminal
 def write_csv(store: Store, path: str | Path) -> None:
     """Write the games as CSV, one row per game.
 
-    Each seat has columns of its own, such as `agents_0`, `agents_1`, ...
+    Each seat has separate columns, such as `agents_0`, `agents_1`, ...
     """
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)

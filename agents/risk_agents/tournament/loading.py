@@ -152,7 +152,7 @@ def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
 
 
 def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
-    """Start an agent in a process of its own, and return the name and version that it reports.
+    """Start an agent in a separate process, and return the name and version that it reports.
 
     A language model has no process. Compiled bots are added to _COMPILED_IN_FILES.
     """

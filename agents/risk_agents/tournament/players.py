@@ -112,7 +112,7 @@ class PlayerPool:
         """Return the player of each seat, given the number of each seat's agent.
 
         A program plays any seat with the same process. If a program sits at several seats of one game, each
-        of these seats has a process of its own.
+        of these seats has a separate process.
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 

@@ -94,7 +94,7 @@ def ratings(
     """Return the rating of each agent, float (K,), and its confidence interval, float (K, 2).
 
     `deals` (G,) and `openings` (G,) are the deal and the opening of each game, as numbers from 0. If
-    `openings` is None, each game has an opening of its own. A single deal gives no interval (NaN).
+    `openings` is None, each game has a different opening. A single deal gives no interval (NaN).
     """
     fitted = rankings.fit()
     if not deals.any():

@@ -77,7 +77,7 @@ def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
-    """Return a schedule in which agent s sits at seat s of every game. Each game is a deal of its own."""
+    """Return a schedule in which agent s sits at seat s of every game. Each game is a separate deal."""
     return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]
 
 
