@@ -18,6 +18,8 @@ INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
 # The files with tests marked 'modes': collecting the others imports torch and much else.
 MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
+# Kernels that only tests use are not worth compiling: these tests run compiled in `make long`.
+INTERPRETED := -m '(modes or interpreted) and not long' $(shell grep -lwE 'modes|interpreted' tests/test_*.py)
 # They play single games: few kernels are compiled.
 BOUNDS_TESTS := tests/test_modes.py tests/test_reference.py tests/test_rules_in_play.py tests/test_star_games.py tests/test_safe_positions.py
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_reference.py tests/test_batch.py
@@ -110,11 +112,11 @@ lint: $(DEV) ## lint, format, types, import contracts
 # Some tests wait for processes and browsers: one more worker uses the cores meanwhile.
 modes-compiled: $(DEV)
 	@echo "== Tests, compiled"
-	@$(PYTEST) -n $(MORE) -m 'not long' $(ARGS)
+	@$(PYTEST) -n $(MORE) -m 'not long and not interpreted' $(ARGS)
 
 modes-nojit: $(DEV)
-	@echo "== Tests marked 'modes', JIT off"
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
+	@echo "== Tests marked 'modes' or 'interpreted', JIT off"
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(INTERPRETED) $(ARGS)
 
 # Less optimised, the same checks are compiled sooner.
 bounds-games modes-bounds: export NUMBA_BOUNDSCHECK = 1
@@ -134,8 +136,8 @@ modes-plain: $(DEV)
 	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out: tests that take many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
-	@$(PYTEST) -m long $(ARGS)
+long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out: tests that take or compile for many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
+	@$(PYTEST) -m 'long or interpreted' $(ARGS)
 
 # JIT off, nothing is compiled.
 quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
@@ -145,6 +147,7 @@ pythons: ## the quick tests on each Python version that pyproject.toml names; AR
 	@$(PYTHON) -m tests.pythons $(ARGS)
 
 coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
+	@$(INSTALL) -e '.[coverage]'
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone

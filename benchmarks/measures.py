@@ -19,6 +19,7 @@ import numpy as np
 
 BATCHES = (1, 64, 256, 1024, 16384)
 THREADED_BATCHES = (1024, 16384)
+TYPICAL_BATCH = 1024  # number of games where one size is measured
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
@@ -114,7 +115,9 @@ class OurBatch:
 def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
     """Measure `GameBatch` with one thread: byte masks, byte masks with observations, and bit masks."""
     outputs = [("bytes", None), ("bytes", "flat")]
-    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
+    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [
+        (TYPICAL_BATCH, "bits", None)
+    ]
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
         interface = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
@@ -124,13 +127,13 @@ def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
-    """Measure the parts of a step of 1,024 games, each called and timed separately."""
-    ours = OurBatch(1024, mask="bytes", observation="flat")
+    """Measure the parts of a step of `TYPICAL_BATCH` games, each called and timed separately."""
+    ours = OurBatch(TYPICAL_BATCH, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()
     yield {
         "measure": "parts",
-        "games": 1024,
+        "games": TYPICAL_BATCH,
         "ns": {name: min(window[name] for window in windows) for name in names},
     }
 

@@ -23,6 +23,7 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, hashed_seed
+from tests.cases import one_of_each_preset
 from tests.positions import position
 
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
@@ -47,12 +48,14 @@ LADDER = {name: bots.find(name) for name in bots.names() if plays_everything(bot
 KERNELS = list({bot.choose: name for name, bot in LADDER.items()}.values())
 
 VARIANTS = [
-    *[
-        (preset, players, {})
-        for preset in PRESETS
-        for players in PRESETS[preset].players
-        if players in (2, 3, 5)
-    ],
+    *one_of_each_preset(
+        [
+            (preset, players, {})
+            for preset in PRESETS
+            for players in PRESETS[preset].players
+            if players in (2, 3, 5)
+        ]
+    ),
     ("classic", 6, {"attack": "blitz", "defender_dice": "max"}),
     ("classic", 4, {"expert": True}),
     ("secret_mission", 4, {"expert": True, "missions": "extended"}),
