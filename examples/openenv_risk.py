@@ -3,7 +3,8 @@
     python examples/openenv_risk.py --port 8322 --curriculum tiny
 
 This example needs `pip install openenv-core`. The observation is a report, and the action is a plan
-(docs/llm.md).
+(docs/llm.md). In a container, add `--host 0.0.0.0`. A session whose client sends nothing for
+`--session-timeout` seconds makes room for another, so that clients that disappear do not use up the sessions.
 """
 
 import argparse
@@ -13,12 +14,13 @@ from openenv.core import EnvClient
 from openenv.core.client_types import StepResult
 from openenv.core.env_server.http_server import create_fastapi_app
 from openenv.core.env_server.interfaces import Environment
-from openenv.core.env_server.types import Action, Observation, State
+from openenv.core.env_server.types import Action, ConcurrencyConfig, Observation, State
 from pydantic import Field
 
 from risk_env import text_env
 
 MOST_SESSIONS = 64
+SESSION_TIMEOUT = 1800.0  # seconds
 
 
 class RiskAction(Action):
@@ -81,9 +83,10 @@ class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
         return State(episode_id=payload.get("episode_id"), step_count=payload.get("step_count", 0))
 
 
-def make_app() -> Any:
-    """Return the application of the server."""
-    return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, max_concurrent_envs=MOST_SESSIONS)
+def make_app(session_timeout: float = SESSION_TIMEOUT) -> Any:
+    """Return the application of the server, where sessions idle for `session_timeout` s make room."""
+    limits = ConcurrencyConfig(max_concurrent_envs=MOST_SESSIONS, session_timeout=session_timeout)
+    return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, concurrency_config=limits)
 
 
 def main() -> None:
@@ -91,11 +94,13 @@ def main() -> None:
     import uvicorn
 
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine)")
     parser.add_argument("--port", type=int, default=8322)
+    parser.add_argument("--session-timeout", type=float, default=SESSION_TIMEOUT, metavar="SECONDS")
     parser.add_argument("--curriculum", default="tiny", choices=text_env.CURRICULA)
     arguments = parser.parse_args()
     RiskEnvironment.curriculum = arguments.curriculum
-    uvicorn.run(make_app(), host="127.0.0.1", port=arguments.port)
+    uvicorn.run(make_app(arguments.session_timeout), host=arguments.host, port=arguments.port)
 
 
 if __name__ == "__main__":

@@ -16,9 +16,10 @@ import openenv_risk as risk
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(**settings: float) -> Iterator[str]:
     """Run the server in a thread of this process, and return its address."""
-    server = uvicorn.Server(uvicorn.Config(risk.make_app(), host="127.0.0.1", port=0, log_level="warning"))
+    app = risk.make_app(**settings)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     while not server.started:
@@ -45,12 +46,35 @@ def play_in_two_sessions(address: str) -> int:
     return steps
 
 
+def lose_an_idle_session(address: str) -> None:
+    """Check that an idle session makes room for another one; OpenEnv looks every five seconds."""
+    with risk.RiskClient(base_url=address).sync() as idle:
+        idle.reset(seed=5)
+        try:
+            begin_session(address)
+        except Exception as error:
+            print(f"while another session uses the only place: {error}")
+        else:
+            raise AssertionError("two sessions, but there is only one place")
+        time.sleep(12)
+        begin_session(address)
+
+
+def begin_session(address: str) -> None:
+    """Begin an episode in a session of its own."""
+    with risk.RiskClient(base_url=address).sync() as client:
+        client.reset(seed=5)
+
+
 def main() -> None:
     """Run all of it."""
     with served() as address:
         report = validate_running_environment(address)
         assert report["passed"], report["criteria"]
         steps = play_in_two_sessions(address)
+    risk.MOST_SESSIONS = 1
+    with served(session_timeout=1.0) as address:
+        lose_an_idle_session(address)
     passed = report["summary"]["passed_count"]
     print(
         f"OpenEnv {version('openenv-core')}: {passed} criteria of its validation, an episode of {steps} steps"
