@@ -1,5 +1,5 @@
 # The README's two commands are `make demo` and `make test`; `make help` lists the rest.
-# Everything lives in .venv; what was installed is installed again only when pyproject.toml or constraints.txt change.
+# Everything lives in .venv. Packages are installed again only when pyproject.toml or constraints.txt change.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -12,13 +12,15 @@ CONFIG ?= selfplay_duel
 VENV := .venv
 BIN := $(VENV)/bin
 PY := $(BIN)/python
-# Most of what is installed is never imported: Python compiles a module when it first is.
+# Most installed modules are never imported, so Python compiles a module when it is first imported.
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
 # The files with tests marked 'modes': collecting the others imports torch and much else.
-MODES := -m 'modes and not long' $(shell grep -lw modes tests/test_*.py)
-# They play single games: few kernels are compiled.
+MODES := -m 'modes and not long' $(shell grep -l 'mark\.modes' tests/test_*.py)
+# Kernels that only tests use are not worth compiling: these tests run compiled in `make long`.
+INTERPRETED := -m '(modes or interpreted) and not long' $(shell grep -lE 'mark\.(modes|interpreted)' tests/test_*.py)
+# These tests play single games, so few kernels are compiled.
 BOUNDS_TESTS := tests/test_modes.py tests/test_reference.py tests/test_rules_in_play.py tests/test_star_games.py tests/test_safe_positions.py
 PLAIN_TESTS := tests/test_modes.py tests/test_vectors.py tests/test_thread_pool.py tests/test_reference.py tests/test_batch.py
 MADE := $(VENV)/.made
@@ -30,7 +32,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## this list
@@ -52,8 +54,8 @@ $(QUICK): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[quick]'
 	@touch $@
 
-# pip works on one core: on another as much is compiled meanwhile as there is time for, which needs the core's few
-# dependencies only. `kernels` compiles the rest.
+# While pip works on one core, `warmup` compiles kernels on another core. It needs only the few dependencies of
+# `risk_env`, and is stopped when pip ends. `kernels` compiles the rest.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
 	@$(INSTALL) -e .
@@ -61,13 +63,13 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE) $(QUICK)
 
-demo: $(CORE) ## install what is needed, watch a game, train an agent for two minutes, play tournaments of two and of six
+demo: $(CORE) ## install everything needed, watch a game, train an agent for two minutes, play tournaments of two and of six
 	@echo "== Compiling the rules and the bots (once)"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
-train: $(CORE) ## train the agent for two players in earnest (twenty minutes on one core); CONFIG=duel for MaskablePPO
+train: $(CORE) ## train the agent for two players at full length (twenty minutes on one core); CONFIG=duel for MaskablePPO
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
@@ -78,8 +80,8 @@ browser:
 	@.ci/browser
 	@.ci/bubblewrap
 
-# Types are checked on one core; the other compiles meanwhile. The last of the kernels need one core: tests with the JIT
-# off, which compile nothing, take the other. The browser, which mostly waits for the network, is installed beside both.
+# While types are checked on one core, kernels are compiled on the other. While the last kernels are compiled on one
+# core, tests with the JIT off run on the other. The browser is installed meanwhile; it mostly waits for the network.
 lint-and-kernels: $(DEV)
 	@mkdir -p build
 	@$(MAKE) --no-print-directory browser >build/browser.log 2>&1 & browser=$$!; \
@@ -100,23 +102,23 @@ kernels: $(DEV)
 	@echo "== Compiling the rules and the bots"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 
-# Types are checked meanwhile, on another core.
+# Types are checked on another core at the same time.
 lint: $(DEV) ## lint, format, types, import contracts
 	@echo "== Lint, types, import contracts"
 	@$(BIN)/mypy & types=$$!; \
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
 	status=$$?; wait $$types && exit $$status
 
-# Some tests wait for processes and browsers: one more worker uses the cores meanwhile.
+# Some tests wait for processes and browsers, so one additional worker keeps the cores busy.
 modes-compiled: $(DEV)
 	@echo "== Tests, compiled"
-	@$(PYTEST) -n $(MORE) -m 'not long' $(ARGS)
+	@$(PYTEST) -n $(MORE) -m 'not long and not interpreted' $(ARGS)
 
 modes-nojit: $(DEV)
-	@echo "== Tests marked 'modes', JIT off"
-	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
+	@echo "== Tests marked 'modes' or 'interpreted', JIT off"
+	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(INTERPRETED) $(ARGS)
 
-# Less optimised, the same checks are compiled sooner.
+# With less optimisation, the same checks compile faster.
 bounds-games modes-bounds: export NUMBA_BOUNDSCHECK = 1
 bounds-games modes-bounds: export NUMBA_OPT = 1
 bounds-games: $(DEV)
@@ -129,31 +131,39 @@ modes-bounds: $(DEV)
 	@$(PY) -m risk_env warmup --jobs $(JOBS)
 	@$(PYTEST) $(MODES) $(ARGS)
 
-# Without the pipeline of risk_env.compiler everything takes longer to compile: unoptimised, and one file a process.
+# Kernels compile slowly without the pipeline of risk_env.compiler, so they are not optimised, and each process runs
+# whole test files.
 modes-plain: $(DEV)
 	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest modes-plain modes-bounds ## what make test leaves out: tests that take many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
-	@$(PYTEST) -m long $(ARGS)
+long: $(DEV) lowest newest modes-plain modes-bounds ## run all that make test leaves out: tests that take or compile for many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
+	@$(PYTEST) -m 'long or interpreted' $(ARGS)
 
-# JIT off, nothing is compiled.
+# With the JIT off, nothing is compiled.
 quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
-coverage: $(DEV) ## lines and branches of the tests marked 'modes', JIT off
+pythons: ## run the quick tests on each Python version that pyproject.toml names; ARGS=3.13 for one
+	@$(PYTHON) -m tests.pythons $(ARGS)
+
+coverage: $(DEV) ## measure the coverage of lines and branches by the tests marked 'modes', JIT off
+	@$(INSTALL) -e '.[coverage]'
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
 wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)
 
+release: $(DEV) ## check version, changelog and citation, build, check and try sdist and wheel, write them and the notes to dist/
+	@$(PY) -m tests.wheel_check --release
+
 lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
 	@$(PY) -m tests.dependency_check lowest
 
-newest: $(DEV) ## the same with its newest dependencies, if they are others than those in constraints.txt
+newest: $(DEV) ## the same with the newest dependencies, if they differ from constraints.txt
 	@$(PY) -m tests.dependency_check newest
 
-clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in an environment of its own; ARGS=trl for one
+clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in a separate environment; ARGS=trl for one
 	@$(PY) -m tests.clients $(ARGS)
 
 golden: $(CORE) ## write tests/golden again; review the difference

@@ -1,6 +1,6 @@
-"""Whole games a second between compiled bots: `python -m benchmarks.bots [--record]`.
+"""Whole games per second between compiled bots: `python -m benchmarks.bots [--record]`.
 
-Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules are those of the
+Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
 until they take long enough; compiling is not timed.
 """
@@ -23,7 +23,7 @@ SETUPS = {2: "deal", 3: "claim", 6: "claim"}  # by number of players: the games 
 PLAYERS = tuple(SETUPS)
 PACKAGES = ("risk-env", "numpy", "numba")
 FIRST_GAMES = 16
-AIMS = {2: 1000, 6: 200}  # games a second of the simple bots, by number of players
+AIMS = {2: 1000, 6: 200}  # games per second of the simple bots, by number of players
 SIMPLE = ("attacker", "grower")
 
 Row = dict[str, Any]
@@ -50,11 +50,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     ]
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('bots', record, report(record))}")
+        print(f"\nrecorded in {keep('bots', record, report(record))}")
 
 
 def measure(bot: str, players: int, seconds: float) -> Row:
-    """Return games a second of a bot against itself, and the mean length of the games."""
+    """Return games per second of a bot against itself, and the mean length of the games."""
     rules, board = (
         Rules.preset("classic", players, profile="fast", setup=SETUPS[players]),
         load_map("classic"),

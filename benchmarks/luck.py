@@ -49,7 +49,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     pairs = ",".join(PAIRS)
     add("--pairs", default=pairs, metavar="A-B,C-D,...", help="pairs of agents (default: %(default)s)")
     add("--games", type=at_least_one, default=GAMES, help="number of games of a pair (default: %(default)s)")
-    add("--attack", default="blitz", help="option of the rules: blitz, max or choice (default: %(default)s)")
+    attack = "option `attack` of the rules: blitz, max or choice (default: %(default)s)"
+    add("--attack", default="blitz", help=attack)
     add("--seed", type=int, default=40, help="seed of all deals (default: %(default)s)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -62,7 +63,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(*table(*_cells(record["rows"][-1:])), sep="\n", flush=True)
     print(f"\n{report(record)}")
     if arguments.record:
-        print(f"\nKept: {keep('luck', record, report(record))}")
+        print(f"\nrecorded in {keep('luck', record, report(record))}")
 
 
 def measure(pair: str, rules: Rules, games: int, seed: int) -> Row:

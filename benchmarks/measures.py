@@ -19,6 +19,7 @@ import numpy as np
 
 BATCHES = (1, 64, 256, 1024, 16384)
 THREADED_BATCHES = (1024, 16384)
+TYPICAL_BATCH = 1024  # number of games where one size is measured
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
 PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
@@ -45,7 +46,7 @@ class Clock(NamedTuple):
     now: Callable[[], float] = time.perf_counter
 
     def row(self, choose: Choose, step: Step, game: str, interface: str, games: int, **more: Any) -> Row:
-        """Return one row: the measured environment, and decisions a second in the best and median windows."""
+        """Return one row: the environment, and its decisions per second in the best and median windows."""
         for _ in range(WARM_UP):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
@@ -54,7 +55,7 @@ class Clock(NamedTuple):
         return {"game": game, "interface": interface, "games": games, **found, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
-        """Return the decisions a second in one window.
+        """Return the decisions per second in one window.
 
         Choosing actions is not timed.
         """
@@ -114,7 +115,9 @@ class OurBatch:
 def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
     """Measure `GameBatch` with one thread: byte masks, byte masks with observations, and bit masks."""
     outputs = [("bytes", None), ("bytes", "flat")]
-    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [(1024, "bits", None)]
+    settings = [(games, mask, view) for games in sizes for mask, view in outputs] + [
+        (TYPICAL_BATCH, "bits", None)
+    ]
     for games, mask, view in settings:
         ours = OurBatch(games, mask=mask, observation=view)
         interface = f"GameBatch, {mask[:-1]} mask" + (" and observation" if view else "")
@@ -124,19 +127,19 @@ def our_batch(clock: Clock, sizes: Sequence[int] = BATCHES) -> Iterator[Row]:
 
 
 def our_parts(clock: Clock) -> Iterator[Row]:
-    """Measure the parts of a step of 1,024 games, each called and timed separately."""
-    ours = OurBatch(1024, mask="bytes", observation="flat")
+    """Measure the parts of a step of `TYPICAL_BATCH` games, each called and timed separately."""
+    ours = OurBatch(TYPICAL_BATCH, mask="bytes", observation="flat")
     windows = [parts_of_a_step(ours, clock.seconds) for _ in range(clock.repeats)]
     names = windows[0].keys()
     yield {
         "measure": "parts",
-        "games": 1024,
+        "games": TYPICAL_BATCH,
         "ns": {name: min(window[name] for window in windows) for name in names},
     }
 
 
 def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
-    """Return the ns a decision of each part, measured for about `seconds`."""
+    """Return the ns per decision of each part, measured for about `seconds`."""
     from risk_env.engine import batch_loop
 
     batch, steps = ours.batch, 0
@@ -181,9 +184,9 @@ def our_threads(clock: Clock) -> Iterator[Row]:
 
 
 def rates_in_turn(brief: Clock, batches: list[OurBatch], first: int) -> list[float]:
-    """Return the decisions a second of each batch in one window.
+    """Return the decisions per second of each batch in one window.
 
-    The batch number `first` is measured first, so that callers can balance drift.
+    `first` is the index of the batch that is measured first, so that callers can cancel out drift.
     """
     rates = [0.0] * len(batches)
     for k in (first, 1 - first):

@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record["found"] = measure(arguments.games, arguments.delay)
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('models', record, report(record))}")
+        print(f"\nrecorded in {keep('models', record, report(record))}")
 
 
 def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record["rows"] = [measure(form, arguments.games, rules) for form in FORMS]
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('protocol', record, report(record))}")
+        print(f"\nrecorded in {keep('protocol', record, report(record))}")
 
 
 def measure(form: str, games: int, rules: Rules) -> Row:

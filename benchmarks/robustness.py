@@ -8,7 +8,7 @@ this bot plays all other seats. In the games of the known bots, the other seats 
 of a style is the win rate against the known bots minus the win rate against the style. If the largest gap is
 small, the agent depends little on the opponents of its training.
 
-The agent plays every deal from every seat. The rules are those of the profile "fast". Intervals are clustered
+The agent plays every deal from every seat. The games use the profile "fast". Intervals are clustered
 by deals and openings; the interval of a gap combines two intervals (MOVER, Donner and Zou 2012).
 """
 
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(f"\n{largest_gap(tables)}")
     if arguments.record:
         record["tables"] = [_facts(each) for each in tables]
-        print(f"\nKept: {keep('robustness', record, report(record, tables))}")
+        print(f"\nrecorded in {keep('robustness', record, report(record, tables))}")
 
 
 def _facts(played: TableRows) -> dict[str, Any]:

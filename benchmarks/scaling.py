@@ -1,12 +1,15 @@
 """Gain from more workers: `python -m benchmarks.scaling [--record]`.
 
-* Games a second of a tournament between six agents alike, and decisions a second of self-play by an actor a
-  worker, played only and learned from too, by 1 and 2 workers of each kind: medians over windows, in which
-  all kinds take turns. Two workers are compared with one of the kind, and Ray with as many processes, round
-  by round. Workers begin and end with their window: Ray's own processes would take from the others'.
-* Processor time of the driver for a game: a tournament whose thousands of simulated workers return at once.
-* What is sent: bytes a game, a decision and an update of the weights.
-* From these, what to expect of 10, 100 and 1,000 cores.
+The benchmark measures 1 and 2 workers of each kind:
+
+* Games per second of a tournament between six copies of an agent, and decisions per second of self-play with
+  one actor per worker, with and without learning. The results are medians over windows, and the kinds take
+  turns. In each round, two workers are compared with one worker of the same kind, and Ray workers with the
+  same number of processes. Workers run only during their own window, so Ray does not slow other kinds down.
+* CPU time of the driver per game, in a tournament whose thousands of simulated workers return at once.
+* Bytes sent per game, per decision and per update of the weights.
+
+From these results, the benchmark estimates the speed of 10, 100 and 1,000 cores.
 """
 
 from __future__ import annotations
@@ -79,7 +82,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record["expected"] = expected(record)
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('scaling', record, report(record))}")
+        print(f"\nrecorded in {keep('scaling', record, report(record))}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -119,7 +122,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:
-    """Measure games and decisions a second of each kind of workers.
+    """Measure games and decisions per second of each kind of workers.
 
     Each round has a window of each kind, in this order and back.
     """
@@ -180,7 +183,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Games a second of a tournament, by the clock."""
+        """Games per second of wall time in a tournament."""
         with closing(Store.create(self.folder / f"{name}.sqlite", self.config)) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -218,7 +221,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def times_a_second(work: Callable[[], object], times: int) -> float:
-    """Call `work` some `times` and return the calls a second of wall time."""
+    """Call `work` `times` times and return the calls per second of wall time."""
     start = time.perf_counter()
     for _ in range(times):
         work()
@@ -234,7 +237,7 @@ def us_a_piece(executor: WorkExecutor, pieces: int = 500) -> float:
 
 
 def tournament(agent: str) -> TournamentConfig:
-    """Return the configuration of a tournament of six agents alike, with the rules of the ladder."""
+    """Return the configuration of a tournament of six copies of an agent, with the rules of the ladder."""
     rules = Rules.preset("classic", SEATS, profile="fast")
     return make_config([f"{agent}{number}={agent}" for number in range(SEATS)], rules)
 
@@ -294,7 +297,7 @@ class Simulated(WorkExecutor):
 
 
 def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
-    """Processor time of the driver for a game and its share of a piece of work, and bytes sent for it."""
+    """CPU time of the driver per game, with a share of the cost of a chunk, and bytes sent per game."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -356,7 +359,7 @@ def learner(name: str) -> Row:
 
 
 def expected(record: Row) -> list[Row]:
-    """Return the computed games and decisions a second of each number of cores in CORES."""
+    """Return the computed games and decisions per second of each number of cores in CORES."""
     games, learning = record["driver"], record["learner"]
     fed, learned = 1e6 / games["us_a_game"], 1e6 / (learning["us_learn"] + learning["us_unpack"])
     played = 1e6 / (learning["us_play"] + learning["us_pack"])

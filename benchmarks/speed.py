@@ -1,8 +1,8 @@
 """`risk-env bench`: the speed of the core, and the time to the end of a first game.
 
-The measurement is uniformly random legal play on one thread, after warm-up. The mask is written as bit words
-at every decision, and forced actions are not counted. When a run begins, the lanes are at different stages of
-their games. Every run plays the same games, so that the best of several runs is the least disturbed one.
+The command measures uniformly random legal play on one thread, after warm-up. The mask is written as bits at
+every decision, and forced actions are not counted. When a run begins, the lanes are at different stages of
+their games. All runs play the same games, so other processes have disturbed the fastest run least.
 benchmarks/README.md explains the numbers.
 """
 

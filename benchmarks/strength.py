@@ -96,7 +96,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, "
         f"an even share is {100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
-        f"{1e3 * clock.seconds / clock.turns:.3g} ms a turn"
+        f"{1e3 * clock.seconds / clock.turns:.3g} ms per turn"
     )
 
 

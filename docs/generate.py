@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from risk_env import cli, load_map, map_names
+from risk_env import __version__, cli, load_map, map_names
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
     GLOBAL_BLOCKS,
@@ -345,6 +346,15 @@ def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Seq
     return f"{_table(title, head, rows)}\n{facts} [Record](../benchmarks/results/{record['file']}.md).\n"
 
 
+# --------------------------------------------------------------------------------------------------- citation
+
+
+def citation() -> str:
+    """Return CITATION.cff with the package's version; people write the rest of the file."""
+    text = (FOLDER.parent / "CITATION.cff").read_text(encoding="utf-8")
+    return re.sub("^version: .*$", f"version: {__version__}", text, flags=re.MULTILINE)
+
+
 # --------------------------------------------------------------------------------------------------- Markdown
 
 
@@ -362,9 +372,10 @@ PAGES: dict[str, Callable[[], str]] = {
     "observation.md": observation,
     "commands.md": commands,
     "benchmarks.md": benchmarks,
+    "../CITATION.cff": citation,
 }
 
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), encoding="utf-8")
-        print(f"docs/{name} written")
+        print(f"{(FOLDER / name).resolve().relative_to(FOLDER.parent.resolve())} written")

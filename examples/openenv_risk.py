@@ -47,7 +47,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RiskObservation:
-        """Begin an episode, or without a seed the next game after the last one."""
+        """Begin an episode. Without a seed, begin the game after the previous one."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)

@@ -5,8 +5,8 @@
 
 This example needs `pip install verifiers` (0.4) in an environment without the extra `llm`, whose versions of
 `openai` and `mcp` are too new for verifiers. A task is a seed, and an episode plays the game of the seed to
-its end. A user message is a report, and an answer is a plan (docs/llm.md). The reward is that of
-`risk_env.text_env`.
+its end. A user message is a report, and an answer is a plan (docs/llm.md). `risk_env.text_env`
+computes the reward.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ def cell(row: Row) -> str:
 
 
 def draw(record: dict[str, Any], path: Path) -> None:
-    """Draw win rates over minutes of learning, one panel a table."""
+    """Draw win rates over minutes of learning, one panel per table."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(10, 4), layout="constrained")

@@ -5,9 +5,9 @@ A plan is a bot that plays the whole turn. All plans start in the same samples o
 not know, with the same dice to come. From the end of the turn, fast bots play the game to its end many times,
 with the same random numbers for every plan.
 
-The regret of a choice is the win probability of the best plan minus that of the chosen plan. The best plan is
-selected on one half of these games, and the plans are compared on the other half. The luck of the selected
-plan therefore does not count.
+The regret of a choice is the win probability of the best plan minus the probability of the chosen plan. The
+best plan is selected on one half of these games, and the plans are compared on the other half. The luck of
+the selected plan therefore does not count.
 
 `--make` makes the positions, the ends of the plans' turns and their win probabilities again. This takes about
 a quarter of an hour on one core. An evaluation chooses the plan whose ends have the highest mean. An agent
@@ -238,9 +238,7 @@ def read(path: Path, table: Table) -> Data:
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
-        raise ValueError(
-            f"{path} is of the plans {data.plans.tolist()}, now they are {labels(table)}: use --make"
-        )
+        raise ValueError(f"{path} has the plans {data.plans.tolist()}, not {labels(table)}: use --make")
     for records in (data.positions, data.ends.reshape(-1)):
         lanes_of(table, records).check_records()
     return data
@@ -255,7 +253,7 @@ def lanes_of(table: Table, records: Array) -> GameVector:
     """Return lanes with these games, or raise ValueError for records of another version."""
     batch = GameVector(table.rules, "classic", len(records), observation=None, mask=None, autoreset=False)
     if records.dtype != batch.records.dtype:
-        raise ValueError("the records are of another version: use --make")
+        raise ValueError("the records belong to another version: use --make")
     batch.load_records(np.arange(len(records)), records)
     return batch
 

@@ -51,13 +51,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         (name, f"{1e9 / whole:,.0f}", f"{whole:,.0f}", f"{update:,.0f}", f"{plain / whole:.2f}")
         for name, (whole, update) in best.items()
     ]
-    print("\n".join(table(("", "steps a second", "ns a step", "ns of the update", "times plain"), rows)))
+    print("\n".join(table(("", "steps per second", "ns per step", "ns of the update", "times plain"), rows)))
 
 
 class Way:
     """A timed training method.
 
-    `spent` holds the ns a step of each update: in total, and in the update of the policy alone.
+    `spent` holds the ns per step of each update: in total, and in the update of the policy alone.
     """
 
     def __init__(self, model: MaskablePPO, validates: bool) -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from risk_env.text.notation import IllegalAction
     from risk_env.text.positions import PositionError
 
+__version__ = "0.2.0"  # the only place of the version (docs/stability.md)
+
 # The module of each public name. A module is imported when one of its names is used for the first time.
 _HOMES = {
     "ActionSpace": "board.action_space",
@@ -85,10 +87,6 @@ register()  # registers "risk_env/Risk-v0" with Gymnasium and "risk_env/risk_v0"
 
 
 def __getattr__(name: str) -> Any:
-    if name == "__version__":
-        from importlib.metadata import version
-
-        return version("risk-env")
     if name not in _HOMES:
         raise AttributeError(f"module 'risk_env' has no attribute {name!r}")
     return getattr(import_module(f"risk_env.{_HOMES[name]}"), name)

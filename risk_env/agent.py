@@ -5,9 +5,9 @@ the games are the same too.
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -122,7 +122,7 @@ class View:
         return np.random.default_rng([int(uint64(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """Return a game that agrees with the seat's knowledge. `seed` redraws hidden facts and chance."""
+        """Return a game that agrees with the seat's knowledge. `seed` determines hidden facts and chance."""
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
@@ -142,6 +142,7 @@ class Agent:
 
     name: str = "agent"
     version: str = "1"  # change the version whenever the agent's play changes
+    variants: ClassVar[Mapping[str, Any]] = {}  # other players by name, for `NAME:VARIANT` (`bots.find`)
 
     def prepare(self, rules: Rules, board: Board) -> None:
         """Compile and load code and data for games with these rules on this map, before a clock starts.

@@ -1,6 +1,6 @@
 """Checks of arguments that several interfaces take.
 
-Errors name the argument, its value and what is allowed.
+Errors name the argument, its value and the allowed values.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Types of arrays in signatures, and arrays in files from others.
+"""Types of arrays in signatures, and arrays in untrusted files.
 
 Shapes are given in docstrings and comments.
 """

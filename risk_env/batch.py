@@ -20,7 +20,7 @@ class GameBatch(GameVector):
     Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and
     threads. `reset` and `step` return buffers of the batch, valid until the next step: copy the values to
     keep. Observations are read-only, because a step writes only the changes. `threads` threads share the
-    lanes of a step. Before they sleep, the helpers spin for the next step for about as long as a step takes.
+    lanes of a step. Before these threads sleep, they wait in a spin loop for about as long as a step takes.
 
     GameBatch is not thread-safe: use one batch per thread. RuntimeError is raised if a second thread steps or
     resets a batch during a call.
@@ -57,9 +57,9 @@ class GameBatch(GameVector):
 
         Reward, terminated and truncated are (N, P), for this step. A seat ends when it is eliminated, or with
         the game. In lanes with `game_over`, the final fields describe the end. With `autoreset`, observation,
-        mask, seat, episodes, seeds and records are then the next game's. Without `autoreset`, a game that is
-        over stays over: its mask is empty, its seat -1, its action ignored. If any action is illegal,
-        IllegalAction is raised and no lane is stepped. See docs/batch.md.
+        mask, seat, episodes, seeds and records then belong to the next game. Without `autoreset`, a game that
+        is over stays over: its mask is empty, its seat is -1 and its action is ignored. If any action is
+        illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
         """
         if self._busy[0]:
             raise _torn()

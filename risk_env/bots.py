@@ -1,8 +1,13 @@
-"""Compiled bots, and the players that are registered by name in the entry-point group `risk_env.agents`."""
+"""Compiled bots, and the players that are registered by name in the entry-point group `risk_env.agents`.
+
+A registered player may have variants: a mapping `variants` from names to other players. `NAME:VARIANT` is
+the name of a variant, such as `tactician:quick`.
+"""
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -17,6 +22,7 @@ from risk_env.core.types import MAX_SEATS
 from risk_env.seeds import uint64
 
 GROUP = "risk_env.agents"
+VARIANT = ":"  # separates the name of a registered player from the name of its variant
 
 
 def _plays_everything(rules: Rules, board: Board) -> None:
@@ -47,6 +53,7 @@ class CompiledBot:
         _plays_everything  # raises ValueError for rules or a map that the bot cannot play
     )
     begins: tuple[int, ...] = ()  # first words of the memory when a game begins
+    variants: Mapping[str, "CompiledBot"] = field(default_factory=dict, compare=False)
 
 
 class SeatedBot:
@@ -74,26 +81,61 @@ class SeatedBot:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    """Return the entry points by name. A name with VARIANT cannot be found, and is left out."""
+    return {entry.name: entry for entry in entry_points(group=GROUP) if VARIANT not in entry.name}
 
 
+@cache
 def names() -> tuple[str, ...]:
-    """Return the names of all registered players, sorted."""
-    return tuple(sorted(_registered()))
+    """Return the names of all registered players and of their variants, sorted.
+
+    The function loads all players. A player that cannot be loaded is listed without variants, and `find`
+    raises its error.
+    """
+    found = list(_registered())
+    for name in _registered():
+        with suppress(Exception):
+            found += [f"{name}{VARIANT}{variant}" for variant in _variants(find(name))]
+    return tuple(sorted(found))
+
+
+def is_registered(name: str) -> bool:
+    """Return whether `find` knows a name. This loads at most the player of this name."""
+    if name.partition(VARIANT)[0] not in _registered():
+        return False
+    if VARIANT not in name:
+        return True
+    try:
+        find(name)
+    except ValueError:
+        return False
+    return True
 
 
 def find(name: str) -> Any:
     """Return the player that is registered with this name, such as a `CompiledBot` or a class of agents.
 
-    Raises ValueError for an unknown name.
+    The name may be that of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
     """
-    known = _registered()
-    if name not in known:
-        registered = ", ".join(names()) or "none"
+    known, (base, separator, variant) = _registered(), name.partition(VARIANT)
+    if base not in known:
+        registered = ", ".join(sorted(known)) or "none"
         raise ValueError(
             f"agent={shortened(name)} is unknown{suggestion(name, known)}; registered: {registered}"
         )
-    return known[name].load()
+    found = known[base].load()
+    if not separator:
+        return found
+    variants = _variants(found)
+    if variant not in variants:
+        allowed = ", ".join(f"{base}{VARIANT}{each}" for each in variants) or "none"
+        raise ValueError(f"agent={shortened(name)} is unknown; variants of {base}: {allowed}")
+    return variants[variant]
+
+
+def _variants(player: Any) -> Mapping[str, Any]:
+    found = getattr(player, "variants", None)
+    return found if isinstance(found, Mapping) else {}
 
 
 def about(name: str) -> str:
@@ -102,7 +144,8 @@ def about(name: str) -> str:
     For a `CompiledBot`, this is the docstring of its module.
     """
     found = find(name)
-    documented = sys.modules[_registered()[name].module] if isinstance(found, CompiledBot) else found
+    entry = _registered()[name.partition(VARIANT)[0]]
+    documented = sys.modules[entry.module] if isinstance(found, CompiledBot) else found
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 

@@ -1,4 +1,4 @@
-"""Files, texts and values from others, read as data: regular files, bounded sizes and nesting."""
+"""Untrusted files, texts and values, read as data: regular files, bounded sizes and nesting."""
 
 import codecs
 import io

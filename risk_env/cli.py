@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from risk_env import __version__
 from risk_env.streams import give_up_output, prepare_streams
 from risk_env.text.escape import for_terminal
 
@@ -224,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
         ),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="version", version=f"{PROGRAM} {installed_version()}")
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
     parser.add_argument(
         "--debug",
         action="store_true",
@@ -237,14 +237,6 @@ def _parser() -> argparse.ArgumentParser:
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the command, or --help"
     )
     return parser
-
-
-def installed_version() -> str:
-    """Return the version of the installed package."""
-    try:
-        return version("risk-env")
-    except PackageNotFoundError:
-        return "(not installed: run from its folder)"
 
 
 def _function(command: Command) -> Callable[[Sequence[str]], int | None]:

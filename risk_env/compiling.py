@@ -95,7 +95,7 @@ def compile_part(part: str) -> float:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Let Python search for unused objects rarely. The searches take a tenth of the time to compile."""
+    """Run Python's garbage collector rarely. It takes a tenth of the time to compile."""
     before = gc.get_threshold()
     gc.set_threshold(FEW_COLLECTIONS)
     try:

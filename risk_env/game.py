@@ -70,7 +70,7 @@ class Origin(NamedTuple):
 class Game:
     """A game in progress.
 
-    `rules` is a `Rules` object, or the name of a preset. With a name, `options` are those of `Rules.preset`,
+    `rules` is a `Rules` object, or the name of a preset. With a name, `options` are passed to `Rules.preset`,
     as in `Game("classic", num_players=4, setup="deal")`. `board` is a `Board` or an argument of `load_map`.
 
     `seed` is any whole number. None chooses a random seed. Chance depends on `seed`, `lane` and `episode`

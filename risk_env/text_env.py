@@ -252,5 +252,8 @@ def _named(opponents: Any, num_players: int) -> list[Any]:
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:
-        raise ValueError(f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats")
+        raise ValueError(
+            f"opponents={opponents!r}: {len(named)} opponents for {num_players - 1} other seats; "
+            "give one opponent for each seat, or a single name for all"
+        )
     return named

@@ -4,6 +4,9 @@ The suite runs compiled. The tests marked `modes` also run in three modes. All o
 NUMBA_DISABLE_JIT=1 in `make test`. Tests of single games run with NUMBA_BOUNDSCHECK=1 in `make test`, and all
 of them in `make long`. Some run with RISK_ENV_PLAIN_NUMBA=1 in `make long`. With the JIT off the kernels are
 Python code, so hypothesis tries fewer examples there.
+
+The tests marked `interpreted` need kernels that only tests use. In `make test` they run only with the JIT
+off, so that these kernels need not be compiled. `make long` runs them compiled.
 """
 
 import gc

@@ -103,6 +103,10 @@ class Onlooker:
         """Return True if another seat is to make a decision that is hidden from the observing seat."""
         return self.game.phase in SECRET_PHASES and self.game.seat != self.looker
 
+    def is_rerolling(self) -> bool:
+        """Return True if another seat is to decide on a re-roll."""
+        return self.game.phase == Phase.REROLL and self.asks_in_secret()
+
     def received(self, has_replays: bool) -> dict[str, Any]:
         """Return all data that seat and spectator receive or can request, by name."""
         game, looker = self.game, self.looker
@@ -215,24 +219,29 @@ class Pair:
         if not self._is_hidden_still():
             return False
         for each, before in zip(self.games, sent, strict=True):  # nothing is sent while a re-roll is pending
-            if each.game.phase == Phase.REROLL and each.asks_in_secret():
+            if each.is_rerolling():
                 assert list(map(len, each.messages)) == before
-        if not any(each.game.phase == Phase.REROLL and each.asks_in_secret() for each in self.games):
+        if not any(each.is_rerolling() for each in self.games):
             self.compare(f"after {legal and one.game.log[-1:]}")
         return True
 
     def _decline(self) -> bool:
-        """Decline hidden decisions so that nothing becomes public, or sometimes only begin to pick cards."""
+        """Decline hidden decisions so that nothing becomes public, or sometimes only begin to pick cards.
+
+        Pending re-rolls are declined alone, because a game in which none is pending is ahead.
+        """
         asked = [each.game.phase.name if each.asks_in_secret() else "" for each in self.games]
         self.tally.differed[next(filter(None, asked))] += asked[0] != asked[1]
-        if self._picks():
+        rerolling = [each for each in self.games if each.is_rerolling()]
+        if not rerolling and self._picks():
             return False
-        for each in self.games:
+        for each in rerolling or self.games:
             if each.asks_in_secret():
                 each.step(each.game.tables.space.done)
         if not self._is_hidden_still():
             return False
-        self.compare(f"after {asked} declined")
+        if not any(each.is_rerolling() for each in self.games):
+            self.compare(f"after {asked} declined")
         return True
 
     def _picks(self) -> bool:

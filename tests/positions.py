@@ -3,7 +3,7 @@
 An army is a text such as `"Alaska 3, Europe 2, Ukraine, rest"`. It lists territories or whole continents,
 each with its troops (one if no number is given). Later names override earlier ones, within an army and
 between armies. `rest` is every territory that no army names. The other lines of a position are those of
-`Game.to_text`, with underscores for blanks.
+`Game.to_text`, with underscores for spaces.
 """
 
 from __future__ import annotations

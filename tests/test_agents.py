@@ -23,6 +23,7 @@ from risk_env.bots import CompiledBot
 from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.seeds import bot_seed, game_seed, hashed_seed
+from tests.cases import one_of_each_preset
 from tests.positions import position
 
 FAST = {"attack": "blitz", "defender_dice": "max", "max_rounds": 100}
@@ -47,12 +48,14 @@ LADDER = {name: bots.find(name) for name in bots.names() if plays_everything(bot
 KERNELS = list({bot.choose: name for name, bot in LADDER.items()}.values())
 
 VARIANTS = [
-    *[
-        (preset, players, {})
-        for preset in PRESETS
-        for players in PRESETS[preset].players
-        if players in (2, 3, 5)
-    ],
+    *one_of_each_preset(
+        [
+            (preset, players, {})
+            for preset in PRESETS
+            for players in PRESETS[preset].players
+            if players in (2, 3, 5)
+        ]
+    ),
     ("classic", 6, {"attack": "blitz", "defender_dice": "max"}),
     ("classic", 4, {"expert": True}),
     ("classic", 2, {"deck": "none"}),
@@ -112,7 +115,7 @@ def test_every_answer_is_legal_where_forced_actions_are_asked_too(name: str) -> 
 @pytest.mark.modes
 @pytest.mark.parametrize("name", ["hunter", "breaker", "planner", "beam", "grudge", "saver"])
 def test_no_memory_leads_a_bot_outside(name: str) -> None:
-    """The memory of a bot may come from a stranger's checkpoint."""
+    """The memory of a bot may come from an untrusted checkpoint."""
     extremes = np.array([-(2**31), -1, 0, 1, 2, 3, 9, 41, 10**6, 2**31 - 1])
     rules, chance = Rules.preset("classic", 3, **{**FAST, "setup": "random"}), np.random.default_rng(0)
     batch = GameBatch(rules, "tiny", 4, seed=0, observation=None, mask=None)
@@ -293,5 +296,7 @@ def test_make_finds_names_files_and_bots(tmp_path: Any) -> None:
         registry.make("nowhere.py:Bot")
     with pytest.raises(ValueError, match="unknown"):
         registry.make("growser")
+    with pytest.raises(ValueError, match=r"unknown; variants of tactician: tactician:quick"):
+        registry.make("tactician:quicker")
     with pytest.raises(TypeError, match="act"):
         Agent().act(View(Game(seed=1)))

@@ -33,10 +33,33 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core.types import Phase
+from tests.conftest import mode
 
-GAMES = 8
+GAMES = 4 if mode() == "interpreted" else 8
 SMALL = ("--games", str(GAMES), "--seconds", "0.01", "--repeats", "2", "--no-first-use")
 CLOCK = measures.Clock(seconds=0.001, repeats=2)
+# With the JIT off, a decision takes a millisecond.
+FEW_IN_SPEED = {
+    "STAGES": 4,
+    "SCOUTS": 1,
+    "CALIBRATION_SWEEPS": 2,
+    "SCOUT_SWEEPS": 20,
+    "EMPTY_CALLS": 1,
+    "DECISIONS_ALONE": 8,
+}
+FEW_IN_MEASURES = {"TYPICAL_BATCH": 4, "THREADED_BATCHES": (4,), "LANES_SPREAD": 4, "WARM_UP": 2, "PAIRS": 2}
+
+
+@pytest.fixture
+def short(kernel_mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the benchmarks play few decisions if the kernels are interpreted."""
+    if kernel_mode != "interpreted":
+        return
+    monkeypatch.setitem(speed.OPTIONS, "max_rounds", 3)
+    monkeypatch.setitem(measures.OPTIONS, "max_rounds", 3)
+    for module, numbers in ((speed, FEW_IN_SPEED), (measures, FEW_IN_MEASURES)):
+        for name, number in numbers.items():
+            monkeypatch.setattr(module, name, number)
 
 
 def begin(preset: str = "classic", games: int = GAMES, **options) -> speed.Play:
@@ -143,8 +166,10 @@ def test_masks_written_again_are_the_same() -> None:
     assert (play.games["legal"] == before).all()
 
 
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("short")
 def test_lanes_are_spread_over_games() -> None:
-    play = speed.spread(begin().tables, GAMES, seed=0)
+    play = speed.spread(begin().tables, 8, seed=0)
     rounds = play.games["round_number"]
     assert rounds.max() - rounds.min() > speed.OPTIONS["max_rounds"] // 3
 
@@ -152,6 +177,8 @@ def test_lanes_are_spread_over_games() -> None:
 # The command `bench`
 
 
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("short")
 def test_bench_prints_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", *SMALL, "--record", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
@@ -169,12 +196,20 @@ def test_bench_prints_and_records(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert all(row["phase"] in shown for row in found["phases"] if row["phase"] != "OVER")
 
 
-def test_bench_takes_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("short")
+def test_bench_takes_every_preset(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mode() == "interpreted":
+        monkeypatch.setattr(speed, "typical_length", lambda play: 8)
     assert cli.main(["bench", "--preset", "all", *SMALL]) == 0
     shown = capsys.readouterr().out
     assert all(f"| {name}, " in shown for name in presets())
 
 
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("short")
 def test_bench_takes_players(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["bench", "--preset", "secret_mission", "--players", "6", *SMALL]) == 0
     assert "secret_mission, 6 players" in capsys.readouterr().out
@@ -214,16 +249,21 @@ def test_nothing_heavy_is_imported_before_the_clock_of_the_first_use_runs() -> N
 # Peers
 
 
-@pytest.mark.parametrize("name", ["parts", "threads", "aec"])
+@pytest.mark.parametrize(
+    "name", ["aec", *(pytest.param(name, marks=pytest.mark.interpreted) for name in ("parts", "threads"))]
+)
+@pytest.mark.usefixtures("short")
 def test_our_measures_run(name: str) -> None:
     rows = list(measures.MEASURES[name].rows(CLOCK))
     assert rows
     assert all(row["measure"] == name for row in rows)
 
 
+@pytest.mark.interpreted
+@pytest.mark.usefixtures("short")
 def test_the_batch_is_measured_at_every_size() -> None:
     rows = list(measures.our_batch(CLOCK, sizes=(1, 4)))
-    assert [row["games"] for row in rows] == [1, 1, 4, 4, 1024]
+    assert [row["games"] for row in rows] == [1, 1, 4, 4, measures.TYPICAL_BATCH]
     assert {row["observation"] for row in rows} == {None, "flat"}
     assert all(row["steps_per_second"] >= row["median"] > 0 for row in rows)
 
@@ -395,7 +435,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert (
         told.startswith("grower: ")
         and " of 9 games won, an even share is 33; " in told
-        and "ms a turn" in told
+        and "ms per turn" in told
     )
     others = strength.drawn(5, 5, np.random.default_rng(0))
     assert sorted(others) == [1, 2, 3, 4, 5]

@@ -1,4 +1,4 @@
-"""Files, texts and values from strangers: bounded, and refused with the named error."""
+"""Untrusted files, texts and values: bounded, and refused with the named error."""
 
 import io
 import os

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from risk_env.board.maps import load_map
-from risk_env.board.rules import Rules, preset_players, presets
+from risk_env.board.rules import Rules
 from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.types import Phase
 from risk_env.public import members, words_of
 from risk_env.text.check import DERIVED, Facts, check, complete
+from tests.cases import TABLES
 from tests.test_notation import choose, corpus, game_of
 
 
@@ -28,9 +29,6 @@ def reasons(name, games):
 def test_the_corpus_is_in_order():
     for name, games in corpus():
         assert reasons(name, games) == [], (name, Phase(int(games[0].phase)))
-
-
-TABLES = [(preset, players) for preset in presets() for players in preset_players(preset)]
 
 
 @pytest.mark.parametrize(("preset", "players"), TABLES)

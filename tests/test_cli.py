@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import risk_env
 from risk_env import bots, cli
 from risk_env.board.maps import MapError
 from risk_env.board.rules import OPTIONS, Rules, presets
@@ -69,7 +70,7 @@ def test_version_names_the_program(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         cli.main(["--version"])
     assert stop.value.code == 0
-    assert capsys.readouterr().out.startswith("risk-env ")
+    assert capsys.readouterr().out == f"risk-env {risk_env.__version__}\n"
 
 
 def test_no_command_prints_the_help_and_is_no_success(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,7 +26,16 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
     monkeypatch.setattr("os.cpu_count", lambda: 1)  # no more processes
     demo.main(["--decisions", "1024", "--games", "6", "--six-games", "6", "--out", str(tmp_path / "out")])
     told = capsys.readouterr().out
-    for words in ("won", "Games won", "yours", "attacker", "6 games", "hunter", "4. Tournament"):
+    for words in (
+        "Estimated time",
+        "won",
+        "Games won",
+        "yours",
+        "attacker",
+        "6 games",
+        "hunter",
+        "4. Tournament",
+    ):
         assert words in told
     for report in ("tournament.html", "six_players.html"):
         assert (tmp_path / "out" / report).stat().st_size > 10_000
@@ -38,6 +50,22 @@ def test_what_the_demo_asks_the_tournament_for(monkeypatch: pytest.MonkeyPatch) 
     demo.play(Path("folder/name"), ["a", "b=c.npz"], players=2, games=10, seed=3)
     assert asked[0][:8] == ["--agents", "a,b=c.npz", "--players", "2", "--games", "10", "--seed", "3"]
     assert asked[0][asked[0].index("--out") + 1] == str(Path("folder/name.sqlite"))
+
+
+def test_the_estimate_follows_the_work_and_the_machine() -> None:
+    def minutes(loop: float = demo.LOOP, cores: int = 1, **changed: Any) -> int:
+        wanted = {"games": 0, "six_games": 0, "decisions": None, "no_training": True} | changed
+        found = re.search(r": (\d+) min, ", demo.estimate(argparse.Namespace(**wanted), cores, loop))
+        assert found is not None
+        return int(found[1])
+
+    many = round(600 / demo.GAME_OF_SIX)
+    assert minutes() == 1
+    assert minutes(six_games=many) == 10 and minutes(six_games=many, cores=2) == 5
+    assert minutes(2 * demo.LOOP, six_games=many) in (20, 21)
+    assert minutes(no_training=False, decisions=10 * demo.DEFAULT_DECISIONS) == round(demo.DECISIONS / 6)
+    assert f"n_timesteps: {demo.DEFAULT_DECISIONS:_}\n" in demo.CONFIG.read_text()
+    assert 0 < demo.loop_seconds() < 60
 
 
 @pytest.mark.parametrize("option", ["--games", "--six-games", "--decisions"])

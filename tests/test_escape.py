@@ -1,4 +1,4 @@
-"""Words from strangers on screen: no name ends a report, moves the cursor, or becomes a formula."""
+"""Untrusted words on screen: no name ends a report, moves the cursor, or becomes a formula."""
 
 import csv
 import sqlite3

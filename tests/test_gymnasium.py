@@ -90,11 +90,16 @@ def test_importing_risk_env_registers_whatever_comes_first(imports: str) -> None
     [
         "import gymnasium; env = gymnasium.make('risk_env:risk_env/Risk-v0')",
         "import gymnasium; env = gymnasium.make_vec('risk_env:risk_env/Risk-v0', num_envs=2)",
-        "import risk_env, gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
         "import risk_env.board.maps; import gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
         "import risk_env, pettingzoo; env = pettingzoo.make('aec', 'risk_env/risk_v0')",
         "import pettingzoo, risk_env; env = pettingzoo.make('aec', 'risk_env/risk_v0')",
-        "from risk_env import risk_v0; import gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
+        pytest.param(
+            "import risk_env, gymnasium; env = gymnasium.make('risk_env/Risk-v0')", marks=pytest.mark.long
+        ),
+        pytest.param(
+            "from risk_env import risk_v0; import gymnasium; env = gymnasium.make('risk_env/Risk-v0')",
+            marks=pytest.mark.long,
+        ),
     ],
 )
 def test_the_environment_is_found_in_any_order_of_imports(code: str) -> None:

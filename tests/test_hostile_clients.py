@@ -639,7 +639,7 @@ def test_no_message_is_an_error_of_the_server(tmp_path: Path, text: str) -> None
 def test_composing_is_for_the_seat_that_decides_and_limited(
     tmp_path: Path, monkeypatch: Any, more: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(browser_table, "Composition", None)  # nothing is copied for a stranger
+    monkeypatch.setattr(browser_table, "Composition", None)  # nothing is copied for an unknown client
     with client(tmp_path) as found:
         begin = begun(found)
         table = found.lobby.tables[begin["game"]]

@@ -267,7 +267,7 @@ def test_a_games_tokens_are_bounded(tmp_path: Path) -> None:
 
 
 def test_many_games_wait_at_the_same_time(tmp_path: Path) -> None:
-    """64 games whose endpoint takes 50 ms an answer do not wait for each other."""
+    """64 games whose endpoint takes 50 ms per answer do not wait for each other."""
     with FakeEndpoint("good").running() as endpoint:
         answer, waiting, most = endpoint.reply, [0], [0]
         lock = threading.Lock()

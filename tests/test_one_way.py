@@ -16,7 +16,6 @@ from risk_agents.human.answers import _no_attack
 from risk_agents.scripted import grower
 from risk_agents.scripted.threats import largest_threat
 from risk_agents.search.evaluation import WORKSPACE
-from risk_agents.web.browser_table import changes_dice
 from risk_agents.web.composition import settling_action
 from risk_env import ActionSpace, Board, Game, MapError, Rules, arena, load_map
 from risk_env.agent import CompiledAgent, View
@@ -168,12 +167,21 @@ AIR_WAYS = ("Alaska", "Kamchatka"), ("Japan", "Kamchatka"), ("Kamchatka", "Irkut
     ],
 )
 def test_an_airfield_helps_where_a_border_leads(holder: int, airfield: str, bonus: tuple[int, int]) -> None:
-    board = one_way_map("classic", *AIR_WAYS)
+    check_rolls(airfield_game(holder, airfield), "Alaska > Kamchatka", 3, 2, airfields=bonus, number=8)
+
+
+@pytest.mark.parametrize(("airfield", "helps"), [("Japan", True), ("Irkutsk", False)])
+def test_the_browser_shows_whether_an_airfield_helps(airfield: str, helps: bool) -> None:
+    table = pytest.importorskip("risk_agents.web.browser_table")
+    game = airfield_game(1, airfield)
+    assert table.changes_dice(game, game.board.territory("Kamchatka")) == helps
+
+
+def airfield_game(holder: int, airfield: str) -> Game:
+    """Return a game on a map with AIR_WAYS, before the attack from Alaska to Kamchatka."""
     armies = ("Alaska 9, Alberta 9", "Kamchatka 9, Japan 9, Irkutsk 9, Mongolia 9", "rest 9")
-    goals = {"Asia": (holder, "airfield")}
-    game = command_room(*armies, airfield=airfield, goals=goals, map=board)
-    assert changes_dice(game, board.territory("Kamchatka")) == any(bonus)
-    check_rolls(game, "Alaska > Kamchatka", 3, 2, airfields=bonus, number=8)
+    goals, board = {"Asia": (holder, "airfield")}, one_way_map("classic", *AIR_WAYS)
+    return command_room(*armies, airfield=airfield, goals=goals, map=board)
 
 
 # ------------------------------------------------------------------------------------------------ texts

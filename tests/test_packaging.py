@@ -1,6 +1,7 @@
-"""The package as installed by a stranger: types, extras named in time, a page that an index can show."""
+"""The package as a new user installs it: types, extras named in time, a page that an index can show."""
 
 import importlib
+import json
 import os
 import re
 import subprocess
@@ -9,6 +10,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+
+import risk_env
+from tests.wheel_check import release_notes
 
 ROOT = Path(__file__).parent.parent
 SEARCH = os.pathsep.join(str(ROOT / folder) for folder in (".", "agents", "training"))
@@ -87,3 +91,114 @@ def test_the_page_of_a_package_index_needs_nothing_of_the_repository() -> None:
 def test_every_public_name_can_be_imported(package: str) -> None:
     module = importlib.import_module(package)
     assert [name for name in module.__all__ if getattr(module, name, None) is None] == []
+
+
+def test_names_of_entry_points_are_words() -> None:
+    """Packaging tools warn about names with other characters, such as the colon of a variant."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = project["entry-points"]["risk_env.agents"]
+    assert [name for name in named if not re.fullmatch(r"\w+", name)] == []
+
+
+PLUGIN = """
+from risk_env import Agent
+
+class Second(Agent):
+    "`second`: the other one."
+    version = "2"
+
+class First(Agent):
+    "`first`: the usual one."
+    variants = {"second": Second}
+"""
+
+
+def test_a_plugin_has_variants_and_a_broken_plugin_harms_no_list(tmp_path: Path) -> None:
+    (tmp_path / "plugin_bots.py").write_text(PLUGIN, encoding="utf-8")
+    facts = tmp_path / "plugin-1.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Name: plugin\nVersion: 1\n", encoding="utf-8")
+    entries = "first = plugin_bots:First\nbroken = nowhere:BOT\nold:name = plugin_bots:Second\n"
+    (facts / "entry_points.txt").write_text(f"[risk_env.agents]\n{entries}", encoding="utf-8")
+    code = (
+        "from risk_env import bots; print(sorted({'first', 'first:second', 'broken'} - {*bots.names()}), "
+        "'old:name' in bots.names(), bots.find('first:second').version, bots.about('first:second'), "
+        "bots.is_registered('first:third'), bots.is_registered('first:second'))"
+    )
+    search = os.pathsep.join((str(tmp_path), SEARCH))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env={**os.environ, "PYTHONPATH": search}, capture_output=True, text=True)
+    assert done.stdout == "[] False 2 `second`: the other one. False True\n", done.stderr
+
+
+def test_the_version_is_set_in_one_place() -> None:
+    """`tests/test_docs.py` compares CITATION.cff, `tests/test_cli.py` the command."""
+    facts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert "version" not in facts["project"] and facts["project"]["dynamic"] == ["version"]
+    assert facts["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "risk_env.__version__"}
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (\S+) ?(.*)$", changes, re.MULTILINE)
+    assert headings[0][0] == risk_env.__version__
+    assert all(re.fullmatch(r"|\(unreleased\)|\(\d{4}-\d\d-\d\d\)", date) for _version, date in headings)
+
+
+DOCKER_WORDS = {"FROM", "WORKDIR", "COPY", "RUN", "USER", "VOLUME", "EXPOSE", "HEALTHCHECK", "ENTRYPOINT"}
+
+
+def test_the_dockerfile_serves_as_a_plain_user_on_the_port_that_it_checks() -> None:
+    """Nothing is built here: the instructions are read, and their programs are checked."""
+    pytest.importorskip("starlette")
+    from risk_agents.web.cli import _parser
+
+    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
+    lines = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    assert {word for word, _ in lines} == DOCKER_WORDS
+    last = dict(lines)  # the last line of each instruction
+    assert last["USER"] == "risk" and [word for word, _ in lines].index("USER") < len(lines) - 1
+    for word, rest in lines:
+        if word == "COPY" and not rest.startswith("--from"):
+            assert rest == ". ."
+    program, command, *options = json.loads(last["ENTRYPOINT"])
+    served = _parser().parse_args(options)
+    assert (program, command, served.host) == ("risk-env", "serve", "0.0.0.0")
+    assert Path(served.games).parent == Path(last["VOLUME"]) and int(last["EXPOSE"]) == served.port
+    python, _, code = json.loads(last["HEALTHCHECK"].partition("CMD ")[2])
+    compile(code, python, "exec")
+    assert f"http://127.0.0.1:{served.port}/" in code
+    assert {"web"} == {*re.findall(r"\[(\w+)\]\"", text)}
+
+
+CHANGES = """# Changelog
+
+## 1.2.0 (2027-01-31)
+
+### Added
+* Maps ([docs](docs/maps.md#8-maps)), [a site](https://example.org).
+
+## 1.1.0 (2027-01-01)
+* Old.
+"""
+
+
+def test_release_notes_are_the_first_section_of_the_changelog() -> None:
+    notes = release_notes(CHANGES, "1.2.0")
+    wanted = "### Added\n* Maps (`docs/maps.md#8-maps`), [a site](https://example.org).\n"
+    assert notes == f"# risk_env 1.2.0 (2027-01-31)\n\n{wanted}"
+
+
+@pytest.mark.parametrize(
+    "heading", ["1.2.0", "1.2.0 (unreleased)", "1.2.1 (2027-01-31)", "1x2.0 (2027-01-31)"]
+)
+def test_a_release_needs_a_dated_section_of_its_version(heading: str) -> None:
+    with pytest.raises(SystemExit, match=r"CHANGELOG\.md begins with"):
+        release_notes(CHANGES.replace("1.2.0 (2027-01-31)", heading), "1.2.0")
+
+
+def test_the_page_of_formats_has_the_numbers_of_the_code() -> None:
+    text = (ROOT / "docs" / "stability.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| .* \| (\d+) \| (.*) \|$", text, re.MULTILINE)
+    numbers = {name: number for number, names in rows for name in re.findall("`(.*?)`", names)}
+    assert len(numbers) > 10
+    for name, number in numbers.items():
+        module, _, constant = name.rpartition(".")
+        assert str(getattr(importlib.import_module(module), constant)).split()[-1] == number, name

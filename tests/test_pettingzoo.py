@@ -28,13 +28,13 @@ from risk_env.core.types import Phase
 from risk_env.observations import as_floats
 from risk_env.render import scene_of, window
 from tests.bots import spoil
+from tests.cases import TABLES
 from tests.games import Player
 from tests.pages import code_of, page, run_code
 
 test_save_obs.__test__ = False  # PettingZoo's; called below
 
-CASES = [(preset, players) for preset in presets() for players in preset_players(preset)]
-every_game = pytest.mark.parametrize(("preset", "players"), CASES, ids=[f"{name}-{P}" for name, P in CASES])
+every_game = pytest.mark.parametrize(("preset", "players"), TABLES)
 
 # What PettingZoo's tests say of every environment with masks that is not on their own lists, and of masks of
 # the dead.
@@ -383,6 +383,7 @@ def test_the_mask_is_what_step_accepts(preset: str, players: int) -> None:
 
 def try_every_action(env: Any) -> None:
     """Try every action number and the numbers beside them: a refused action changes nothing."""
+    assert env.unwrapped.game.board.names_in_text  # computed once, then kept and pickled with the board
     mask, before = env.last()[0]["action_mask"], pickle.dumps(env.unwrapped.game)
     legal = np.flatnonzero(mask)
     for action in {-1, len(mask), 2**70, *range(len(mask))} - set(legal.tolist()):

@@ -28,6 +28,7 @@ from risk_env.core.types import Phase
 from risk_env.game import Game
 from risk_env.players import PlayerFault
 from risk_env.saved_game import SavedGame
+from tests.cases import one_of_each_preset
 from tests.positions import position
 
 SEED = 3
@@ -78,9 +79,9 @@ def table_of(
     return table, screen, typist
 
 
-GAMES = [
-    (preset, players) for preset in PRESETS for players in PRESETS[preset].players if players in (2, 3, 5, 6)
-]
+GAMES = one_of_each_preset(
+    [(name, players) for name in PRESETS for players in PRESETS[name].players if players in (2, 3, 5, 6)]
+)
 
 
 @pytest.mark.parametrize(("preset", "players"), GAMES)

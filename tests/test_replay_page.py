@@ -92,10 +92,10 @@ def test_it_is_stepped_and_jumped_through_by_mouse_and_by_keyboard(
     with opened_page(browser, address) as page:
         wait(page)
         for name, at in (
-            ("Step on", 1),
-            ("Turn on", turns[0]),
-            ("Turn on", turns[1]),
-            ("Round on", rounds[1]),
+            ("Next step", 1),
+            ("Next turn", turns[0]),
+            ("Next turn", turns[1]),
+            ("Next round", rounds[1]),
         ):
             page.get_by_role("button", name=name).click()
             assert frame(page) == at
@@ -191,5 +191,5 @@ def test_a_saved_notebook_shows_it(browser: Any, tmp_path: Path) -> None:
     with opened_page(browser, (tmp_path / "notebook.html").as_uri()) as page:
         inside = page.frame_locator("iframe")
         inside.locator("body[data-ready]").wait_for()
-        inside.get_by_role("button", name="Step on").click()
+        inside.get_by_role("button", name="Next step").click()
         assert json.loads(inside.locator("#count").inner_text().split(" / ")[0]) == 2

@@ -736,10 +736,11 @@ def test_5_2_fixed_sets_need_symbols():
 
 
 @whole_games
+@pytest.mark.parametrize("seeds", [(0, 1), pytest.param((2, 3), marks=pytest.mark.long)])
 @pytest.mark.parametrize("preset", ["world_domination", "classic", "two_player", "capital", "secret_mission"])
-def test_5_2_games_with_fixed_sets_agree_with_the_slow_reference(preset, monkeypatch):
+def test_5_2_games_with_fixed_sets_agree_with_the_slow_reference(preset, seeds, monkeypatch):
     monkeypatch.setattr(test_reference, "random_rules", partial(random_rules, set_values="fixed"))
-    for seed in range(4):
+    for seed in seeds:
         test_reference.compare(preset, seed, board=CLASSIC)
 
 

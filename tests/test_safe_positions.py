@@ -26,7 +26,7 @@ from tests.conftest import mode
 from tests.test_game import sealed
 from tests.test_invariants import FAULTS, first_fault
 
-MUTANTS = {"compiled": 150, "bounds-checked": 75, "interpreted": 20}[mode()]  # of each preset
+MUTANTS = {"compiled": 50, "bounds-checked": 75, "interpreted": 20}[mode()]  # of each preset
 STEPS = 12  # actions and chance results played from a mutant
 OPTIONS = (
     {},
@@ -131,11 +131,12 @@ def number_for(field, values, place, rules, board, rng):
 
 
 @pytest.mark.modes
+@pytest.mark.parametrize("mutants", [MUTANTS, pytest.param(3 * MUTANTS, marks=pytest.mark.long)])
 @pytest.mark.parametrize("preset", presets())
-def test_what_is_accepted_can_be_played(preset):
+def test_what_is_accepted_can_be_played(preset, mutants):
     rng = np.random.default_rng(presets().index(preset))
-    accepted = sum(play_mutant(preset, rng) for _ in range(MUTANTS))
-    assert MUTANTS // 20 < accepted < MUTANTS  # many a change is harmless, many are not
+    accepted = sum(play_mutant(preset, rng) for _ in range(mutants))
+    assert mutants // 20 < accepted < mutants  # many a change is harmless, many are not
 
 
 def play_mutant(preset, rng):

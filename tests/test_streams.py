@@ -6,9 +6,12 @@ import os
 import shlex
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
+
+from tests.cases import others_long
 
 ROOT = Path(__file__).parent.parent
 NEEDS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full")
@@ -24,8 +27,13 @@ def shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&-", "<&- >&- 2>&-", "2>/dev/full"])
-@pytest.mark.parametrize("command", [PRESETS, "-m risk_env --version", "-m risk_env presets --help"])
+COMMANDS = [PRESETS, "-m risk_env --version", "-m risk_env presets --help"]
+CLOSED = [">&-", "2>&-", "<&-", "<&- >&-", "<&- >&- 2>&-", "2>/dev/full"]
+# `make test` closes every stream, and tries every command.
+CASES = others_long([*product(COMMANDS, CLOSED)], [*range(len(CLOSED)), len(CLOSED), 2 * len(CLOSED)])
+
+
+@pytest.mark.parametrize(("command", "closed"), CASES)
 def test_a_closed_stream_is_discarded(command: str, closed: str) -> None:
     if "full" in closed and not Path("/dev/full").exists():
         pytest.skip("no /dev/full")

@@ -146,7 +146,7 @@ def look_back(hand: Hand) -> None:
     """An earlier moment is read-only, and a button leads back to the decision."""
     page = hand.page
     before = page.evaluate("JSON.stringify(live.question)")
-    page.get_by_role("button", name="Step back").click()
+    page.get_by_role("button", name="Previous step").click()
     assert "earlier moment" in hand.asked and page.locator('.area[data-lit="true"]').count() == 0
     page.locator('.area[data-territory="0"]').dispatch_event("click")
     page.keyboard.press("d")

@@ -471,7 +471,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("DROP TABLE games", "expected only the tables"),
     ("ALTER TABLE games DROP COLUMN turns", "expected only the tables"),
     ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "expected only the tables"),
-    ("DELETE FROM setting", "not one row of two texts"),
+    ("DELETE FROM setting", "not one row of two strings"),
     ("UPDATE setting SET arguments = '[]'", "the arguments are not a JSON object"),
     ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "1e\\+99 games; must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),

@@ -1,4 +1,4 @@
-"""Files of trained weights are strangers' data: the worst result of any content is a ValueError."""
+"""Files of trained weights are untrusted data: any invalid content raises a ValueError."""
 
 import io
 import json

@@ -3,22 +3,34 @@
 `python -m tests.wheel_check` (`make wheel-check`) takes some minutes and needs the package `build`. The wheel
 is installed with its dependencies into an empty environment. It is used outside the clone, with folders
 called `agents`, `training` and `benchmarks` in the current directory, without a writable home, and without
-any extra. With `--tests`, a part of the sdist's own tests also runs from the unpacked archive, with this
-environment's Python.
+any extra; then the server is used with the extra `web`. With `--tests`, a part of the sdist's own tests also
+runs from the unpacked archive, with this environment's Python.
+
+With `--release` (`make release`), the archives and the release notes are written to dist/. Before, the
+version, the changelog, the citation and git must agree. Of the commands, only the short ones are run, and
+`twine check`.
 """
 
 import argparse
 import os
+import re
+import shlex
+import shutil
+import socket
 import subprocess
 import sys
 import tarfile
 import tempfile
+import time
+import tomllib
+import urllib.request
 import venv
 import zipfile
-from collections.abc import Iterator
+from email.parser import Parser
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+DIST = ROOT / "dist"
 PACKAGES = ("risk_agents", "risk_env", "risk_training")
 EXTRA_COMMANDS = {
     "train --config tiny": "train",
@@ -36,6 +48,22 @@ class Mine(Agent):
     def act(self, view: View) -> int:
         return int(view.legal_actions[0])
 '''
+GRAPH = "continent,Land,2\nterritory,Ash,Land\nterritory,Elm,Land\nborder,Ash,Elm\n"
+SHORT = (
+    "risk-env --version",
+    "risk-env demo --help",
+    "risk-env agents",
+    "risk-env maps list",
+    "risk-env maps import mine.csv --out imported.toml",
+    "risk-env maps check imported.toml",
+    "risk-env play --opponents grower --save mine.game",  # the input ends at once: the game is saved
+    "risk-env tournament --agents mine.py:Mine,random --players 2 --games 4 --quiet",
+)
+LONG = (
+    "risk-env warmup --bots",
+    "risk-env benchmark random --quick --track duel --quiet",
+    "risk-env demo --no-training",
+)
 SDIST_TESTS = ("tests/test_rules.py", "tests/test_maps.py", "tests/test_game.py", "tests/test_cli.py")
 
 
@@ -45,21 +73,75 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--tests", action="store_true", help="also run a part of the sdist's own tests")
+    parser.add_argument("--release", action="store_true", help="write a release to dist/, after fewer checks")
     arguments = parser.parse_args()
+    version = check_release() if arguments.release else ""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         run(sys.executable, "-m", "build", "--outdir", str(place), str(ROOT), cwd=ROOT)
         (wheel,), (sdist,) = place.glob("*.whl"), place.glob("*.tar.gz")
         check_contents(wheel, sdist)
-        use_wheel(wheel, place)
+        python = installed(wheel, place)
+        use_wheel(python, place, SHORT if arguments.release else SHORT + LONG)
+        if arguments.release:
+            write_release(version, (wheel, sdist), place)
+        else:
+            use_server(python, wheel, place)
         if arguments.tests:
             run_tests(sdist, place)
 
 
+def check_release() -> str:
+    """Return the version; exit with an error if the repository is not ready for its release."""
+    if changed := run("git", "status", "--porcelain", cwd=ROOT):
+        raise SystemExit(f"release: commit these changes first:\n{changed}")
+    sources = [(ROOT / name).read_text(encoding="utf-8") for name in ("risk_env/__init__.py", "CITATION.cff")]
+    version, cited = (
+        re.findall('^(?:__version__ =|version:) "?([^\\s"]+)', text, re.M)[0] for text in sources
+    )
+    if version != cited:
+        raise SystemExit(f"release: CITATION.cff has version {cited}, not {version}: run make docs")
+    release_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    return version
+
+
+def release_notes(changes: str, version: str) -> str:
+    """Return the section of a version in the changelog; exit with an error unless it is the first and dated.
+
+    Links to files of the repository become their paths, because other sites show the notes.
+    """
+    heading, _, text = changes.partition("\n## ")[2].partition("\n")
+    if not re.fullmatch(re.escape(version) + r" \(\d{4}-\d\d-\d\d\)", heading):
+        raise SystemExit(f"release: CHANGELOG.md begins with {heading!r}, not with '{version} (date)'")
+    section = text.partition("\n## ")[0].strip()
+    return f"# risk_env {heading}\n\n" + re.sub(r"\[[^]]*\]\((?!https:)([^)]*)\)", r"`\1`", section) + "\n"
+
+
+def write_release(version: str, archives: tuple[Path, ...], place: Path) -> None:
+    """Check the archives' metadata with twine, and write archives and release notes to dist/."""
+    venv.create(place / "twine", with_pip=True)
+    python = str(place / "twine" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", "twine")
+    print(run(python, "-m", "twine", "check", "--strict", *map(str, archives)).strip())
+    DIST.mkdir(exist_ok=True)
+    for path in archives:
+        shutil.copy(path, DIST)
+    notes = release_notes((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), version)
+    (DIST / f"risk_env-{version}.md").write_text(notes, encoding="utf-8")
+    print(f"== {DIST}: {', '.join(sorted(path.name for path in DIST.glob(f'*{version}*')))}")
+    if "urls" not in tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]:
+        print("== pyproject.toml has no [project.urls]: an index shows no address of the source")
+
+
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """Check that the wheel holds exactly git's files of the packages, and the sdist all of git's files."""
+    """Check that the wheel holds exactly git's files of the packages, and the sdist all of git's files.
+
+    The wheel must also hold the licence and the page for an index.
+    """
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
+        facts = {name.partition("/")[2]: name for name in archive.namelist() if ".dist-info/" in name}
+        metadata = Parser().parsestr(archive.read(facts["METADATA"]).decode())
     with tarfile.open(sdist) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     known = run("git", "ls-files", cwd=ROOT).splitlines()
@@ -71,6 +153,8 @@ def check_contents(wheel: Path, sdist: Path) -> None:
         raise SystemExit(
             f"wheel-check: in the wheel by mistake: {sorted(names - wanted)}; left out: {missing}"
         )
+    if "licenses/LICENSE" not in facts or metadata["Description-Content-Type"] != "text/markdown":
+        raise SystemExit(f"wheel-check: the licence or the page is missing: {sorted(facts)}, {metadata}")
 
 
 def in_wheel(name: str) -> str:
@@ -82,45 +166,64 @@ def in_wheel(name: str) -> str:
     return ""
 
 
-def use_wheel(wheel: Path, place: Path) -> None:
-    """Install into an empty environment, and use the wheel outside the clone."""
+def installed(wheel: Path, place: Path) -> str:
+    """Install into an empty environment, and return its Python."""
     venv.create(place / "environment", with_pip=True)
     python = str(place / "environment" / "bin" / "python")
-    run(python, "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel))
+    install(python, str(wheel))
+    return python
+
+
+def install(python: str, package: str) -> None:
+    """Install a package with the tested versions of its dependencies."""
+    run(python, "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt"), package)
+
+
+def use_wheel(python: str, place: Path, commands: tuple[str, ...]) -> None:
+    """Use the package outside the clone."""
     here = place / "elsewhere"
     for name in ("agents", "training", "benchmarks"):  # folders that belong to the user
         (here / name).mkdir(parents=True)
         (here / name / "__init__.py").touch()
     (here / "mine.py").write_text(BOT, encoding="utf-8")
-    for words in commands():
-        print(f"== {' '.join(words)}", flush=True)
-        run(python, *words, cwd=here, **usual(place))
+    (here / "mine.csv").write_text(GRAPH, encoding="utf-8")
+    for words in commands:
+        print(f"== {words}", flush=True)
+        program, *rest = shlex.split(words)
+        run(str(Path(python).with_name(program)), *rest, cwd=here, **usual(place))
     for words, extra in EXTRA_COMMANDS.items():
         names_extra(python, words, extra, here, usual(place))
     without_home(python, here)
 
 
-def commands() -> Iterator[tuple[str, ...]]:
-    """Yield the commands that run outside the clone."""
-    yield (
-        "-c",
-        "import risk_env, risk_agents; print(risk_env.__version__, risk_env.Game('classic', seed=1).seat)",
-    )
-    program = ("-m", "risk_env")
-    yield (*program, "agents")
-    yield (
-        *program,
-        "tournament",
-        "--agents",
-        "mine.py:Mine,random",
-        "--players",
-        "2",
-        "--games",
-        "4",
-        "--quiet",
-    )
-    yield (*program, "warmup", "--bots")
-    yield (*program, "demo", "--no-training")
+def use_server(python: str, wheel: Path, place: Path) -> None:
+    """Install the extra `web`, start `risk-env serve`, and read its first page."""
+    install(python, f"{wheel}[web]")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [python, "-m", "risk_env", "serve", "--port", str(port)]
+    print("== risk-env serve", flush=True)
+    with subprocess.Popen(command, cwd=place, env=clean() | usual(place)) as server:
+        try:
+            page = first_page(f"http://127.0.0.1:{port}/", server)
+        finally:
+            server.terminate()
+    if "<!doctype html>" not in page.lower():
+        raise SystemExit(f"wheel-check: the server's first page is {page[:200]!r}")
+
+
+def first_page(url: str, server: subprocess.Popen[bytes]) -> str:
+    """Return the page of an address, as soon as the server answers."""
+    for _ in range(120):
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                return answer.read().decode()
+        except OSError:
+            if server.poll() is not None:
+                break
+            time.sleep(0.5)
+    raise SystemExit(f"wheel-check: no answer from {url}; exit status of the server: {server.returncode}")
 
 
 def usual(place: Path) -> dict[str, str]:
@@ -171,7 +274,8 @@ def clean() -> dict[str, str]:
 
 def run(*command: str, cwd: Path | None = None, **settings: str) -> str:
     """Run a command that must succeed and return its output."""
-    done = subprocess.run(command, cwd=cwd, env=clean() | settings, capture_output=True, text=True)
+    environment, closed = clean() | settings, subprocess.DEVNULL
+    done = subprocess.run(command, cwd=cwd, env=environment, stdin=closed, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(
             f"wheel-check: {' '.join(command)}: status {done.returncode}\n{done.stdout}\n{done.stderr}"

@@ -1,6 +1,6 @@
 """ONNX models as policies: `model.onnx` plays in batches wherever policies play (docs/onnx.md).
 
-A model may come from a stranger. The file is read as data and checked before onnxruntime loads it. The checks
+A model may be untrusted. The file is read as data and checked before onnxruntime loads it. The checks
 cover the size, the inputs and outputs, the operators, and the size of every computed value. The session runs
 in one thread.
 """
@@ -275,7 +275,7 @@ def check_graph(graph: Any) -> None:
 
 
 def _check_attribute(operator: str, attribute: Any) -> None:
-    """Raise ValueError unless an attribute is a number, numbers, a text, or the constant of a Constant."""
+    """Raise ValueError unless an attribute is a number, numbers, a string, or the constant of a Constant."""
     kinds = attribute.AttributeType
     allowed = {
         kinds.FLOAT: "f",
@@ -289,7 +289,7 @@ def _check_attribute(operator: str, attribute: Any) -> None:
     fields = {field.name for field, _ in attribute.ListFields()} - {"name", "type", "doc_string"}
     if attribute.type not in allowed or fields - {allowed[attribute.type]}:
         raise ValueError(
-            f"operator {operator}: attribute {shortened(attribute.name)} must be numbers or a text; "
+            f"operator {operator}: attribute {shortened(attribute.name)} must be numbers or a string; "
             "subgraphs and sparse weights are not allowed"
         )
     if attribute.type == kinds.TENSOR:
@@ -308,7 +308,7 @@ def _check_tensor(tensor: Any) -> None:
             f"and {MOST_BYTES} values are allowed"
         )
     if tensor.data_type == tensor.STRING:
-        raise ValueError(f"weights {shortened(tensor.name)} are texts, which is not allowed")
+        raise ValueError(f"weights {shortened(tensor.name)} are strings, which is not allowed")
 
 
 def _check_names(graph: Any) -> None:

@@ -30,7 +30,7 @@ LONGEST_LIMIT = 1e6  # largest time limit in seconds (eleven days)
 SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, standard error of the process is shown
 KEPT_ERRORS = 1 << 13  # bytes that are kept of the end of standard error
 FAREWELL = 2.0  # seconds for the process to end on its own
-_QUOTED = 300  # letters of standard error that a fault quotes
+_QUOTED = 300  # characters of standard error that a fault quotes
 _AT_ONCE = 1 << 16  # bytes of one read
 _MOST_READS = 64  # maximum number of reads of the rest in the pipe of an ended process
 
@@ -49,12 +49,12 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format a value from outside in at most about 80 letters, whatever its size or depth."""
+    """Format an untrusted value in at most about 80 characters, whatever its size or depth."""
     return for_terminal(_brief.repr(value))
 
 
 def check_limit(name: str, seconds: float) -> None:
-    """Raise ValueError unless these seconds can be a time limit."""
+    """Raise ValueError unless `seconds` is a valid time limit."""
     if not 0 < seconds <= LONGEST_LIMIT:
         raise ValueError(f"{name}={seconds!r}: must be more than 0 and at most {LONGEST_LIMIT:,.0f} seconds")
 

@@ -35,7 +35,7 @@ TEMPORARY = 256 << 20  # bytes of the folder of temporary files in bubblewrap
 SHARED = 64 << 20  # bytes of shared memory in bubblewrap
 FILE_SIZE = 64 << 20  # bytes of a file that a process writes
 OPEN_FILES = 512
-MORE_PROCESSES = 256  # processes and threads, in addition to those of the user when the sandbox is made
+MORE_PROCESSES = 256  # additional processes and threads of the user after the sandbox is made
 NOBODY = 65534  # user that runs the agents if root runs the tournament
 # Prefixes of the environment variables that a process in a sandbox gets. No keys and no tokens have them.
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
@@ -59,7 +59,7 @@ _ANY = ("true",)  # command that tests whether a process can start
 
 
 class SandboxError(ValueError):
-    """A requested restriction cannot be enforced on this machine; the message says what is missing."""
+    """A requested restriction cannot be enforced on this machine; the message names the missing part."""
 
 
 class Sandbox(NamedTuple):
@@ -110,7 +110,8 @@ def sandbox(level: str | None) -> Sandbox:
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
     if level == STRICT:
         raise SandboxError(
-            f"--sandbox={STRICT} needs bubblewrap: {problem}; --sandbox alone enforces what is possible"
+            f"--sandbox={STRICT} needs bubblewrap: {problem}; "
+            "--sandbox alone enforces all possible restrictions"
         )
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})

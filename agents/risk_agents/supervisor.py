@@ -206,7 +206,7 @@ def _wait_for(child: int) -> int:
 
 
 def _end_all(child: int) -> None:
-    """Kill the command's process group, then all processes left below this one (Linux)."""
+    """Kill the command's process group, then all remaining descendants of this process (Linux)."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child, signal.SIGKILL)
     until = time.monotonic() + _PATIENCE

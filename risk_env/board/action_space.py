@@ -123,7 +123,7 @@ class ActionSpace:
 
         Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
         docs/decisions.md or a kind of `decode`. Territories and objectives are given by name or number. A
-        ValueError says what is wrong and what is allowed.
+        ValueError names the wrong value and the allowed values.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)}: choose one of {', '.join(BLOCK_OF)}")

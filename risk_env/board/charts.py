@@ -1,6 +1,7 @@
 """Start charts of Basic Training (RULES 9.1).
 
-A map file has one table `[[chart.3]]` per seat for the chart of three players. Other charts are alike.
+A map file has one table `[[chart.3]]` per seat for the chart of three players. Charts of other numbers of
+players have the same form.
 """
 
 from dataclasses import dataclass

@@ -261,7 +261,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    This is `board` if it is given, otherwise a map that strangers may choose (`check_open_map`). Raises
+    This is `board` if it is given, otherwise a map that is open to all (`check_open_map`). Raises
     MapError if there is no such map, or if `digest` is given and is neither the map's digest nor its first 16
     digits.
     """
@@ -278,10 +278,10 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 
 
 def check_open_map(name: Any) -> None:
-    """Raise MapError unless strangers may choose the map with this name.
+    """Raise MapError unless untrusted users may choose the map with this name.
 
-    Strangers may choose the shipped maps, and random maps of the smallest size class, which need no compiling
-    and little time. Strangers may not name files.
+    They may choose the shipped maps, and random maps of the smallest size class, which need no compiling and
+    little time. They may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]

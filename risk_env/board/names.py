@@ -28,7 +28,7 @@ def problem_of(name: str) -> str:
     if QUOTE in name:
         return "a name has no double quotes"
     if _WHITE.search(name):
-        return "a name has single blanks between words, and no other white space"
+        return "a name has single spaces between words, and no other white space"
     hidden = any(unicodedata.category(letter).startswith(("C", "Z")) for letter in name.replace(" ", ""))
     if hidden or _INVISIBLE.search(name):
         return "a name has no invisible characters"

@@ -14,7 +14,7 @@ _REQUIRED: Any = object()
 
 
 class MapError(ValueError):
-    """A map that cannot be played. The message names file, place, problem and what is allowed."""
+    """A map that cannot be played. The message names file, place, problem and allowed values."""
 
 
 class TomlTable:
@@ -116,7 +116,7 @@ class TomlTable:
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
         """Return the index of a name in `names`, which must match exactly.
 
-        `what` says in the message what the name stands for.
+        The message calls the name `what`, for example "territory".
         """
         if name not in names:
             raise self.error(f"no {what} {shortened(name)}{similar_names(name, names)}", at)

@@ -14,7 +14,7 @@ TERRITORIES_A_TROOP = 3
 
 @kernel
 def num_cities(game, owner):
-    """Number of cities held (2008 games)."""
+    """Return the number of cities that `owner` holds (2008 games)."""
     return common(game.city, game.owned[owner])
 
 

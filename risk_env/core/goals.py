@@ -223,8 +223,8 @@ def objectives_won(game, rules, seat):
 def is_better(game, board, seat, other):
     """Return True if a seat ranks above another (RULES 11.2).
 
-    The winner comes first, then living seats by territories and troops, then eliminated seats, last to fall
-    first.
+    The winner comes first, then living seats by territories and troops, then eliminated seats, the last
+    eliminated first.
     """
     if seat == game.winner or other == game.winner:
         return seat == game.winner and other != game.winner

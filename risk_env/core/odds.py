@@ -307,7 +307,7 @@ def win_probability(attackers: int, defenders: int) -> float:
 def _whole(name: str, value: int, least: int) -> int:
     """Return the value as an int.
 
-    If it is not allowed, the error names the argument, the value and what is allowed.
+    If it is not allowed, the error names the argument, the value and the allowed values.
     """
     allowed = f"a whole number of at least {least}"
     try:

@@ -82,7 +82,7 @@ def add_to_draft(game, troops):
 
 @inlined
 def free_territories(game, board, w):
-    """Return word `w` of the territories that nobody holds."""
+    """Return word `w` of the bitset of territories that nobody holds."""
     held = ZERO
     for owner in range(MAX_OWNERS):
         held |= game.owned[owner, w]

@@ -205,7 +205,7 @@ def cache_counted_cards(game, cache):
 
 @kernel
 def rotate_observation(game, board, rules, seat, cache, words, observation):
-    """Turn the observation into that of another seat.
+    """Turn the observation into the observation of another seat.
 
     The facts are the same. Players are counted from the new seat, and the seat's own cards are written.
     """

@@ -76,7 +76,7 @@ def call_all(signals, bounds):
 def wait_for_all(signals, patience):
     """Wait until no helper is working, for at most `patience` turns, and return True if none is.
 
-    Call this when all elements are taken. A helper that has not begun yet is not called any more.
+    Call this when all elements are taken. A helper that has not begun yet is no longer called.
     """
     for helper in range(len(signals) - 1):
         if not compare_exchange(signals, helper, STATE, CALLED, READY):

@@ -87,15 +87,15 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 
     `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
     profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
-    players. `decisions` chooses what a decision of the learner is. `positions` are the start positions of
-    games (docs/gymnasium.md).
+    players. `decisions` makes each decision of the learner an action, a move or a turn. `positions` are the
+    start positions of games (docs/gymnasium.md).
 
     Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
     (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
     placement, rounds and seed.
 
-    `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of that
-    seed. `reset(options={"position": text})` continues a position written by `Game.to_text`. Its chance
+    `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of the
+    last seed. `reset(options={"position": text})` continues a position written by `Game.to_text`. Its chance
     events follow from seed and episode.
     """
 

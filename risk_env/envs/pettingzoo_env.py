@@ -54,10 +54,12 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     """A game of Risk. `player_0` has seat 0, and so on.
 
     `preset` is the name of a preset, or `Rules`. `num_players` (None: 3, or 2 for `two_player`) and `options`
-    are those of `Rules.preset`; the profile is "fast" unless `profile` names another (RULES 12.1). `board` is
-    a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`. `observation` is `"flat"` or
-    `"structured"`. An agent observes {"observation": float32 (D,), or {"territories": (T, F), "globals":
-    (G,)}, "action_mask": int8 (n,)}.
+    are arguments of `Rules.preset`. The profile is "fast" unless `profile` names another (RULES 12.1).
+    `board` is a `Board` or an argument of `load_map`. `reward` is `"win"` or `"placement"`.
+
+    An agent observes a dict of "observation" and "action_mask", int8 (n,). If `observation` is "flat", the
+    observation is float32 (D,). If it is "structured", the observation is a dict of float32 arrays:
+    "territories" (T, F) and "globals" (G,).
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012 (as in PettingZoo)
@@ -374,12 +376,12 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """True if the agent's game has ended, by agent."""
+        """Whether the agent's game has ended, by agent."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """True if the game was truncated after `max_rounds`, by agent."""
+        """Whether `max_rounds` ended the agent's game, by agent."""
         return {**self.__getattr__("truncations")}
 
     @property

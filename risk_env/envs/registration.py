@@ -60,7 +60,7 @@ def _as_lists(value: Any) -> Any:
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if JSON keeps a value: None, True, False, numbers, texts and lists of these."""
+    """Return True if JSON keeps a value: None, True, False, numbers, strings and lists of these."""
     if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

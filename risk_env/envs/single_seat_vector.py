@@ -263,7 +263,8 @@ class SingleSeatVector:
         self.arena.check_numbers()
         if self.seat.min() < 0 or self.seat.max() >= self.rules.num_players:
             raise ValueError(
-                f"seats {self.seat.min()} ... {self.seat.max()} for num_players={self.rules.num_players}"
+                f"seats contain {self.seat.min()} ... {self.seat.max()}: "
+                f"with num_players={self.rules.num_players} they must be 0 ... {self.rules.num_players - 1}"
             )
         self.batch.check_records()
         if self.batch.records["random"].any():  # games have begun

@@ -1,4 +1,4 @@
-"""Words from outside, made safe for display.
+"""Untrusted words, made safe for display.
 
 Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by anybody who
 writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use

@@ -125,7 +125,7 @@ def _fits(decision: Decision, kind: str, arguments: tuple[Any, ...], board: Boar
 
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
-    """Return the legal action that a text means, in any case; extra blanks are ignored.
+    """Return the legal action that a text means, in any case; extra spaces are ignored.
 
     Raises IllegalAction if there is none.
     """

@@ -41,7 +41,7 @@ REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
 class PositionError(ValueError):
-    """A text that is not a position. The message names the line, the problem and what is allowed."""
+    """A text that is not a position. The message names the line, the problem and the allowed values."""
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:
@@ -203,7 +203,7 @@ def _rules_of(value: str) -> Rules:
 
 
 def _parts(value: str) -> list[str]:
-    """Return the parts of a comma-separated list. A dash is an empty list."""
+    """Return the parts of a comma-separated list. A dash stands for an empty list."""
     return [] if value in ("", "-") else [part.strip() for part in split_outside_quotes(value, ",")]
 
 
@@ -467,7 +467,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the form of one of a few words, in any case, with blanks or underscores."""
+    """Return the form of one of a few words, in any case, with spaces or underscores."""
     known = {_plain(word): value for word, value in values.items()}
 
     def read(text: str) -> Any:
@@ -482,7 +482,7 @@ def _word(values: dict[str, Any]) -> Form:
 def _plain(word: str) -> str:
     """Return a word without the differences that do not count.
 
-    These are capitals, underscores and blanks around commas.
+    These are capitals, underscores and spaces around commas.
     """
     return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
 
@@ -534,9 +534,9 @@ def _cards(_: Rules, board: Board) -> Form:
 
 
 def _fallen(rules: Rules, _: Board) -> Form:
-    """Return the form of the eliminated seats, first to fall first.
+    """Return the form of the eliminated seats, in the order of elimination.
 
-    The value is the order of falling of each seat, 0 for living seats.
+    The value is each seat's place in this order, from 1; 0 for living seats.
     """
     seats = _listed(_number(0, rules.num_players - 1), distinct=True)
     return Form(
@@ -546,12 +546,12 @@ def _fallen(rules: Rules, _: Board) -> Form:
 
 
 def _deaths(fallen: list[int]) -> list[int]:
-    """Return the order of falling of each seat."""
+    """Return each seat's place in the order of elimination, from 1; 0 for living seats."""
     return [fallen.index(seat) + 1 if seat in fallen else 0 for seat in range(types.MAX_SEATS)]
 
 
 def _to_place(rules: Rules, _: Board) -> Form:
-    """Return the form of the troops to place in set-up, army by army."""
+    """Return the form of each army's troops to place in set-up."""
     armies = rules.num_players + rules.neutral
     numbers = _listed(
         _number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed"

@@ -431,7 +431,7 @@ class ActionPlan:
             )
 
     def _amount(self, step: Step, phase: Phase, game: Any) -> tuple[str, list[Step]]:
-        """Return the action for an amount, which may be any whole number, and the steps that complete it."""
+        """Return the action for an amount (any whole number), and the steps for the rest of the amount."""
         word, wanted = step.word, step.argument.casefold()
         if not wanted.isdecimal():
             return str(step), _decline_rest(phase)

@@ -35,7 +35,7 @@ def main() -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m tests.fuzz", description="Fuzz the readers of strangers' files."
+        prog="python -m tests.fuzz", description="Fuzz the readers of untrusted files."
     )
     add = parser.add_argument
     add("targets", nargs="*", metavar="TARGET", choices=[*named(), []], help=", ".join(named()))

@@ -17,7 +17,7 @@ import random
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,13 +46,14 @@ class Target(NamedTuple):
     """A reader as a fuzz target.
 
     `make` returns good inputs, `change` turns one into bytes (arguments: seed, rng), and `read` reads bytes.
-    `errors` are the errors that the reader may raise.
+    `errors` are the errors that the reader may raise. `accepts` is False if the reader refuses every change.
     """
 
     make: Callable[[], Sequence[Seed]]
     change: Callable[[Seed, random.Random], bytes]
     read: Callable[[bytes], None]
     errors: tuple[type[Exception], ...]
+    accepts: bool = True
 
 
 @functools.cache
@@ -1171,45 +1172,66 @@ def read_specs(data: bytes) -> None:
             registry.load(spec)
 
 
+class ShortGames:
+    """Games of a benchmark's schedule with a few random actions each, in the place of a store."""
+
+    def __init__(self, config: Any, games: int) -> None:
+        self.config, self.games = config, games
+
+    def results(self, actions: bool = False) -> Iterator[Any]:
+        """Yield the result of each game, always with its actions."""
+        from risk_agents.tournament.results import TRUNCATED, GameResult
+
+        seats = self.config.rules.num_players
+        for pairing in self.config.schedule(self.games):
+            game = Game(self.config.rules, self.config.board, self.config.seed, lane=pairing.deal)
+            play_on(game, random.Random(pairing.game), 8)
+            counts = (0,) * seats, (0,) * seats, (0.0,) * seats
+            places = tuple(range(1, seats + 1))
+            yield GameResult(*pairing, 0, TRUNCATED, -1, places, 2, *counts, actions=game.actions)
+
+
 @functools.cache
 def result_lines() -> list[Any]:
-    """Return the header and the first games of a benchmark's result file, with random actions."""
-    from risk_agents.benchmark.result_file import FORMAT, SCHEMA, Header, result_on_track
+    """Return the lines of a benchmark's result file with short games."""
+    from risk_agents.benchmark.result_file import Header, write_results
     from risk_agents.benchmark.tracks import find
-    from risk_agents.tournament.records import saved_game
-    from risk_agents.tournament.results import TRUNCATED, GameResult
 
-    agent = {"name": "mine", "version": "1", "registered": False, "compiled": False, "sha256": "ab" * 32}
-    track = find("new_maps")
-    score = {"games": 60, "score": [1.5, -2.0, 3.0], "ahead": {"grower": None}}
+    track = find("mission")
     facts = {
-        "format": FORMAT,
-        "schema": SCHEMA,
         "risk_env": "0.2.0",
-        "agent": agent,
+        "agent": {
+            "name": "mine",
+            "version": "1",
+            "registered": False,
+            "compiled": False,
+            "sha256": "ab" * 32,
+        },
         "quick": True,
         "card": {"method": "none", "budget": "", "code": "https://example.org"},
-        "tracks": [{"name": track.name, "version": 1, "digest": track.digest, "score": score}],
-        "digest": "ab" * 32,
         "machine": {"system": "x"},
         "times": {"date": "2026-11-26", "seconds": 1.5, "ms_a_turn": {track.name: 0.5}},
     }
     (config,) = Header(facts, (track,)).configs(track)
-    lines: list[Any] = [facts]
-    for pairing in config.schedule(3):
-        game = Game(config.rules, config.board, config.seed, lane=pairing.deal)
-        play_on(game, random.Random(pairing.game), 20)
-        counts = (0, 0, 0), (0, 0, 0), (0.0, 0.0, 0.0)
-        result = GameResult(*pairing, 0, TRUNCATED, -1, (1, 2, 3), 2, *counts, actions=game.actions)
-        lines.append(saved_game(config, result).to_dict() | {"result": result_on_track(track, result)})
-    return lines
+    path = folder() / "results.jsonl"
+    write_results(path, facts, [(track, [ShortGames(config, track.games(quick=True))])])  # type: ignore[list-item]
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def change_result_lines(lines: list[Any], rng: random.Random) -> bytes:
-    """Change a line of a result file, or leave out or repeat lines."""
-    at = rng.randrange(len(lines))
+    """Change a line of a result file, or leave out or repeat lines; usually the digest is right again."""
+    from risk_agents.benchmark.result_file import _digest_of
+
+    at = rng.choice((0, rng.randrange(len(lines))))
     changed = [*lines[:at], change_value(lines[at], rng), *lines[at + rng.choice((1, 1, 1, 1, 0, 2)) :]]
-    return b"\n".join(map(as_json, changed)) + b"\n"
+    header, *games = changed
+    games = [as_json(game) + b"\n" for game in games]
+    with contextlib.suppress(KeyError, TypeError, AttributeError, ValueError, RecursionError):
+        if rng.random() < 0.7:
+            digest = _digest_of(header)
+            digest.update(b"".join(games))
+            header = header | {"digest": digest.hexdigest()}
+    return as_json(header) + b"\n" + b"".join(games)
 
 
 def read_result_file(data: bytes) -> None:
@@ -1287,6 +1309,8 @@ def named() -> dict[str, Target]:
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),
-        "kernel": Target(lambda: [kernel()[2]], change_bytes, read_a_kernel_file, (ValueError,)),
+        "kernel": Target(
+            lambda: [kernel()[2]], change_bytes, read_a_kernel_file, (ValueError,), accepts=False
+        ),
         "endpoint": Target(endpoint_replies, change_json, read_a_reply, (EndpointError,)),
     }

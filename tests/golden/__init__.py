@@ -52,7 +52,7 @@ def play_golden(preset: str) -> tuple[list[str], int]:
 
 
 def in_moves(lines: list[str]) -> Iterator[str]:
-    """Yield the moves of a log, one a line: an attack with its dice, a draft or a march with its number."""
+    """Yield the moves of a log, one per line: an attack with its dice, a draft or a march with its number."""
     move, seat = "", ""
     for line in lines:
         who, _, what = line.partition(": ")

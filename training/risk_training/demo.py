@@ -1,7 +1,7 @@
 """`risk-env demo`: watch a game, train a small agent, and play two tournaments.
 
-The first tournament ranks the trained agent in duels. The second one is between the strongest agents, six
-players a game.
+The first tournament ranks the trained agent in duels. The second one is between the strongest agents, with
+six players per game.
 """
 
 import argparse
@@ -27,6 +27,9 @@ LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist
 SIX = ("strategist", "tactician", "breaker", "hunter", "beam", "planner")
 TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files
 TRAINED = "yours"  # the label of the agent that the demo trains
+# CPU seconds of one core whose `loop_seconds` are LOOP, measured with compiled code
+START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
+LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS are the seconds of DEFAULT_DECISIONS of training
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
 
@@ -53,6 +56,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     else:
         folder = new_folder(Path(time.strftime("runs/demo-%Y%m%d-%H%M%S")))
     console = Console(highlight=False)
+    console.print(estimate(arguments, os.cpu_count() or 1, loop_seconds()))
     console.rule("1. A game of six (the first run compiles the rules)")
     console.print(watch(arguments.seed), markup=False)
     agents = list(LADDER)
@@ -82,6 +86,23 @@ def _check(arguments: argparse.Namespace) -> None:
     file = Path(arguments.out or "", f"{TOURNAMENT}.sqlite")
     if arguments.out and file.exists():
         raise FileExistsError(f"{file} exists: --out must be a new folder")
+
+
+def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
+    """Return an estimate of the time that the demo takes on this machine; `loop` is its `loop_seconds`."""
+    training = DECISIONS * (arguments.decisions or DEFAULT_DECISIONS) / DEFAULT_DECISIONS
+    games = DUEL * arguments.games + GAME_OF_SIX * arguments.six_games
+    usual = START + games / cores + training * (not arguments.no_training)
+    minutes, more = (max(round(seconds * loop / LOOP / 60), 1) for seconds in (usual, COMPILING))
+    told = f"Estimated time with {cores} cores: {minutes} min"
+    return f"{told}, and {more} min if the code is not compiled yet."
+
+
+def loop_seconds() -> float:
+    """Return the time of a fixed loop, which shows how fast one core is now."""
+    start = time.perf_counter()
+    sum(number * number for number in range(500_000))
+    return time.perf_counter() - start
 
 
 def watch(seed: int) -> str:

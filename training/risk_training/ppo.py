@@ -1,10 +1,10 @@
 """The project's own trainer: PPO (Schulman et al. 2017) by self-play on all seats of a `GameBatch`.
 
 A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
-however many others decide in between. The transitions of a seat end when the seat dies or the game ends. If
-the game is truncated at the round limit, the value of each seat's final observation stands for the rest of
-the game. A win pays 1 and everything else 0, so that a value is a (discounted) win probability, and losing
-later gains nothing.
+however many others decide in between. The transitions of a seat end when the seat is eliminated or the game
+ends. If the game is truncated at the round limit, the value of each seat's final observation stands for the
+rest of the game. A win pays 1 and everything else 0, so that a value is a (discounted) win probability, and
+losing later gains nothing.
 
 `selfplay` plays the games, and `run` keeps the log and the checkpoints. This module contains the algorithm.
 """

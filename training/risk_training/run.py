@@ -3,7 +3,7 @@
     config.yml        the settings
     checkpoint.pt     everything that resuming needs: tensors, numbers and words, nothing pickled
     policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own names
-    metrics.jsonl     a line of metrics an update; docs/training.md explains each
+    metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
     tensorboard/      the same for TensorBoard
 
 The checkpoint is replaced in one step, and policy and log are written afterwards. If a run is killed in
@@ -49,7 +49,7 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """One run in a folder. A trainer is a subclass that defines an update, the state and the policy."""
+    """Training run in a folder. A trainer is a subclass that defines an update, the state and the policy."""
 
     CONFIG: ClassVar[type[RunSettings]]
 

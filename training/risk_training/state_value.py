@@ -260,7 +260,7 @@ class Games:
             *([] if judge is None else [tactician_by(judge)]),
         ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer's, the tactician's
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # gatherer, tactician
         self.rules, self.board = config.rules_for(players), load_map(config.map)
         self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board)
@@ -454,7 +454,7 @@ class Trainer(TorchRun):
 
 
 def strategist_by(learned: StateValueFile, games: int) -> Callable[[], Strategist]:
-    """Return a function that makes strategists with a value as judge and that many games a turn."""
+    """Return a function that makes strategists with a value as judge and this number of games per turn."""
     return partial(Strategist, Budget(games=games, again=0), judges_by(learned, "learner"))
 
 

@@ -1,7 +1,7 @@
 """The trainer of turn policies: networks that choose the plans worth trying when a turn begins.
 
 A round plays whole games with two to six players. Bots play some of the seats. The other seats try all plans
-when their turns begin, judge the resulting positions by a state value, and follow the best plan
+when their turns begin, evaluate the resulting positions by a state value, and follow the best plan
 (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This is
 expert iteration (Anthony 2017) with a search of one turn.
 """
@@ -59,7 +59,7 @@ class Config(StateNetworkSettings):
     judge: str | None = None  # file of a state value (default: the value of `strategist`)
 
     def judge_file(self) -> StateValueFile:
-        """Return the value that judges the ends of turns.
+        """Return the value that evaluates positions after a turn.
 
         ValueError is raised if the value cannot be read or does not fit these games.
         """

@@ -73,7 +73,7 @@ def play_deals(
     seed: int = 0,
     lanes: int | None = None,
 ) -> Array:
-    """Play these deals, `lanes` games at a time (None: all at once), and return the results, one row a game.
+    """Play these deals, `lanes` games at a time (None: all at once), and return one row of results per game.
 
     The rows of a deal have the player at each seat in turn.
     """

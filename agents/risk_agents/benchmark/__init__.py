@@ -1,1 +1,1 @@
-"""Benchmark to cite: frozen tracks, result files that anybody can verify, and a leaderboard."""
+"""Citable benchmark: frozen tracks, result files that anybody can verify, and a leaderboard."""

@@ -81,7 +81,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--quick",
         action="store_true",
-        help="play only the first deals of each track, about two minutes in all",
+        help="play only the first deals of each track, about two minutes in total",
     )
     add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
     add("--html", metavar="FILE", help="page to write in addition to the result file, .html")

@@ -1,4 +1,4 @@
-"""Leaderboard: one static page for a folder of result files, which may come from strangers.
+"""Leaderboard: one static page for a folder of result files, which may be untrusted.
 
 The page needs no network. All text from the files is escaped. A content security policy allows only the
 script of the page.
@@ -219,7 +219,7 @@ def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
     if agent["sha256"]:
         lines.append(("SHA-256", for_html(agent["sha256"])))
     paces = ", ".join(f"{name} {pace:.3g}" for name, pace in times["ms_a_turn"].items())
-    lines.append(("ms a turn", for_html(paces)))
+    lines.append(("ms per turn", for_html(paces)))
     lines.append(("machine", for_html(", ".join(f"{name} {text}" for name, text in machine.items()))))
     if entry.replays:
         links = (f'<a href="{for_html(address)}">{for_html(title)}</a>' for address, title in entry.replays)
@@ -230,7 +230,7 @@ def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
 
 
 def _linked(words: str) -> str:
-    """Return a text for HTML; an address that begins with https:// becomes a link."""
+    """Escape a text for HTML; an address that begins with https:// becomes a link."""
     text = for_html(words)
     is_address = words.startswith("https://") and words.isprintable() and not set(words) & set(" \"'<>`")
     return f'<a href="{text}" rel="nofollow noopener noreferrer">{text}</a>' if is_address else text

@@ -28,7 +28,7 @@ from risk_agents.tournament.loading import Trial, entrants
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct, tournament_processes
 from risk_agents.workers import WorkExecutor, local_processes, open_executor
-from risk_env import bots, cli
+from risk_env import __version__, bots
 from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
 
@@ -105,7 +105,7 @@ def own_name(agent: Entrant) -> str:
     Raises ValueError if the label is the name of a different agent that is registered.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
-    if agent.spec not in bots.names() and name.removesuffix(TESTED) in bots.names():
+    if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
         raise ValueError(
             f"agent={agent.spec!r} has the name of a registered agent, {name!r}: add a label, label=agent"
         )
@@ -215,7 +215,7 @@ def header_facts(run: BenchmarkRun, played: Sequence[TrackGames], card: dict[str
     agent, kept = played[0].agent, _kept(run.folder)
     paces = {each.track.name: _pace(each.stores, each.track.games(run.quick)) for each in played}
     return {
-        "risk_env": cli.installed_version(),
+        "risk_env": __version__,
         "agent": _agent_facts(agent, kept["sha256"]),
         "card": card,
         "quick": run.quick,
@@ -229,7 +229,7 @@ def header_facts(run: BenchmarkRun, played: Sequence[TrackGames], card: dict[str
 
 
 def _agent_facts(agent: Entrant, digest: str) -> dict[str, Any]:
-    spec, is_registered = agent.spec, agent.spec in bots.names()
+    spec, is_registered = agent.spec, bots.is_registered(agent.spec)
     return {
         "name": spec if is_registered else agent.label.removesuffix(TESTED),
         "version": agent.version,

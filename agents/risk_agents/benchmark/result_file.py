@@ -249,7 +249,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
     for part in ("card", "machine"):
         if len(facts[part]) > MOST_TEXTS:
-            raise ValueError(f"{part}: {len(facts[part])} texts; at most {MOST_TEXTS} are allowed")
+            raise ValueError(f"{part}: {len(facts[part])} strings; at most {MOST_TEXTS} are allowed")
         for name, text in facts[part].items():
             _check_text(f"a name of {part}", name)
             _check_text(f"{part}: {name}", text)
@@ -273,8 +273,8 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` states correctly whether the name is of a registered agent."""
-    name, is_name = agent["name"], agent["name"] in bots.names()
+    """Raise ValueError unless `registered` states correctly whether a registered agent has the name."""
+    name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
     if is_name and not agent["registered"]:
@@ -282,9 +282,9 @@ def check_registered(agent: Mapping[str, Any]) -> None:
 
 
 def _check_text(what: str, text: Any) -> None:
-    """Raise ValueError unless a value is a text of at most LONGEST_TEXT characters."""
+    """Raise ValueError unless a value is a string of at most LONGEST_TEXT characters."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} is {shortened(text)}, not a text of at most {LONGEST_TEXT} characters")
+        raise ValueError(f"{what} is {shortened(text)}, not a string of at most {LONGEST_TEXT} characters")
 
 
 def _check_times(times: dict[str, Any]) -> None:

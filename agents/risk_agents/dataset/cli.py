@@ -44,7 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         required=True,
         metavar="FILE",
-        help="data set to write: FILE.parquet, or minari:NAME for a Minari dataset",
+        help="dataset to write: FILE.parquet, or minari:NAME for a Minari dataset",
     )
     add(
         "--decisions",

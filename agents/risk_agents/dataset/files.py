@@ -181,7 +181,7 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     if not found.equals(expected):
         columns = [schema.to_string(show_schema_metadata=False) for schema in (found, expected)]
         raise ValueError(
-            f"columns do not match the format of data sets: found {shortened(columns[0])}, "
+            f"columns do not match the format of datasets: found {shortened(columns[0])}, "
             f"expected {shortened(columns[1])}"
         )
     return facts
@@ -211,7 +211,7 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)
     if not (inside.all() and mask[np.arange(len(actions)), actions].all()):
-        raise ValueError("an action is not legal")
+        raise ValueError("column action contains an action that the mask of its row does not allow")
     return columns
 
 

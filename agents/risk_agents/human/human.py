@@ -42,7 +42,7 @@ class Desk:
     def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
         """Let the person at a seat take the keyboard.
 
-        Decisions that show nothing hidden (OPEN) need no handing over.
+        Decisions that show nothing hidden (OPEN) need no handover.
         """
         if self.people == 1:
             return

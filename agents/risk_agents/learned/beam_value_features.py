@@ -1,7 +1,7 @@
 """A beam value: the win probability of a seat that stops here, as a correction of the heuristic value.
 
-A small network computes the correction. `search.evaluation` uses the network if its weights follow those of
-the heuristic. `risk_training.beam_value` trains it.
+A small network computes the correction. `search.evaluation` uses the network if the weights of the
+network follow the weights of the heuristic. `risk_training.beam_value` trains it.
 
 The features are sums over the board: fronts, armies, incomes, continents, cards, and the sizes of the other
 hands. Columns for each territory predicted results as well but played worse: the worth of troops on a border

@@ -149,5 +149,5 @@ def total_odds(game, logits, best):
 
 @inlined
 def odds(logits, action, best):
-    """Return the probability of an action, divided by that of the likeliest action."""
+    """Return the probability of an action, divided by the probability of the likeliest action."""
     return np.exp(np.float64(logits[action]) - np.float64(logits[best]))

@@ -1,7 +1,7 @@
 """Policies trained with Stable-Baselines3 (`training/`): the player of a `.zip`, of which only data is read.
 
 SB3's own loader unpickles the whole model. This module reads the weights as tensors (`weights_only`), and
-builds the network from the facts that the trainer has written beside them.
+builds the network from the facts that the trainer has written beside the weights.
 """
 
 import hashlib
@@ -37,9 +37,9 @@ OWN_WEIGHTS = "network.weights."  # prefix of the names of the weights of the pr
 
 
 class Sb3Policy(Policy):
-    """A policy of MaskablePPO, trained by `rules` on `board`: its likeliest actions.
+    """Policy of MaskablePPO, trained with `rules` on `board`. It plays its likeliest actions.
 
-    In a phase that the training did not have (`unfamiliar_phases`) it takes the last legal action.
+    In a phase that never occurred in training (`unfamiliar_phases`) it plays the last legal action.
     """
 
     name = "sb3"
@@ -56,7 +56,7 @@ class Sb3Policy(Policy):
 
 
 def logits_of(network: Any, observations: Array, masks: Array) -> Array:
-    """Return a policy's logits, float32 (k, n), for observations float32 (k, D); very low where not legal."""
+    """Return logits, float32 (k, n), for observations float32 (k, D); very low for illegal actions."""
     import torch
 
     network.set_training_mode(False)
@@ -106,7 +106,7 @@ class ZipPolicy(Policy):
             check_shapes(weights, mlp_shapes(layers, columns, self.schema.num_actions))
             network = MaskableActorCriticPolicy(*spaces, lambda _: 0.0, net_arch=layers, ortho_init=False)
             network.load_state_dict(weights)
-        except Exception as error:  # SB3 does not check what it is given
+        except Exception as error:  # SB3 does not check its arguments
             raise ValueError(
                 f"agent={str(self.path)!r}: its weights do not fit 'policy_kwargs': {error}"
             ) from error
@@ -200,7 +200,7 @@ def _check_facts(facts: Any) -> None:
     """Raise ValueError, KeyError or TypeError for facts that are incomplete or have wrong types."""
     config = facts["made"]["config"]
     if not isinstance(facts["name"], str) or not isinstance(config["policy"], str):
-        raise ValueError("'name' and 'policy' must be texts")
+        raise ValueError("'name' and 'policy' must be strings")
     check_policy(config["policy"], config["policy_kwargs"])
     Schema.from_dict(facts["schema"]).check_types()
 

@@ -65,7 +65,7 @@ class Schema:
         """
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
-            raise ValueError("map and columns of the schema must be texts, and num_actions a whole number")
+            raise ValueError("map and columns of the schema must be strings, and num_actions a whole number")
         Rules.from_dict(dict(self.options))
 
     def check(self, game: Self, policy: str) -> None:

@@ -169,8 +169,8 @@ def wait_of(retry_after: str) -> float:
 def plan_in(text: str) -> str:
     """Return the plan in an answer.
 
-    In a JSON object this is the field `plan`. In other answers it is the text in the last code fence, or else
-    the whole text; of this, only the part after the last `PLAN:` is taken.
+    In a JSON object the plan is the field `plan`. In other answers it is the text in the last code fence, or
+    the whole text if there is no code fence. Only the part after the last `PLAN:` is used.
     """
     try:
         found = json.loads(text)

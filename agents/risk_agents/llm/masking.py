@@ -1,4 +1,4 @@
-"""Mask a key in texts from outside: replace every recognisable part of the key."""
+"""Mask a key in untrusted texts: replace every recognisable part of the key."""
 
 import base64
 from collections.abc import Iterator

@@ -29,7 +29,7 @@ class Reply(NamedTuple):
 
 
 def post(url: str, key: str, body: bytes, limit: float) -> Reply:
-    """Send a request and read the reply within `limit` seconds in all; follow no redirect.
+    """Send a request and read the reply within `limit` seconds in total; follow no redirect.
 
     Raise TimeoutError after that time, ValueError for a reply that is too large or compressed, and OSError if
     the connection fails.

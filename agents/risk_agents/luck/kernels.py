@@ -269,7 +269,7 @@ def likely_ends(chances, most):
 
 @kernel
 def value_of_end(board, rules, side, left, tools):
-    """Return the win probability of the seat in turn if the battle ended so and its turn ended now.
+    """Return the win probability of the seat in turn if the battle and the turn ended like this.
 
     After a capture, all troops that can move follow, unless only the source has enemy neighbours.
     """

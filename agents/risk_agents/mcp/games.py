@@ -28,7 +28,7 @@ IDLE = 1800.0  # seconds without use after which a game may end to make room for
 MOST_ROUNDS = 1000  # maximum number of rounds of a game
 MOST_EVENTS = 200  # maximum number of events of one reply about the history
 LONGEST_HISTORY = 1_000_000  # maximum number of bytes of one reply about the history
-_WIDTH = 400  # letters of a line of the history
+_WIDTH = 400  # characters of a line of the history
 
 
 class OpenGame(TextMatch):
@@ -55,7 +55,7 @@ class OpenGame(TextMatch):
         try:
             return super().play_on()
         except PlayerFault as fault:
-            raise ValueError(f"the game cannot go on: {fault}") from fault
+            raise ValueError(f"the game cannot continue: {fault}") from fault
 
 
 class OpenGames:
@@ -194,7 +194,7 @@ def load_open_map(name: str) -> Any:
 
 
 def _bot(name: str) -> Agent:
-    if name not in bots.names():
+    if not bots.is_registered(name):
         known = (OPEN, *bots.names())
         raise ValueError(f"opponent={name!r}: choose one of {', '.join(known)}{suggestion(name, known)}")
     return make(name)

@@ -165,7 +165,7 @@ def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...
     if len(opponents) > others:
         raise ValueError(
             f"{len(opponents)} opponents ({', '.join(opponents)}), but num_players={rules.num_players} "
-            f"leaves {others} {'seats' if others > 1 else 'seat'} beside yours"
+            f"leaves {others} {'seats' if others > 1 else 'seat'} besides yours"
         )
     named = list(opponents or OPPONENTS[:others])
     named += [named[-1]] * (others - len(named))

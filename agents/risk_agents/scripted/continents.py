@@ -70,7 +70,7 @@ def easiest_continent(game, board, seat):
 
 @kernel
 def weakest_border(game, board, seat):
-    """Return the most outnumbered legal territory of the seat's continents, or NONE if all hold."""
+    """Return the most outnumbered legal territory of the seat's continents; NONE if none is outnumbered."""
     best, most = NONE, 0
     for territory in range(board.num_territories):
         if has(game.legal, territory) and holds_continent(

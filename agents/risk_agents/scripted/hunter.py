@@ -145,7 +145,7 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
 
 @kernel
 def next_on_route(game, board, prey, here, seen):
-    """Return the unseen target of `here` that the prey owns, with the fewest ways on, or NONE."""
+    """Return the unseen target of `here` that the prey owns, with the fewest further targets, or NONE."""
     best, fewest = NONE, 1 << 30
     for w in range(len(seen)):
         word = board.targets[here, w] & game.owned[prey, w] & ~seen[w]

@@ -1,8 +1,7 @@
 """The place where a seat gathers its first troops, chosen by rollouts from each place (for `strategist`).
 
-Other bots place their first troops where borders are pressed most. It is often much better to place all of
-them in one territory, but not in an arbitrary one. The places are compared by sequential halving (Karnin
-2013).
+Other bots place their first troops where enemies threaten a border most. It is often much better to place all
+troops in one well-chosen territory. The places are compared by sequential halving (Karnin 2013).
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
 class FirstTroops:
     """Choice of one place per game.
 
-    `player` is a beam that plays the rollouts: about `games` games in all, at most `lanes` games at once. A
+    `player` is a beam that plays the rollouts: about `games` games in total, at most `lanes` games at once. A
     rollout ends when `turns` turns of the seat after the first have begun.
     """
 

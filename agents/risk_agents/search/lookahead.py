@@ -1,4 +1,4 @@
-"""Look one turn ahead: plans play the turn in sampled games, and a value judges the position after it.
+"""Look one turn ahead: plans play the turn in sampled games, and a value evaluates the position after it.
 
 A sampled game could be the real one: its hidden facts and future chance are drawn again. A policy chooses the
 plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...

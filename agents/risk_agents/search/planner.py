@@ -84,7 +84,7 @@ def decide(game, memory, space, evaluator):
 def make_plan(game, extra, space, evaluator):
     """Plan the route with the most gain per loss, with `extra` troops drafted to its source.
 
-    The source of the plan is NONE if no route gains.
+    The source of the plan is NONE if no route has a gain.
     """
     board, rules, seat, _weights, _work = evaluator
     space.plan[SOURCE] = NONE

@@ -81,9 +81,9 @@ class Rollouts:
 
         `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
         the players and the random states of the bots. A position is judged when `turns` further turns of the
-        seat have begun: 0 judges the end of the turn, TO_THE_END plays whole games. `memories` are the
-        memories of plans that have begun the turn, int32 (M,) by number. `drafts` are drafts already made in
-        this position by number. They are made again, and drafts of other plans are added.
+        seat have begun. 0 means the end of the current turn, TO_THE_END the end of the game. `memories` are
+        the memories of plans that have begun the turn, int32 (M,) by number. `drafts` are the drafts already
+        made in this position, by number. They are made again, and drafts of other plans are added.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts

@@ -4,13 +4,13 @@ A plan is a bot that would play the turn. When a turn begins, each plan is playe
 could be the real one, with hidden facts and future chance drawn again. The players of a sample are `breaker`
 and `hunter`, or a beam where headquarters or objectives win. A judge evaluates the position some turns later:
 a learned value, or the heuristic evaluation for games that the learned value does not know. In duels the
-value of `marshal` judges the end of the turn.
+value of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. Weak plans are dropped
 between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
 rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
-The agent compares plans again before some of its attacks, because the dice may have fallen otherwise. It
+The agent compares plans again before some of its attacks, because the dice may have fallen differently. It
 chooses the place of its first troops in the same way (`search.first_troops`). Budgets count games, not time.
 """
 
@@ -135,7 +135,7 @@ class Strategist(Agent):
     def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for games by these rules on this map.
 
-        In duels, DUEL_JUDGE judges the ends of turns, unless the agent was given another judge.
+        In duels, DUEL_JUDGE evaluates the position after each turn, unless the agent was given another judge.
         """
         if self._table == (rules, board):
             return
@@ -290,6 +290,9 @@ class LongStrategist(Strategist):
 
     def __init__(self, find_judge: JudgeFinder = judge_for) -> None:
         super().__init__(LONG, find_judge)
+
+
+Strategist.variants = {"long": LongStrategist}
 
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:

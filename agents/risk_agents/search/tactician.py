@@ -1,10 +1,11 @@
-"""`tactician`: tries the turns that a learned policy rates best, and plays the one that ends best.
+"""`tactician`: tries the turns that a learned policy rates best, and plays the turn with the best result.
 
-`search.lookahead` plays the trials. The value that judges the ends of turns was trained on games of the
-tactician. The policy was trained on trials that the value of `strategist` judged. `tactician:quick` plays the
-turn that the policy rates best, and looks ahead only before some of its attacks.
+`search.lookahead` plays the trials. A learned value evaluates the position after each trial. The value was
+trained on games of the tactician. The policy was trained on trials that the value of `strategist` evaluated.
+`tactician:quick` plays the turn that the policy rates best, and looks ahead only before some of its attacks.
 """
 
+from dataclasses import replace
 from pathlib import Path
 
 from risk_agents.learned.state_value import StateValueFile
@@ -16,5 +17,5 @@ FILE, VALUE_FILE = _FOLDER / "tactician.npz", _FOLDER / "tactician_value.npz"
 
 _POLICY, _VALUE = TurnPolicyFile.load(FILE), StateValueFile.load(VALUE_FILE)
 
-BOT = _POLICY.bot("tactician", "tactician", _VALUE)
 QUICK = _POLICY.bot("tactician:quick", "tactician:quick", _VALUE, Effort(plans=1, samples=1, rest=1))
+BOT = replace(_POLICY.bot("tactician", "tactician", _VALUE), variants={"quick": QUICK})

@@ -57,7 +57,7 @@ class TurnPolicyFile(StateNetworkFile):
     ) -> CompiledBot:
         """Return the bot that tries the plans with the highest outputs.
 
-        `judge` evaluates the ends of turns; without it, the strategist's value does. Errors call the policy
+        `judge` evaluates positions after a turn (default: the strategist's value). Errors call the policy
         `source`. Raise ValueError if the policy was trained for other plans than `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):

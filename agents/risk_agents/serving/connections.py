@@ -157,7 +157,7 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def handle_cont(self, event: Any) -> None:
-        """Handle a fragment of a message; count fragments, empty ones too."""
+        """Handle a fragment of a message; count fragments, including empty ones."""
         if len(self.frames) >= MOST_FRAGMENTS:
             self.transport.abort()
         else:
@@ -179,7 +179,7 @@ class GuardedServer(uvicorn.Server):
 
 
 class FewRecords(logging.Filter):
-    """A log filter: at most MOST_RECORDS records per logger and WINDOW seconds; the last record says so."""
+    """A log filter: at most MOST_RECORDS records per logger in WINDOW seconds; the last reports the limit."""
 
     def __init__(self) -> None:
         super().__init__()

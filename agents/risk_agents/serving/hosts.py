@@ -2,7 +2,7 @@
 
 A page of another site can make a browser send requests to this server: from the page's own origin
 (cross-origin), or under a host name of the site that resolves to this machine (DNS rebinding). Both kinds are
-refused first of all.
+refused before any other check.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from risk_agents.serving.hosts import POLICY_VIOLATION
 
 MOST_KNOWN = 4096  # addresses whose requests are remembered
-LONGEST_BODY = 1 << 17  # maximum number of bytes of a request; a position has up to 65,536 letters
+LONGEST_BODY = 1 << 17  # maximum number of bytes of a request; a position has up to 65,536 characters
 
 
 class Rate:

@@ -120,7 +120,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--against",
         metavar="B",
-        help="test if the single agent of --agents is better than agent B, by a sequential test (SPRT)",
+        help="test whether the single agent of --agents is better than agent B, by a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(
@@ -157,7 +157,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--fresh",
         action="store_true",
         default=None,
-        help="start new processes for every game, so that no agent remembers the last one",
+        help="start new processes for every game, so that no agent remembers the previous game",
     )
     add(
         "--fixed-seats",
@@ -394,7 +394,7 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
 
 
 def _say(console: Console, *lines: str) -> None:
-    """Print lines that may contain text from outside."""
+    """Print lines that may contain untrusted text."""
     console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False)
 
 

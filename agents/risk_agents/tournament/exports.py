@@ -82,7 +82,7 @@ Grid = tuple[str, list[str], list[list[str]]]  # title, heading and rows, for th
 def grids(summary: Summary) -> list[Grid]:
     """Return the tables of a summary."""
     places = [f"{ordinal(k)} %" for k in range(1, len(summary.seat_win_rate) + 1)]
-    counts = ["mean place", "games", "decisions", "ms a turn", "forfeits"]
+    counts = ["mean place", "games", "decisions", "ms per turn", "forfeits"]
     is_adjusted = summary.agents[0].adjusted is not None
     rates = ["win %", "win % without luck"] if is_adjusted else ["win %"]
     heading = ["agent", "version", "rating", *rates, *places, *counts]
@@ -173,7 +173,8 @@ def _bounds(summary: Summary) -> Iterator[str]:
         if shares in ({1.0}, {0.0}):
             side, bound = ("ahead of", "at least") if shares == {1.0} else ("behind", "at most")
             yield (
-                f"{agent.label} finished {side} everybody in every game: its rating is {bound} what is shown"
+                f"{agent.label} finished {side} everybody in every game: "
+                f"the true rating is {bound} the rating shown"
             )
 
 
@@ -181,7 +182,7 @@ def _doubts(summary: Summary) -> Iterator[str]:
     """Yield a warning if there are too few deals or openings for the bootstrap."""
     for number, what in ((summary.deals, "deals"), (summary.openings or FEW_CLUSTERS, "openings")):
         if number < FEW_CLUSTERS:
-            yield f"fewer than {FEW_CLUSTERS} {what}: the intervals are narrower than what is known"
+            yield f"fewer than {FEW_CLUSTERS} {what}: the intervals are too narrow"
 
 
 def config_lines(config: TournamentConfig) -> list[str]:

@@ -45,7 +45,7 @@ def lane_player(spec: str) -> LanePlayer | None:
     Compiled bots and ONNX models play in lanes. Names, `file.py:NAME`, `kept_out:NAME` and policy files can
     be compiled bots.
     """
-    is_named = spec.startswith(KEPT_OUT) or spec in bots.names()
+    is_named = spec.startswith(KEPT_OUT) or bots.is_registered(spec)
     may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
     if not may_be_compiled or is_program(spec) or is_model(spec):
         return None

@@ -90,7 +90,7 @@ class Store:
             _check_tables(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
-                raise ValueError("the configuration is not one row of two texts")
+                raise ValueError("the configuration is not one row of two strings")
             arguments = json.loads(rows[0][1])
             if not isinstance(arguments, dict):
                 raise ValueError("the arguments are not a JSON object")

@@ -124,12 +124,12 @@ _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str
 
 
 class BrowserTable(Match):
-    """A match on the page.
+    """A match that people play and watch in browsers.
 
-    `keep(number, action, is_open)` saves an action before the action is played. It raises NotKept if this
-    fails, or if `is_open()` is false. `has_no_room()` is called before each decision. It returns the reason
-    why the game may not grow, or "" if the game may grow. Slow work runs in threads, one piece at a time. The
-    frames of the viewers change only on the event loop.
+    `keep(number, action, is_open)` saves an action before the action is played. `keep` raises NotKept if the
+    action cannot be saved, or if `is_open()` is false. `has_no_room()` is called before each decision. It
+    returns the reason why the game must stop at a size limit, or "" if the game may continue. Slow work runs
+    in threads, one job at a time. The frames of the viewers change only on the event loop.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class BrowserTable(Match):
         return "" if waits else self.setting.names[self.game.turn]
 
     def stop(self, reason: str) -> None:
-        """Stop the game for all viewers, with the reason."""
+        """Stop the game, and show the reason to all viewers."""
         self.problem = reason
         self._announce()
 
@@ -250,7 +250,7 @@ class BrowserTable(Match):
         if len(self.game.actions) >= MOST_DECISIONS:
             return f"The game was stopped after {MOST_DECISIONS} decisions."
         if self.bytes >= MOST_BYTES:
-            return f"The game is stopped: what has happened takes more than {MOST_BYTES} bytes."
+            return f"The game was stopped: its frames take more than {MOST_BYTES} bytes."
         return self._has_no_room()
 
     async def _decision(self) -> int:
@@ -319,7 +319,7 @@ class BrowserTable(Match):
             raise Refused("it is no longer your decision")
 
     async def _take_answer(self, seat: int, decision: int, answer: Answer) -> None:
-        """Take an answer when all earlier answers are taken; slow work runs in a thread."""
+        """Process an answer after all earlier answers; slow work runs in a thread."""
         async with self._composing:
             self._check_current(seat, decision)
             if answer.command is None:

@@ -128,7 +128,7 @@ class GameStore:
         if found is None:
             return None
         if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
-            raise ValueError(f"the facts of the game must be a text of at most {LONGEST_FACTS} characters")
+            raise ValueError(f"the facts of the game must be a string of at most {LONGEST_FACTS} characters")
         return parse_json(found[0])
 
     def set_ending(self, game: str, ending: str) -> None:

@@ -88,7 +88,7 @@ class Lobby:
     def _agents(self, wish: dict[str, Any]) -> dict[str, Any]:
         text, count = wish.get("position", ""), wish.get("count", 0)
         if not isinstance(text, str) or type(count) is not int:
-            raise Refused("position must be a text, count a number")
+            raise Refused("position must be a string, count a number")
         if not text and not {"preset", "map"} <= wish.keys():
             raise Refused("the request needs preset and map, or position")
         game = position_of(text) if text else _of_preset(wish, count)
@@ -166,18 +166,18 @@ class Lobby:
         players = [self._player(player) for player in _list(wish, "players", 6)]
         position = wish.get("position", "")
         if not isinstance(position, str):
-            raise Refused("position must be a text")
+            raise Refused("position must be a string")
         start = _of_position(position, len(players)) if position else _of_preset(wish, len(players))
         names = _list(wish, "names", 6) or _names(players)
         if len(names) != len(players) or any(not isinstance(name, str) for name in names):
-            raise Refused("names must be a list with one text for each seat")
+            raise Refused("names must be a list with one string for each seat")
         mode = "" if position else wish["preset"]
         return Setting.new(SavedGame.of(start, players), [label(name) for name in names], mode)
 
     def _player(self, player: Any) -> str:
         if not isinstance(player, str) or len(player) > LONGEST_SPEC:
-            raise Refused(f"a player must be a text of at most {LONGEST_SPEC} characters")
-        if player != HUMAN and player not in bots.names() and not self.allow_programs:
+            raise Refused(f"a player must be a string of at most {LONGEST_SPEC} characters")
+        if player != HUMAN and not bots.is_registered(player) and not self.allow_programs:
             hint = suggestion(player, (HUMAN, *bots.names()))
             raise Refused(
                 f"player={player!r} is not a registered agent{hint}; files and programs need --allow-programs"
@@ -259,7 +259,7 @@ class Lobby:
         return BrowserTable(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
 
     def _why_stopped(self, name: str) -> str:
-        """Return the reason why an open game may not grow, or "" if it may.
+        """Return the reason why an open game must stop at a size limit, or "" if it may continue.
 
         Other games that nobody watches are closed to make room for it.
         """

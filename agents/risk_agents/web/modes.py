@@ -47,7 +47,7 @@ LEVELS = {
 
 @cache
 def modes() -> dict[str, Any]:
-    """Return all presets: title, words, numbers of players, and set-ups by number of players."""
+    """Return all presets: title, description, numbers of players, and set-ups by number of players."""
     return {name: _mode(name) for name in presets()}
 
 

@@ -36,7 +36,7 @@ WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # allowed values of 
 
 
 def local_processes(workers: str) -> int | None:
-    """Return the number of processes of this machine, or None for Ray; raise ValueError for other texts."""
+    """Return the number of processes of this machine, or None for Ray; raise ValueError for other values."""
     if workers == RAY or workers.startswith(f"{RAY}://"):
         return None
     if not workers.isdecimal() or int(workers) < 1:
@@ -67,7 +67,7 @@ def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExec
     `ray` is the cluster of RAY_ADDRESS, or else a new Ray on this machine. A piece of work that takes longer
     than `limit` seconds starts again elsewhere; the default is described at `executor.Limits`.
 
-    Raise ValueError for other texts and limits, ImportError without Ray, and ConnectionError if no cluster
+    Raise ValueError for other values and limits, ImportError without Ray, and ConnectionError if no cluster
     answers.
     """
     executor = _executor(workers, limit)

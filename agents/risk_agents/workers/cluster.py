@@ -64,12 +64,12 @@ class _Piece(Future[Any]):
     arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
     before: _Piece | None = None  # previous piece of its chain, until it has ended
     following: list[_Piece] = field(default_factory=list)  # next pieces of its chain, until it has ended
-    reference: Any = None  # Ray's reference to the result of the latest try
-    result_to_come: Future[Any] | None = None  # future of the latest try; None if given up or ended
-    attempt: int = 0  # number of the latest try
+    reference: Any = None  # Ray's reference to the result of the latest attempt
+    result_to_come: Future[Any] | None = None  # future of the latest attempt; None if given up or ended
+    attempt: int = 0  # number of the latest attempt
     losses: int = 0  # number of times that its worker was lost or hung
-    submitted: float = 0.0  # time when the latest try was submitted to Ray
-    begun: float = math.inf  # time when the latest try was first seen running; before, it may wait
+    submitted: float = 0.0  # time when the latest attempt was submitted to Ray
+    begun: float = math.inf  # time when the latest attempt was first seen running; before, it may wait
 
     def __post_init__(self) -> None:
         super().__init__()
@@ -192,10 +192,10 @@ class RayExecutor(WorkExecutor):
         found.add_done_callback(partial(self._look, piece))
 
     def _look(self, piece: _Piece, found: Future[Any]) -> None:
-        """Handle the end of a try."""
+        """Handle the end of an attempt."""
         with self._lock:
             if piece.result_to_come is not found:
-                return  # the try was given up, or another call has handled it
+                return  # the attempt was given up, or another call has handled it
             if (error := found.exception()) and piece.before:
                 if not piece.before.done():
                     return  # the error may come from the previous piece
@@ -272,13 +272,13 @@ class RayExecutor(WorkExecutor):
             self._ray.cancel(piece.reference, force=True)
 
     def _give_up(self, piece: _Piece) -> bool:
-        """Ignore the latest try of a piece from now on; return False if the try has ended."""
+        """Ignore the latest attempt at a piece from now on; return False if the attempt has ended."""
         with self._lock:
             found, piece.result_to_come = piece.result_to_come, None
         return found is not None
 
     def _begin_again(self, piece: _Piece, why: str) -> None:
-        """Start a piece again whose try was given up, and the pieces that wait for its state.
+        """Restart a piece whose attempt was given up, and the pieces that wait for its state.
 
         After RETRIES retries, end the piece with WorkLostError.
         """
@@ -292,7 +292,7 @@ class RayExecutor(WorkExecutor):
                 self._try(late, again=True)
 
     def _give_up_after(self, piece: _Piece) -> list[_Piece]:
-        """Give up the tries of all pieces that wait for the state of a piece; return them in order."""
+        """Give up the attempts of all pieces that wait for the state of a piece; return them in order."""
         given_up = [following for following in piece.following if self._give_up(following)]
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
@@ -322,7 +322,7 @@ class RayExecutor(WorkExecutor):
 
 
 class _Running:
-    """Record of the tries that have begun: for each try, its worker writes a key to Ray's key-value store.
+    """Record of the attempts that have begun: each attempt's worker writes a key to Ray's key-value store.
 
     An actor would be one more process, which takes one percent of a processor even without work. This process
     removes the keys some seconds later. If workers removed the keys, they would keep their results until Ray
@@ -333,12 +333,12 @@ class _Running:
         self.name, self._keys = uuid4().hex, set[bytes]()
 
     def begun(self) -> set[str]:
-        """Return the tries that have begun since the last call."""
+        """Return the attempts that have begun since the last call."""
         before, self._keys = self._keys, set(_store("list", self.name) or ())
         return set(map(_try_of, self._keys - before))
 
     def keep(self, out: set[str]) -> None:
-        """Remove the keys of all known tries except those in `out`."""
+        """Remove the keys of all known attempts except those in `out`."""
         for key in self._keys:
             if _try_of(key) not in out:
                 _store("del", key)
@@ -365,7 +365,7 @@ def _try_of(key: bytes) -> str:
 
 
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Run a piece of work in a worker; first write the key of the try (`attempt`) under `name`."""
+    """Run a piece of work in a worker; first write the key of the `attempt` under `name`."""
     _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
     return run_same_version(wanted, work, *shared)
 

@@ -42,7 +42,7 @@ def in_order(
 class WorkInProgress:
     """Pieces of work that are running or waiting: at most twice as many as an executor can run at once.
 
-    The cost of a piece does not depend on the number of pieces.
+    The overhead per piece does not depend on the number of pieces.
     """
 
     def __init__(self, executor: Executor, size: Callable[[], int]) -> None:
@@ -162,7 +162,7 @@ class WorkExecutor(Executor, ABC):
 
 
 def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
-    """Give a future the outcome of another one that has ended."""
+    """Copy the outcome of a future that has ended to another future."""
     if ended.cancelled():
         future.cancel()
     elif error := ended.exception():

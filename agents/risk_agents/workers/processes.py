@@ -214,7 +214,7 @@ def _call(connection: Connection) -> None:
 
 
 def begin_process() -> None:
-    """Prepare a worker's process: one thread, no Ctrl-C, and an end with its parent.
+    """Prepare a worker's process: use one thread, ignore Ctrl-C, and end with the parent.
 
     The parent handles Ctrl-C. If the parent is killed, the process is killed, too (Linux).
     """

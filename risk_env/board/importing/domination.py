@@ -7,7 +7,7 @@
 [cards]                 Infantry|Cavalry|Cannon ID, or Wildcard
 [missions]              PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT WORDS
 ```
-Countries and continents are numbered from 1. An underscore in a name is a blank.
+Countries and continents are numbered from 1. An underscore in a name stands for a space.
 """
 
 from risk_env.board.importing.draft import (

@@ -112,7 +112,7 @@ class Report:
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
-    """Return a name in the form that map files allow: composed, with single blanks and no double quotes.
+    """Return a name in the form that map files allow: composed, with single spaces and no double quotes.
 
     A change beyond white space and composition is reported as a decision.
     """

@@ -308,7 +308,7 @@ function variations(node, depth) {
   return [[main, depth], ...indented, ...variations(main, depth)];
 }
 
-/** Return the result of a move's dice, in a few letters. */
+/** Return the result of a move's dice, in a few characters. */
 function outcome(events) {
   const battles = events.filter(({ kind }) => kind === "battle");
   if (!battles.length) return "";

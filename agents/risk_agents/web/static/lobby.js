@@ -66,7 +66,7 @@ async function goOn() {
   if (!linked) return requestAgents();
   byId("position").value = linked.position;
   byId("position").closest("details").open = true;
-  byId("new").textContent = "Go on from this position";
+  byId("new").textContent = "Continue from this position";
   return readPosition(linked.names);
 }
 

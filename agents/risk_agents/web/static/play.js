@@ -1,4 +1,4 @@
-// A live game: the replay of what has happened so far, and the questions that this seat is asked.
+// A live game: the replay of the game so far, and the questions that this seat is asked.
 
 import { write } from "risk/dom";
 import { Guide, isGuided } from "risk/guide";

@@ -338,7 +338,7 @@ export class Asker {
 
   // --------------------------------------------------------------------------------------------- the board
 
-  /** Mark the territories that may be clicked, what is composed, and the odds from a chosen territory. */
+  /** Mark the territories that may be clicked, the composed choices, and the odds from a chosen territory. */
   light() {
     const legal = this.isOpen ? this.question.legal : [];
     const lit = new Set(
@@ -454,7 +454,7 @@ const TITLES = {
   DEPLOY_NEUTRAL: ({ left }) => `Reinforce the neutral army: ${plural(left, "troop")} left.`,
   HEADQUARTERS: () => "Choose the territory of your headquarters.",
   TRADE: ({ composed }) =>
-    composed.length ? "Trade another set, or go on to place troops." : "Trade a set of cards for troops.",
+    composed.length ? "Trade another set, or continue and place troops." : "Trade a set of cards for troops.",
   BONUS: () => "Choose the territory that gets the bonus troops of the set.",
   DRAFT: ({ placeable }) => `Place ${plural(placeable, "troop")} on your territories.`,
   DRAFT_AMOUNT: ({ target, name }) => `How many troops go to ${name(target)}?`,
