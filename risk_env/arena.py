@@ -139,15 +139,29 @@ class TallyBook:
         return self._log[lane, since : self._batch.records["decisions"][lane]].tolist()
 
     def count(self, lanes: Numbers) -> None:
-        """Count a decision of the seat to act in each of these lanes."""
+        """Count a decision of the seat to act in each of these lanes.
+
+        Raises ValueError for a lane whose game is over.
+        """
         if self.counts:
-            count_decisions(self._batch.records, self.arrays(), self._batch.as_lanes(lanes, are_begun=True))
+            count_decisions(self._batch.records, self.arrays(), self._in_play(lanes))
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
-        """Add an equal share of `seconds` to the thinking time of the seat to act in each of these lanes."""
+        """Add an equal share of `seconds` to the thinking time of the seat to act in each of these lanes.
+
+        Raises ValueError for a lane whose game is over.
+        """
         if self.counts:
-            lanes = self._batch.as_lanes(lanes)
+            lanes = self._in_play(lanes)
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
+
+    def _in_play(self, lanes: Numbers) -> Numbers:
+        """Convert lanes for kernels. Raises ValueError for a lane whose game is over: no seat acts there."""
+        lanes = self._batch.as_lanes(lanes, are_begun=True)
+        over = lanes[self._batch.records["seat"][lanes] < 0]
+        if len(over):
+            raise ValueError(f"lane {over[0]}: the game is over, so no seat is to act")
+        return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
         """Convert the cycles that each bot took in a call of the kernel to seconds.

@@ -121,6 +121,16 @@ def test_a_tally_counts_the_same_however_the_bots_are_asked() -> None:
         assert tuple(tables[0].tally.actions(lane)) == game.actions
 
 
+def test_no_seat_of_a_game_that_is_over_is_counted() -> None:
+    table = begun(["random"] * 3, 2, counts=True)
+    table.play_on(np.arange(2))
+    before = table.tally.decisions.copy()
+    for call in (table.tally.count, lambda lanes: table.tally.add_seconds(lanes, 1.0)):
+        with pytest.raises(ValueError, match=r"lane 1: the game is over"):
+            call([1])
+    assert (table.tally.decisions == before).all()
+
+
 def test_a_log_larger_than_the_memory_of_the_machine_is_refused() -> None:
     tally = begun(["random"] * 3, 2, keeps_actions=True).tally
     before = tally.log

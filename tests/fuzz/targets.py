@@ -931,6 +931,7 @@ def method_calls() -> list[list[Any]]:
             ["turn", 0, -2],
             ["seat_players", [0]],
             ["play_on", [0]],
+            ["add_seconds", [2], 1.0],
             ["players_to_act", lanes],
             ["count", [1]],
         ],
@@ -957,6 +958,7 @@ def make_calls(data: bytes) -> None:
         "ask": batch.ask,
         "query_players": arena.query_players,
         "count": arena.tally.count,
+        "add_seconds": arena.tally.add_seconds,
         "actions": arena.tally.actions,
     }
     does |= {"run": lambda lanes: list(arena.run(lanes)), "illegal_action": arena.illegal_action}
@@ -1303,7 +1305,7 @@ def named() -> dict[str, Target]:
             lambda: [["policy", "tiny", "classic", "tiny"]], change_map, read_a_trained_file, files
         ),
         "decisions": Target(lambda: [recorded()], change_decisions, read_recorded, files),
-        "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError)),
+        "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError, RecursionError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
         "config": Target(configs, change_settings, read_a_config, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
