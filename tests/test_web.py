@@ -608,7 +608,7 @@ def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Pa
             assert page.locator("#place").inner_text().startswith("Alaska (North America): ")
             status = page.locator("#status").inner_text()
             page.click("#play-on")
-            page.wait_for_selector("body[data-ready] #new:has-text('Go on')")
+            page.wait_for_selector("body[data-ready] #new:has-text('Continue')")
             assert page.locator("#seats label").all_inner_texts()[0].startswith("Seat 0: Ann")
             for seat in range(3):
                 page.locator("#seats select").nth(seat).select_option("human")
