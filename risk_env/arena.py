@@ -151,8 +151,7 @@ class TallyBook:
 
         Raises ValueError for a lane whose game is over.
         """
-        if self.counts:
-            lanes = self._in_play(lanes)
+        if self.counts and len(lanes := self._in_play(lanes)):
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def _in_play(self, lanes: Numbers) -> Numbers:

@@ -128,7 +128,8 @@ def test_no_seat_of_a_game_that_is_over_is_counted() -> None:
     for call in (table.tally.count, lambda lanes: table.tally.add_seconds(lanes, 1.0)):
         with pytest.raises(ValueError, match=r"lane 1: the game is over"):
             call([1])
-    assert (table.tally.decisions == before).all()
+    table.tally.add_seconds([], 1.0)
+    assert (table.tally.decisions == before).all() and not table.tally.seconds[:, 3:].any()
 
 
 def test_a_log_larger_than_the_memory_of_the_machine_is_refused() -> None:
