@@ -99,7 +99,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
         # the mask of all agents that are not to act
-        self._nothing = _frozen(np.zeros(self._num_actions, np.int8))
+        self._nothing = np.zeros(self._num_actions, np.int8)
+        self._nothing.flags.writeable = False
         self._nothing.flags.writeable = False
         self._make_agents()
 
@@ -213,7 +214,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         if agent != self._to_act:
             self.infos[self._to_act] = {"action_mask": self._nothing}
             self._to_act = self.agent_selection = agent
-        self.infos[agent] = {"action_mask": _frozen(mask.copy())}
+        mask.flags.writeable = False  # equal infos compare equal only if they share one mask
+        self.infos[agent] = {"action_mask": mask}
         self._view, self._mask = view, mask  # current observation and mask; callers get copies
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
@@ -300,6 +302,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.__dict__.update(state)
         self._nothing.flags.writeable = False  # copies are writeable
         if self._game is not None:
+            self._mask.flags.writeable = False
             self._use_buffer_of(self._game)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:
@@ -312,12 +315,6 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def __copy__(self) -> raw_env:
         """Return a deep copy, because two environments cannot share a game."""
         return deepcopy(self)
-
-
-def _frozen(mask: Mask) -> Mask:
-    """Make a mask of an info read-only. Equal infos compare equal only if they share one mask."""
-    mask.flags.writeable = False
-    return mask
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
