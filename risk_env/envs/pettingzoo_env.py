@@ -373,12 +373,12 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def terminations(self) -> dict[str, bool]:
-        """Whether the agent's game has ended, by agent."""
+        """Termination flags by agent: True if the agent's game has ended."""
         return {**self.__getattr__("terminations")}
 
     @property
     def truncations(self) -> dict[str, bool]:
-        """Whether `max_rounds` ended the agent's game, by agent."""
+        """Truncation flags by agent: True if `max_rounds` ended the agent's game."""
         return {**self.__getattr__("truncations")}
 
     @property

@@ -127,7 +127,7 @@ class StateGraph:
 
     @property
     def is_decision(self) -> npt.NDArray[np.bool_]:
-        """Whether each state is a decision, not a roll, bool (N,)."""
+        """Mask of the states that are decisions, not rolls, bool (N,)."""
         return np.asarray(self._space.dice[: self.num_states] == 0)
 
     def build(self) -> StateGraph:
