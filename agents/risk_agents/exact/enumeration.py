@@ -33,7 +33,6 @@ STATES, SUCCESSORS, ORDERED, STACKED, REACHED, BEGUN, KEPT = range(7)  # numbers
 NOW, NEXT, TEMPLATE = 0, 1, 2  # records of `Space.scratch`
 
 SOURCE_BITS, DRAFT_BITS, MOVES_BITS, DICE_BITS, TROOPS_BITS = 4, 4, 3, 2, 3
-PHASE_SHIFT = 2 * SOURCE_BITS + DRAFT_BITS + MOVES_BITS + 2 * DICE_BITS + 3
 _GOLDEN = -7046029254386353131  # 2**64 divided by the golden ratio, odd, as int64
 
 
