@@ -79,7 +79,8 @@ class Track:
         for board, (name, digest) in zip(boards, self.maps, strict=True):
             if board.digest != digest:
                 raise ValueError(
-                    f"track {self.title}: map {name} has digest {board.digest[:16]}, not {digest[:16]}"
+                    f"track {self.title}: map {name} has digest {board.digest[:16]}, but the track was "
+                    f"released with {digest[:16]}"
                 )
         return boards
 
@@ -93,7 +94,7 @@ class Track:
         return (self.quick_deals if quick else self.deals) * self.rules.num_players
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:
-        """Return a configuration for each map. The first of the `entrants` is the agent to be measured."""
+        """Return a configuration for each map; the first of the `entrants` is the measured agent."""
         groups = [
             tuple(number for number, each in enumerate(self.opponents, 1) if each.kept_out == is_kept_out)
             for is_kept_out in (False, True)
@@ -121,7 +122,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str, version: int | None = None) -> Track:
-    """Return a track (default: its newest version); raise ValueError if there is none."""
+    """Return a track (default: its newest version); raise ValueError if the track does not exist."""
     found = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
     versions = {int(path.stem.rpartition("-")[2]): path for path in found}
     if not versions:
@@ -129,13 +130,13 @@ def find(name: str, version: int | None = None) -> Track:
         raise ValueError(f"track={shortened(name)} is unknown{hint}; allowed: {', '.join(names())}")
     version = max(versions) if version is None else version
     if version not in versions:
-        raise ValueError(f"track {name} has no version {shortened(version)} in this installation")
+        raise ValueError(f"track {name} has no version {shortened(version)}; allowed: {sorted(versions)}")
     return read_track(versions[version])
 
 
 @cache
 def read_track(path: Path) -> Track:
-    """Return the track of a file; raise ValueError if this installation plays other rules."""
+    """Read a track file; raise ValueError if the rules differ from the rules of the track's release."""
     content = read_file(path, MOST_BYTES)
     facts: dict[str, Any] = tomllib.loads(content.decode())
     options = facts.get("options", {})
