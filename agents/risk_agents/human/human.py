@@ -29,7 +29,7 @@ SECRET = (
     Phase.DRAFT,
     Phase.DRAFT_AMOUNT,
     Phase.HEADQUARTERS,
-)  # decisions that show a hidden fact
+)  # show a hidden fact
 LONG = ("territory", "border")  # blocks of many actions, which are listed once per turn
 # Short decisions that show no hidden fact
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)

@@ -1,4 +1,4 @@
-"""Beam value: the win probability of a seat that ends its attacks now, as a correction of the heuristic value.
+"""Beam value: win probability of a seat that ends its attacks now, as a correction of the heuristic value.
 
 A small network computes the correction. `search.evaluation` uses the network if the network's weights follow
 the weights of the heuristic. `risk_training.beam_value` trains the network.
@@ -29,25 +29,27 @@ from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
-# Columns of the front: number of the seat's border territories; the seat's troops on border territories and on
-# other territories; the largest stack of the seat and of a rival at a border; the expected number of the seat's
-# territories that fall now, and after a rival drafts half of the largest income; the expected number of enemy
-# territories that the seat can capture
+# Columns of the front: number of the seat's border territories; the seat's troops on border territories and
+# on other territories; the largest stack of the seat and of a rival at a border; the expected number of the
+# seat's territories that fall now, and after a rival drafts half of the largest income; the expected number
+# of enemy territories that the seat can capture
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Columns of an owner: troops, share of all troops, share of the territories, troops due, number of cards, 1 if
-# the owner has more than 2 cards, 1 if the owner has more than 3 cards
+# Columns of an owner: troops, share of all troops, share of the territories, troops due, number of cards, 1
+# if the owner has more than 2 cards, 1 if the owner has more than 3 cards
 OWNER_COLUMNS = 7
-# Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. One more column
-# for each continent that the observing seat holds: the probability that no territory of it falls.
+# Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. Each
+# continent that the observing seat holds has one more column: the probability that none of its territories
+# falls.
 CONTINENT_COLUMNS = 2
-# Columns of the game: 1 if the fortify move is made, 1 if the seat holds a set of cards, worth of the next set,
-# the round on two scales, progress towards a special victory
+# Columns of the game: 1 if the fortify move is made, 1 if the seat holds a set of cards, worth of the next
+# set, the round on two scales, progress towards a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 
 # Rows of the workspace; row 1 is DUE. TROOPS and ORDER (place in the order of turns) have an entry for each
-# owner, SIZE and SAFETY for each continent, and HELD (number of territories) for each owner and continent. FRONT
-# contains the columns of the front, COLUMN and FEATURE the features, and FIRST and SECOND the hidden layers.
+# owner, SIZE and SAFETY for each continent, and HELD (number of territories) for each owner and continent.
+# FRONT contains the columns of the front, COLUMN and FEATURE contain the features, and FIRST and SECOND
+# contain the hidden layers.
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 MOST_UNITS = 512  # largest width of a hidden layer
 CONTINENTS = SIZE_CLASSES[-1].continents  # continents of the largest size class; entries of an owner in HELD

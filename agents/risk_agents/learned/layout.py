@@ -38,7 +38,7 @@ class Layout:
         return territory_features, np.zeros((count, self.board_features), np.float32)
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight by name, with `width` units in trunk layers and `local` in heads."""
+        """Return the shape of each weight by name; trunk layers have `width` units, heads have `local`."""
         shapes: dict[str, tuple[int, ...]] = {
             "trunk_1": (self.board_features, width),
             "trunk_2": (width, width),
