@@ -334,7 +334,7 @@ def _sizes(graph: Any) -> dict[str, int | None]:
             continue
         if value.type.tensor_type.elem_type != inputs.get(value.name):
             raise ValueError(
-                f"input {shortened(value.name)} is not allowed; allowed: {OBSERVATION} (float32), {MASK} (int8)"
+                f"input {shortened(value.name)}: must be {OBSERVATION} (float32) or {MASK} (int8)"
             )
         found[value.name] = _columns(value, 2)
     for value in graph.output:

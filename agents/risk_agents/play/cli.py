@@ -165,7 +165,7 @@ def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...
     if len(opponents) > others:
         raise ValueError(
             f"--opponents names {len(opponents)} opponents ({', '.join(opponents)}), but "
-            f"num_players={rules.num_players} leaves {others} {'seats' if others > 1 else 'seat'} besides yours"
+            f"num_players={rules.num_players} leaves only {others} other {'seats' if others > 1 else 'seat'}"
         )
     named = list(opponents or OPPONENTS[:others])
     named += [named[-1]] * (others - len(named))
