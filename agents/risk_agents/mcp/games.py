@@ -161,7 +161,7 @@ class OpenGames:
             return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
 
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
-        """Return the events that the token's seat saw from `since` on, in words, and the next event number."""
+        """Return the events that the token's seat saw from `since` on, in words, and the next number."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game

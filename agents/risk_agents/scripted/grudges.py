@@ -12,8 +12,8 @@ from risk_env.core.types import MAX_SEATS, SIZE_CLASSES
 PARTS = 4  # number of parts of PART_BITS bits in each uint64 of a bitset of territories
 PART_BITS = 16
 PART = np.uint64(2**PART_BITS - 1)
-# Number of memory words: the losses to each seat, and the parts of the bitset of territories that the bot held
-# at its last decision
+# Number of memory words: the losses to each seat, and the parts of the bitset of territories that the bot
+# held at its last decision
 GRUDGE_WORDS = MAX_SEATS + PARTS * SIZE_CLASSES[-1].words
 
 

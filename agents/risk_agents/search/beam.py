@@ -232,7 +232,7 @@ def remember_plan(memory, paths):
 def planned_attack(game, board, rules, memory):
     """Return the next attack of the plan, or NONE if the plan is complete or has failed.
 
-    The plan has failed if the attack is not legal, or if its source has less than 90 % of the expected troops.
+    The plan has failed if the attack is not legal, or its source has less than 90 % of the expected troops.
     """
     if not 0 <= memory[AT] < min(memory[PLAN], MOST_DEPTH):
         return NONE
