@@ -381,7 +381,7 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
         column = COLUMNS[name]
         values = facts[name] if name == "places" else [facts[name]]
         if not all(column.is_right(value, config) for value in values):
-            raise ValueError(f"result: {name} is {shortened(facts[name])}, not {column.words}")
+            raise ValueError(f"result: {name} is {shortened(facts[name])}, but must be {column.words}")
     if len(set(facts["places"])) < P:
         raise ValueError(f"result: places is {facts['places']}, but all places must differ")
     _check_ending(facts, config)

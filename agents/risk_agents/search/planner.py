@@ -26,7 +26,7 @@ from risk_env.core.types import SIZE_CLASSES, Phase
 
 LEAST_CHANCE = 0.6  # minimum probability that a whole route succeeds
 LONGEST = 8  # maximum number of captures of a route
-# Minimum gain as a share of the gap to a certain win; because of the share, a nearly won game is also finished
+# Minimum gain as a share of the gap to a certain win, so that the bot also finishes a nearly won game
 LEAST_GAIN = 0.002
 FIXED_COST = 12.0  # troops added to the cost of every route, as a penalty for cheap routes with small gains
 FAR = 1e9  # cost of a territory without a route

@@ -25,7 +25,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def raid(game, board, rules, seat, memory, seen):
-    """Return the action of `breaker`, or `done` instead of an attack if a territory was captured this turn."""
+    """Return the action of `breaker`, or `done` instead of an attack after a capture in this turn."""
     if game.phase == Phase.ATTACK and game.captured:
         return int64(rules.done)
     return int64(break_threats(game, board, rules, seat, memory, seen))

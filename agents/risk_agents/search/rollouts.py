@@ -243,7 +243,7 @@ class Rollouts:
         arena.randoms[lanes, turn] = arena.randoms[first, turn][:, None]
 
     def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
-        """Play each plan to the end of the turn, then give the seat to its player in `players`, int64 (k,)."""
+        """Play each plan to the end of the turn, then give the seat to the lane's player in `players`."""
         self._arena.stop_at_turn[lanes] = ANY_SEAT
         still = lanes[
             (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)

@@ -175,7 +175,7 @@ class Strategist(Agent):
         return self._advisers[self._plan].act(view)
 
     def explain(self) -> Explanation | None:
-        """Return an explanation of the choice at the start of the current turn; None before the first turn."""
+        """Return an explanation of the choice at the start of the turn, or None before the first turn."""
         return None if self._considered is None else self._explain(*self._considered)
 
     def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:

@@ -31,11 +31,12 @@ MOST_DEPTH = 10
 NUM_SLOTS = 2 * MOST_ROOTS + 3
 FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
 
-# Facts of a node, float64: value, probability that all captures succeed, weighted sum of the values of failures
+# Facts of a node, float64: value, probability that all captures succeed, weighted sum of failures' values
 VALUE, CHANCE, BANK = 0, 1, 2
 NUM_FACTS = 3
-# Path of a node, int64: territory of the draft, number of steps, territory of the last capture, then the steps.
-# A step is a source, a target, the expected troops on the source, and 1 if all movable troops occupy the target.
+# Path of a node, int64: territory of the draft, number of steps, territory of the last capture, the steps. A
+# step has a source, a target, the expected troops on the source, and 1 if all movable troops occupy the
+# target.
 DRAFTED, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
 STEP_SOURCE, STEP_TARGET, STEP_TROOPS, STEP_ALL = 0, 1, 2, 3
 STEP_SIZE = 4

@@ -67,7 +67,7 @@ class Connections:
                 del self._counts[network]
 
     def wait(self, protocol: Any) -> None:
-        """Record that a connection waits for a request; beyond a limit, close the longest waiting connection."""
+        """Record that a connection waits for a request; beyond a limit, close the longest waiting one."""
         network = self._open.get(protocol)
         if network is None:
             return  # the connection is being closed
