@@ -24,12 +24,8 @@ COMMANDS = {
     "board": "the board",
     "hand": "facts that only you know",
 }
-SECRET = (
-    Phase.TRADE,
-    Phase.DRAFT,
-    Phase.DRAFT_AMOUNT,
-    Phase.HEADQUARTERS,
-)  # show a hidden fact
+# Decisions that show a hidden fact
+SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)
 LONG = ("territory", "border")  # blocks of many actions, which are listed once per turn
 # Short decisions that show no hidden fact
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)

@@ -58,9 +58,8 @@ class Settings:
             if not 0 <= getattr(self, name) <= MOST:
                 raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError(
-                "base_url must begin with http:// or https://"
-            )  # its value may contain a password
+            # the message does not contain the value, which may contain a password
+            raise ValueError("base_url must begin with http:// or https://")
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
             raise ValueError(
                 f"the key in {self.key_variable} must be printable ASCII characters without spaces"

@@ -66,7 +66,7 @@ COLUMNS = {
     "ending": _one_of(WON, TRUNCATED, FORFEIT),
     "winner": _SEAT,
     "places": Column(
-        "each place exactly once", lambda value, config: _is_whole(value, 1, config.num_players)
+        "the places 1, 2, ..., each once", lambda value, config: _is_whole(value, 1, config.num_players)
     ),
     "rounds": _whole(),
     "decisions": _whole("TEXT NOT NULL"),
@@ -79,8 +79,8 @@ COLUMNS = {
     "forfeit_kind": _one_of("", *FAULTS),
     "forfeit_reason": Column("a string", lambda value, _: isinstance(value, str)),
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
-    "opening": Column("16 hexadecimal digits, or nothing", _is_opening),
-    "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or nothing", _is_luck),
+    "opening": Column("16 hexadecimal digits, or an empty string", _is_opening),
+    "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or an empty string", _is_luck),
 }
 # JSON lists, one value per seat
 LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds", "luck")

@@ -70,7 +70,7 @@ class Rankings:
         return strengths - strengths.mean()
 
     def influences(self, strengths: Floats) -> Floats:
-        """Return the influence of each game on the log strengths `strengths`, to first order, float (G, K)."""
+        """Return the influence of each game on the log strengths, to first order, float (G, K)."""
         share = self._shares(strengths)
         slopes = self._chosen - share.sum(axis=1)
         bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)

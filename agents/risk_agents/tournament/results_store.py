@@ -271,4 +271,4 @@ def _check_tables(database: sqlite3.Connection) -> None:
     """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found not in (_TABLES, _TABLES | _NOTES):
-        raise ValueError(f"expected only the tables {', '.join(_TABLES)} and optionally notes")
+        raise ValueError(f"must contain only the tables {', '.join(_TABLES)}, and optionally notes")

@@ -20,9 +20,7 @@ FIRST_GAMES = 32  # maximum number of games in a chunk while the duration of a g
 # Minimum and maximum duration of a chunk, in seconds. The driver needs about a millisecond for a chunk, and a
 # lost chunk is played again.
 SHORTEST, LONGEST = 0.25, 20.0
-FOR_EACH = (
-    0.002  # minimum duration of a chunk per worker, in seconds, so that one driver supplies all workers
-)
+FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
 SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
 
 
