@@ -77,7 +77,11 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
         (NODE, {"text": TEXT}, "the request needs position"),
         (NODE, {"position": TEXT, "acton": 1}, "'acton' is unknown; did you mean 'action'"),
-        (NODE, {"position": DRAFT, "action": 0, "troops": 3}, "both action and troops: it must have one of"),
+        (
+            NODE,
+            {"position": DRAFT, "action": 0, "troops": 3},
+            "both action and troops; it must have exactly one of",
+        ),
         (NODE, {"position": "x" * 140_000}, "longer than"),
         (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000: must be from 1 to 1000"),
         (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),

@@ -74,7 +74,7 @@ def test_the_agent_plays_each_deal_from_every_seat() -> None:
     again = TournamentConfig.from_json(config.to_json())
     assert again == config
     wrong = json.loads(config.to_json()) | {"groups": [[0]]}
-    with pytest.raises(ValueError, match="may hold the agents 1 to"):
+    with pytest.raises(ValueError, match="must contain only agents 1 to"):
         TournamentConfig.from_json(json.dumps(wrong))
 
 
@@ -209,7 +209,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
     "date": (lambda header, game: header["times"].update(date="<b>"), "but must be YYYY-MM-DD"),
     "card": (lambda header, game: header["card"].update(method="x" * 999), "not a string of at most"),
-    "name": (lambda header, game: header["agent"].update(name=" "), "not a label"),
+    "name": (lambda header, game: header["agent"].update(name=" "), "not a valid label"),
     "quick": (lambda header, game: header.update(quick=False), "game 6 of track duel is missing"),
     "place": (lambda header, game: game["result"].update(places=[1, 1]), "must differ"),
     "file to run": (lambda header, game: header["agent"].update(name="evil.py:Bot"), "is not registered"),
@@ -227,7 +227,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     ),
     "won by nobody": (lambda header, game: game["result"].update(winner=-1), "ending is 'won'"),
     "first place": (lambda header, game: game["result"]["places"].reverse(), "winner is ., but places are"),
-    "rounds": (lambda header, game: game["result"].update(rounds=101), "ends games after 100"),
+    "rounds": (lambda header, game: game["result"].update(rounds=101), "end after 100 rounds"),
     "extra": (lambda header, game: game["result"].update(more=1), "'more' is unknown"),
 }
 
@@ -268,7 +268,7 @@ def test_an_agent_that_is_played_again_never_forfeits(lines: list[dict[str, Any]
     cut = line.saved.actions[:last]
     result = replace(line.result, ending="forfeit", forfeit_seat=own, forfeit_kind="crash")
     forged = replace(line, saved=replace(line.saved, actions=cut), result=result)
-    with pytest.raises(ResultFileError, match="hunter forfeits in the file, but not when"):
+    with pytest.raises(ResultFileError, match="hunter forfeits in the file, but not in the repeated game"):
         check_game(forged, plays_agent=True)
 
 

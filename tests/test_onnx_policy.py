@@ -196,13 +196,16 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "products": (lambda: squares(2048, 4), "products; at most"),
     "values": (lambda: sums(8000, 5), "read and write"),
     "rows": (few_rows, "logits has shape"),
-    "names": (twice, "is given to two values"),
+    "names": (twice, "two values have the name"),
     "power": (cube, "has more than"),
     "domain": (lambda: model(node("Relu", ["a"], domain="evil")), "is not allowed|standard set"),
     "external": (external, "in another file"),
     "input": (lambda: model(inputs=[value("image", FLOAT, "N", D)]), "allowed: observation"),
     "kind": (lambda: model(inputs=[value("observation", INT8, "N", D)]), "allowed: observation"),
-    "fixed rows": (lambda: model(inputs=[value("observation", FLOAT, 1, D)]), "the first one dynamic"),
+    "fixed rows": (
+        lambda: model(inputs=[value("observation", FLOAT, 1, D)]),
+        "its first dimension must be dynamic",
+    ),
     "output": (
         lambda: model(
             [helper.make_node("MatMul", ["observation", "a"], ["x"])], outputs=[value("x", FLOAT, "N", 8)]

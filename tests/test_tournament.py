@@ -454,7 +454,7 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE games SET winner = 'me'", "winner is 'me', not a seat, or -1"),
     ("UPDATE games SET winner = 2", "winner is 2"),
-    ("UPDATE games SET places = '[1, 1]'", "places is .*, not each place once"),
+    ("UPDATE games SET places = '[1, 1]'", "places is .*: must be the places"),
     ("UPDATE games SET places = '[1]'", "not a list of 2 values"),
     ("UPDATE games SET places = '[1e999, 2]'", "places is"),
     ("UPDATE games SET agents = '[[], {}]'", "not agents of this tournament"),
@@ -468,12 +468,12 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
     ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
     ("UPDATE games SET deal = -1", "deal is -1"),
-    ("DROP TABLE games", "expected only the tables"),
-    ("ALTER TABLE games DROP COLUMN turns", "expected only the tables"),
-    ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "expected only the tables"),
-    ("DELETE FROM setting", "not one row of two strings"),
-    ("UPDATE setting SET arguments = '[]'", "the arguments are not a JSON object"),
-    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "1e\\+99 games; must be from 1"),
+    ("DROP TABLE games", "must contain only the tables"),
+    ("ALTER TABLE games DROP COLUMN turns", "must contain only the tables"),
+    ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "must contain only the tables"),
+    ("DELETE FROM setting", "must have one row of two strings"),
+    ("UPDATE setting SET arguments = '[]'", "setting must be a JSON object"),
+    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
     ("UPDATE setting SET setting = '{}'", "schema None; this version reads schema 1"),
     (
@@ -491,7 +491,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',
-        "cannot be the label",
+        "of an agent is not valid",
     ),
     (
         "UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')",
@@ -948,7 +948,7 @@ def test_what_cannot_be_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=re.escape(told)):
         tournament(["--agents", f"{FIRST},{BOLD}", *arguments])
-    with pytest.raises(ValueError, match="--out b: leave it out, because --resume writes to a"):
+    with pytest.raises(ValueError, match="--out b cannot be combined with --resume, which writes to a"):
         tournament(["--resume", "a", "--out", "b"])
     assert list(tmp_path.iterdir()) == []
 

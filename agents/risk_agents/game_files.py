@@ -40,7 +40,7 @@ def load_game(path: str | Path) -> SavedGame:
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
         raise SavedGameError(
-            f"{path}: contains {'several games' if found else 'no saved game'}; must contain one"
+            f"{path}: contains {'several games' if found else 'no saved game'}; must contain exactly one game"
         )
     return found[0]
 
