@@ -261,7 +261,7 @@ def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
     options = QUICK | {"max_rounds": 100, "setup": "random"}
     tokens = games.begin("classic", ["open"], board="tiny", seed=1, options=options)
     token = tokens[0]
-    with pytest.raises(ValueError, match="ended after 60 decisions: begin another one"):
+    with pytest.raises(ValueError, match="ended after 60 decisions: begin another game"):
         for _ in range(100):
             asked = next(one for one in tokens.values() if games.legal_actions(one))
             games.act(asked, games.legal_actions(asked)[-1])

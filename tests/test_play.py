@@ -248,7 +248,7 @@ def test_a_wrong_answer_says_what_is_allowed_and_asks_again() -> None:
     shown, game = screen_after(
         ["fly to the moon", "", "draft alsaka; 3", "?", "list", "board", "hand", "log 5"]
     )
-    assert "fly to the moon" in shown and "draft " in shown and "An answer, or ? for help." in shown
+    assert "fly to the moon" in shown and "draft " in shown and "Type an answer, or ? for help." in shown
     assert "alsaka" in shown and "dropped: 3" in shown.replace("\n", " ")
     for words in (
         "all legal actions",

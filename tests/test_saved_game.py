@@ -138,7 +138,7 @@ def test_a_file_is_one_game_or_many(tmp_path: Path) -> None:
         load_game(path)
     for text, told in {
         "": "no saved game; must contain exactly one",
-        json.dumps(FACTS)[:99]: "line 1: not a saved game, or a damaged one",
+        json.dumps(FACTS)[:99]: "line 1: not a saved game, or damaged",
         "[1]": "line 1: not a saved game",
         json.dumps(FACTS | {"result": 3}): "line 1: result is 3, but must be of type dict",
     }.items():

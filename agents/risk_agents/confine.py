@@ -2,9 +2,9 @@
 
     python -I -S confine.py USER COMMAND ...
 
-USER is the number of the command's user and group; -1 keeps the current ones. The system calls in FORBIDDEN
-fail with EPERM. No agent needs these calls, and most sandbox escapes begin with one of them. The filter
-exists only for the processors in _COLUMNS; on other processors the command runs without a filter.
+USER is the number of the command's user and group; -1 keeps the current user and group. The system calls in
+FORBIDDEN fail with EPERM. No agent needs these calls, and most sandbox escapes begin with such a call. The
+filter exists only for the processors in _COLUMNS; on other processors the command runs without a filter.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import sys
 
 SETUP_FAILED = 125
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number; column of FORBIDDEN
+_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number, column of FORBIDDEN
 FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "mount": (165, 40),
     "umount2": (166, 39),

@@ -18,7 +18,7 @@ class PlanEstimate:
     games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
-    captures: tuple[tuple[str, str], ...]  # first attacks of the plan, (source, target) by name
+    captures: tuple[tuple[str, str], ...]  # names of the source and the target of the plan's first attacks
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Explanation:
 
 @runtime_checkable
 class Explaining(Protocol):
-    """An agent that can explain its choice."""
+    """Agent that can explain its choice."""
 
     def explain(self) -> Explanation | None:
         """Return the explanation of the last choice, or None if there is none."""

@@ -19,9 +19,9 @@ from risk_env.events import Event
 from risk_env.text.escape import label
 
 PREFIX = "cmd:"
-TIME_LIMIT = 10.0  # seconds per decision
-START_LIMIT = 60.0  # seconds for the program to start and say hello
-_SAFE_INTEGER = (1 << 53) - 1  # largest JSON number that every language reads exactly
+TIME_LIMIT = 10.0  # time limit for a decision, in seconds
+START_LIMIT = 60.0  # time limit for the program to start and send `hello`, in seconds
+_SAFE_INTEGER = (1 << 53) - 1  # largest integer that JSON parsers of all languages read exactly
 
 
 def is_program(spec: str) -> bool:

@@ -69,7 +69,7 @@ def read_game(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
     try:
         facts = parse_json(line)
     except ValueError as error:
-        raise SavedGameError(f"{place}: not a saved game, or a damaged one: {error}") from error
+        raise SavedGameError(f"{place}: not a saved game, or damaged: {error}") from error
     result = facts.pop("result", {}) if isinstance(facts, dict) else {}
     if not isinstance(result, dict):
         raise SavedGameError(f"{place}: result is {shortened(result)}, but must be of type dict")

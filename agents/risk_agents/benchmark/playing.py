@@ -102,7 +102,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 def own_name(agent: Entrant) -> str:
     """Return an agent's label, shortened to leave room for TESTED.
 
-    Raises ValueError if the label is the name of another, registered agent.
+    Raises ValueError if a different agent is registered under the label.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
@@ -139,7 +139,7 @@ def _play(
 
 @contextmanager
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
-    """Measure the duration of a run, in AGENT_FILE; raise ValueError if the agent's file has changed."""
+    """Record the duration of a run in AGENT_FILE; raise ValueError if the agent's file has changed."""
     path, start = run.folder / AGENT_FILE, time.monotonic()
     run.folder.mkdir(exist_ok=True)
     digest = _file_digest(run.agent.spec)

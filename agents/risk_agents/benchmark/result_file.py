@@ -230,7 +230,9 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError("not the header of a benchmark's result file")
         if facts.get("schema") != SCHEMA:
-            raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
+            raise ValueError(
+                f"schema is {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}"
+            )
         return Header(facts, _checked_tracks(facts))
     except ValueError as error:
         raise ResultFileError(f"{path}, line 1: {error}") from error
@@ -245,18 +247,19 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
             raise ValueError(f"agent: {name} {shortened(facts['agent'][name])} is not a valid label")
     check_registered(facts["agent"])
     if not re.fullmatch("([0-9a-f]{64})?", facts["agent"]["sha256"]):
-        raise ValueError(f"agent: sha256 is {shortened(facts['agent']['sha256'])}, not 64 hexadecimal digits")
+        digest = shortened(facts["agent"]["sha256"])
+        raise ValueError(f'agent: sha256 is {digest}, but must be 64 hexadecimal digits, or ""')
     _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
     for part in ("card", "machine"):
         if len(facts[part]) > MOST_TEXTS:
-            raise ValueError(f"{part}: {len(facts[part])} strings; at most {MOST_TEXTS} are allowed")
+            raise ValueError(f"{part} has {len(facts[part])} strings; at most {MOST_TEXTS} are allowed")
         for name, text in facts[part].items():
             _check_text(f"a name of {part}", name)
             _check_text(f"{part}: {name}", text)
     _check_text("risk_env", facts["risk_env"])
     _check_times(facts["times"])
     if not 0 < len(facts["tracks"]) <= MOST_TRACKS:
-        raise ValueError(f"{len(facts['tracks'])} tracks; 1 to {MOST_TRACKS} are allowed")
+        raise ValueError(f"tracks has {len(facts['tracks'])} entries; 1 to {MOST_TRACKS} are allowed")
     tracks = []
     for each in facts["tracks"]:
         _check_types(each, _TRACK, "a track")
@@ -268,7 +271,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
             )
         tracks.append(track)
     if len({track.name for track in tracks}) < len(tracks):
-        raise ValueError("a track occurs twice")
+        raise ValueError("tracks contains a track twice")
     return tuple(tracks)
 
 
@@ -284,7 +287,9 @@ def check_registered(agent: Mapping[str, Any]) -> None:
 def _check_text(what: str, text: Any) -> None:
     """Raise ValueError unless `text` is a string of at most LONGEST_TEXT characters."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} is {shortened(text)}, not a string of at most {LONGEST_TEXT} characters")
+        raise ValueError(
+            f"{what} is {shortened(text)}, but must be a string of at most {LONGEST_TEXT} characters"
+        )
 
 
 def _check_times(times: dict[str, Any]) -> None:
@@ -302,8 +307,8 @@ def _check_times(times: dict[str, Any]) -> None:
     for name, pace in paces.items():
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
             raise ValueError(
-                f"times: ms_a_turn of {shortened(name)} is {shortened(pace)}, but must contain at most "
-                f"{MOST_TRACKS} tracks, with floats from 0 to 1e9"
+                f"times: ms_a_turn contains {shortened(pace)} for {shortened(name)}; at most {MOST_TRACKS} "
+                "tracks are allowed, with floats from 0 to 1e9"
             )
 
 
@@ -323,8 +328,8 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
 def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
     """Yield the games of a result file, in order.
 
-    Raises ResultFileError unless the file contains exactly the games of its tracks, and if the games do not
-    match the digest in the header. The actions are not played again.
+    Raises ResultFileError if the file does not contain exactly the games of its tracks, or if the games do
+    not match the digest in the header. The actions are not played again.
     """
     with open(path, "rb") as lines:
         header, number = _header(lines, path), 1

@@ -24,15 +24,15 @@ from risk_env.bounded_io import read_file, shortened
 from risk_env.match import Match
 
 FOLDER = Path(__file__).parent / "tracks"
-MOST_BYTES = 1 << 16  # maximum size of a track file
+MOST_BYTES = 1 << 16  # maximum size of a track file, in bytes
 ALL = "all"
 ORDER = ("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps")
-PLAYED_ROUNDS = 20  # rounds of the game whose actions `play_digest` hashes
+PLAYED_ROUNDS = 20  # number of rounds whose actions `play_digest` hashes
 
 
 @dataclass(frozen=True)
 class Opponent:
-    """An opponent of a track."""
+    """Opponent of a track."""
 
     agent: str  # argument of `risk_agents.load`
     version: str
@@ -47,7 +47,7 @@ class Opponent:
 
 @dataclass(frozen=True)
 class Track:
-    """A track, as its file describes it."""
+    """Track, as its file describes it."""
 
     name: str
     version: int
@@ -57,8 +57,8 @@ class Track:
     seed: int
     deals: int  # number of deals of each map
     quick_deals: int  # number of deals of each map with `--quick`
-    time_limit: float  # seconds for one decision
-    game_time: float  # seconds for all decisions of a seat in one game
+    time_limit: float  # time limit for one decision, in seconds
+    game_time: float  # time limit for all decisions of a seat in one game, in seconds
     opponents: tuple[Opponent, ...]
     digest: str  # SHA-256 of the file
 

@@ -38,7 +38,9 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("dataset")
     add = parser.add_argument
-    agents = f"agents to draw from for each seat of a game: names, {SPECS}; label=agent sets a label"
+    agents = (
+        f"agents, one of which is drawn for each seat of a game: names, {SPECS}; label=agent sets a label"
+    )
     add("--agents", required=True, metavar="A,B,...", help=agents)
     add(
         "--out",

@@ -159,7 +159,7 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     """Return the facts of a file; raise ValueError if the facts are not valid or the columns do not match."""
     facts = parse_json((found.metadata or {})[FACTS.encode()])
     if facts["format"] != FORMAT:
-        raise ValueError(f"the format is {shortened(facts['format'])}, not {FORMAT}")
+        raise ValueError(f"the format is {shortened(facts['format'])}, but must be {FORMAT}")
     schema = Schema.from_dict(facts["schema"])
     schema.check_types()
     texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]

@@ -15,7 +15,10 @@ _MOST_BYTES_OF_A_NUMBER = 10
 
 
 def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
-    """Yield the expanded size of each page from byte `first` up to `end`; raise ValueError for bad pages."""
+    """Yield the expanded size of each page from byte `first` up to `end`.
+
+    Raises ValueError for an invalid page.
+    """
     at = first
     while at < end:
         file.seek(at)

@@ -16,7 +16,7 @@ HELP = """\
 An answer is an action in words, such as `attack Alaska > Kamchatka`, or its number in the list.
 You may leave out the first word and shorten names: `al > kam`.
 Type amounts and dice as `3`, `half`, `all` or `blitz`.
-Separate several answers on one line by `;`: `alaska; 3`.
+Separate several answers on one line with `;`: `alaska; 3`.
 """
 COMMANDS = {
     "help": "this help (also ?)",
@@ -160,7 +160,7 @@ class Human(Agent):
             line = self.desk.terminal.ask(f"{who}{DECISIONS[view.phase].word}> ").strip()
             word, _, rest = line.partition(" ")
             if not line:
-                self.desk.terminal.say("An answer, or ? for help.")
+                self.desk.terminal.say("Type an answer, or ? for help.")
             elif not self._obey(word.casefold(), rest.strip(), view):
                 first, *self._waiting = [part.strip() for part in line.split(";") if part.strip()] or [""]
                 return first

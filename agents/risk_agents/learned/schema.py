@@ -83,7 +83,7 @@ class Schema:
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """Return the facts that must be equal, by name."""
+    """Return the facts that must be equal in training and play, by name."""
     facts: dict[str, Any] = {
         "map": schema.map_digest,
         "columns": schema.columns,

@@ -118,7 +118,7 @@ class StateNetworkFile(TrainedFile):
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """Return the facts that must be equal, by name."""
+    """Return the facts that must be equal in training and play, by name."""
     options = {
         name: value for name, value in schema.rules.to_dict().items() if name not in FREE_STATE_OPTIONS
     }

@@ -67,7 +67,7 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight by name, for the schema's map; raise ValueError for bad sizes."""
+        """Return the shape of each weight by name, for the schema's map; raise ValueError if invalid."""
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -142,7 +142,9 @@ def _check_facts(facts: Any) -> None:
     if facts["format"] != FORMAT:
         raise ValueError(f"format is {shortened(facts['format'])}; this version reads format {FORMAT}")
     if facts["kind"] not in (POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY):
-        raise ValueError(f"kind {shortened(facts['kind'])} is unknown")
+        raise ValueError(
+            f"kind is {shortened(facts['kind'])}, but must be policy, beam value, state value or turn policy"
+        )
     if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
         raise ValueError("'made' and 'schema' must be of type dict")
     Schema.from_dict(facts["schema"]).check_types()

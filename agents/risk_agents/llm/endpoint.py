@@ -13,7 +13,7 @@ from risk_agents.llm.settings import Settings
 from risk_agents.llm.transport import Reply, post
 from risk_env.bounded_io import parse_json
 
-MOST_WAIT = 60.0  # maximum wait between two attempts, in seconds; a longer Retry-After is cut to it
+MOST_WAIT = 60.0  # maximum wait between two attempts, in seconds, also after a longer Retry-After
 MOST_DOUBLINGS = 30  # maximum number of doublings of the wait
 MOST_CHARACTERS = 100_000  # maximum number of characters that are kept of an answer
 PAID = ("timeout", "garbage")  # kinds of failures for which the endpoint may still charge tokens

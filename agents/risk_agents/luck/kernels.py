@@ -259,7 +259,7 @@ def luck_of_ends(board, rules, attackers, defenders, tools):
 
 @kernel
 def likely_ends(chances, most):
-    """Return the smallest and the largest number of troops left with at least probability LEAST_CHANCE.
+    """Return the smallest and the largest number of troops left whose probability is at least LEAST_CHANCE.
 
     If there is none, return the likeliest number twice.
     """

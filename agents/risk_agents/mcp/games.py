@@ -24,7 +24,7 @@ OPEN = "open"  # opponent that stands for another client
 MOST_GAMES = 256  # maximum number of games at once
 MOST_OF_CLIENT = 16  # maximum number of games of one client; one more game ends the least recently used game
 MOST_DECISIONS = 10_000  # maximum number of decisions of a game, whose history then takes about 15 MB
-IDLE = 1800.0  # seconds without a request, after which a new game may replace a game
+IDLE = 1800.0  # time without a request after which a new game may replace a game, in seconds
 MOST_ROUNDS = 1000  # maximum number of rounds of a game
 MOST_EVENTS = 200  # maximum number of events in one reply of `history`
 LONGEST_HISTORY = 1_000_000  # maximum size of one reply of `history`, in bytes
@@ -46,7 +46,7 @@ class OpenGame(TextMatch):
         """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
             raise ValueError(
-                f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game"
+                f"the game has ended after {MOST_DECISIONS} decisions: begin another game with new_game"
             )
         super().step(action)
 

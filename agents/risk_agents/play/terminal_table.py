@@ -123,7 +123,7 @@ class TerminalTable(Match):
         return narrate(events, self._words(seat), self.terminal.width)
 
     def _watch(self) -> None:
-        """If no person is left, ask once whether to continue, and show one line of standings per round."""
+        """If no person is left, show one line of standings per round; first ask once whether to continue."""
         if self.game.is_over or self._is_anyone_in():
             return
         if self._watched_round == NOBODY:

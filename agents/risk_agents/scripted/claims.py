@@ -10,7 +10,7 @@ from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
 BORDER = 6  # penalty for each territory of a continent that has sources outside the continent
-CROWD = 40  # penalty for a continent that rivals hold completely; a share has the same share of the penalty
+CROWD = 40  # penalty for a continent that rivals hold, in proportion to their share
 CLOSE = 8  # a random number decides between territories whose worths differ by less than this
 
 

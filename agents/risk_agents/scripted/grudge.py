@@ -1,4 +1,4 @@
-"""`grudge`: attacks the rival that has captured the most territories from it, and spares other rivals.
+"""`grudge`: attacks the rival that has captured the most territories from the bot, and spares others.
 
 `grudge` counts its losses to each rival during the whole game (`grudges`). The rival with the largest count
 is its foe. `grudge` captures one territory of the foe per turn for the card. When `grudge` is stronger than

@@ -63,8 +63,8 @@ class Style(NamedTuple):
     stalk: int = 0  # drafts: worth of a neighbouring enemy territory for each card of its owner
     least: int = 200  # minimum worth of a capture after the first capture of a turn
     odds: int = 100  # an attack needs more attackers than this percentage of the defenders
-    thin: int = 50  # with fewer troops than this percentage of the strongest rival's: one capture per turn
-    rush: int = 150  # with more troops than this percentage of the strongest rival's: `least` is 0
+    thin: int = 50  # one capture per turn if the bot has less than this percentage of the top rival's troops
+    rush: int = 150  # `least` is 0 if the bot has more than this percentage of the top rival's troops
     caution: int = 95  # expected loss of troops in a hunt for 100 defenders
     guard: int = 100  # troops of a guarded border, in percent of the strongest enemy stack beside it
     everywhere: int = 0  # 1 to guard all of the bot's territories, 0 to guard only its continents

@@ -67,7 +67,7 @@ class Evaluator(NamedTuple):
 def evaluate(game, evaluator):
     """Return the value of a position for the seat, from LOST (0) to WON (1).
 
-    Of the other seats' hands, the function reads only the sizes.
+    The function reads only the sizes of the other seats' hands.
     """
     board, rules, seat, weights, work = evaluator
     if holds_nothing(game, seat):

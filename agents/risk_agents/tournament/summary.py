@@ -22,7 +22,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """Results of an agent; each seat of the agent counts, also if it has several seats in a game."""
+    """Results of an agent; each seat of the agent counts, also if a game has several of them."""
 
     label: str
     version: str
