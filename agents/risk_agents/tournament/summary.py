@@ -227,10 +227,10 @@ def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimat
 
 
 def pairs(games: Games) -> tuple[Array, Ints]:
-    """Return the pairs of different seats of each game, as two arrays (G, P (P - 1)).
+    """Return facts about every pair of different seats in each game, as two arrays (G, P (P - 1)).
 
-    The first states whether the first seat finished before the second. The second is K times the agent of the
-    first seat, plus the agent of the second.
+    The first array is True if the pair's first seat finished before its second seat. The second array is K
+    times the agent of the first seat, plus the agent of the second seat.
     """
     P = games.num_players
     mine, theirs = np.array([(seat, other) for seat in range(P) for other in range(P) if seat != other]).T
