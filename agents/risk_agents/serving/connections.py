@@ -67,7 +67,10 @@ class Connections:
                 del self._counts[network]
 
     def wait(self, protocol: Any) -> None:
-        """Record that a connection waits for a request; beyond a limit, close the longest waiting one."""
+        """Record that a connection waits for a request.
+
+        If too many connections wait, the connection that has waited longest is closed.
+        """
         network = self._open.get(protocol)
         if network is None:
             return  # the connection is being closed

@@ -22,7 +22,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """Results of an agent; each seat of the agent counts, also if a game has several of them."""
+    """Results of an agent in all seats that it has played, which can be several seats of one game."""
 
     label: str
     version: str

@@ -1,4 +1,4 @@
-"""Executors that state how much work can run at once, and results in the order of the work."""
+"""Executors that state the number of pieces of work that can run at once, and results in order."""
 
 from __future__ import annotations
 
