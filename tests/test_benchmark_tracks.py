@@ -202,7 +202,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda header, game: game["result"].update(winner=-1, ending="truncated"),
         "score|wins|truncated",
     ),
-    "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the file"),
+    "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the header"),
     "forfeit of an opponent": (forfeit, "grower forfeits in the file"),
     "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
     "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
@@ -215,7 +215,7 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
     "file to run": (lambda header, game: header["agent"].update(name="evil.py:Bot"), "is not registered"),
     "name of another": (
         lambda header, game: header["agent"].update(registered=False),
-        "'hunter' is the name of a registered agent",
+        "registered is false, but a registered agent has the name 'hunter'",
     ),
     "digest of a file": (lambda header, game: header["agent"].update(sha256="ab"), "must be 64 hexadecimal"),
     "day": (lambda header, game: header["times"].update(date="2026-02-30"), "but must be YYYY-MM-DD"),
@@ -405,7 +405,7 @@ def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
     assert html.count("verified") >= 2 and "http:" not in html
     replays = sorted((tmp_path / "page-replays").iterdir())
     assert replays and all(f'href="page-replays/{replay.name}"' in html for replay in replays)
-    with pytest.raises(ValueError, match="holds 0 files"):
+    with pytest.raises(ValueError, match=r"contains 0 \.jsonl files"):
         leaderboard.read_folder(tmp_path / "page-replays")
 
 
