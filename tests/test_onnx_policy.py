@@ -236,7 +236,7 @@ def test_other_files_and_other_games_are_refused(tmp_path: Path, monkeypatch: py
     path.write_bytes(
         onnx.ModelProto(graph=onnx.GraphProto(node=[onnx.NodeProto()] * 100)).SerializeToString()
     )
-    with monkeypatch.context() as patch, pytest.raises(ValueError, match="at most 50 parts"):
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match="at most 50 fields"):
         patch.setattr(onnx_policy, "MOST_PARTS", 50)  # empty nodes need much more memory than the file
         registry.load(str(path))
     monkeypatch.setattr(onnx_policy, "MOST_BYTES", 100)

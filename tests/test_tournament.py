@@ -452,20 +452,20 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 ALTERED = (  # statements that alter a file, and what is said of it
-    ("UPDATE games SET winner = 'me'", "winner is 'me', not a seat, or -1"),
+    ("UPDATE games SET winner = 'me'", "winner is 'me': must be a seat, or -1"),
     ("UPDATE games SET winner = 2", "winner is 2"),
     ("UPDATE games SET places = '[1, 1]'", "places is .*: must be the places"),
-    ("UPDATE games SET places = '[1]'", "not a list of 2 values"),
+    ("UPDATE games SET places = '[1]'", "must be a list of 2 values"),
     ("UPDATE games SET places = '[1e999, 2]'", "places is"),
-    ("UPDATE games SET agents = '[[], {}]'", "not agents of this tournament"),
+    ("UPDATE games SET agents = '[[], {}]'", "must be agents of this tournament"),
     ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
     ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
     ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
     (
         "UPDATE games SET opening = '0123456789ABCDEF'",
-        "opening is '0123456789ABCDEF', not 16 hexadecimal digits",
+        "opening is '0123456789ABCDEF': must be 16 hexadecimal digits",
     ),
-    ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
+    ("UPDATE games SET ending = x'ff'", "ending is b'.*': must be one of"),
     ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
     ("UPDATE games SET deal = -1", "deal is -1"),
     ("DROP TABLE games", "must contain only the tables"),
@@ -475,19 +475,19 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ("UPDATE setting SET arguments = '[]'", "setting must be a JSON object"),
     ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
-    ("UPDATE setting SET setting = '{}'", "schema None; this version reads schema 1"),
+    ("UPDATE setting SET setting = '{}'", "schema is None; this version reads tournaments of schema 1"),
     (
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no valid 'seed'"),
+    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "needs 'seed' of type int"),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "each agent of the configuration must have",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')',
-        "of its own",
+        "with different labels",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',

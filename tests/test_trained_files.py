@@ -268,5 +268,5 @@ def test_values_check_records_and_tables() -> None:
         ):
             with pytest.raises(ValueError, match=r"tables are|records must"):
                 ask(records, tables)
-    with pytest.raises(ValueError, match="width=17: must be 1 to 16"):
+    with pytest.raises(ValueError, match="width=17: must be from 1 to 16"):
         marshal.VALUE.bot("wide", width=17)

@@ -230,8 +230,11 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
         (WISH | {"players": ["human"]}, "num_players"),
         (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),
-        (WISH | {"position": POSITION, "players": ["human"] * 3}, "the position has 2 players, not 3"),
-        (WISH | {"options": {"x": "y" * 140_000}}, "longer than 131072 bytes"),
+        (
+            WISH | {"position": POSITION, "players": ["human"] * 3},
+            "the position has 2 players, but the request has 3",
+        ),
+        (WISH | {"options": {"x": "y" * 140_000}}, "too long: at most 131072 bytes"),
     ],
 )
 def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path) -> None:
