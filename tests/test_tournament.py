@@ -582,7 +582,7 @@ def test_a_report_that_could_not_be_written_is_refused_before_the_first_game(
     locked.touch()
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != locked)
     assert command([*arguments, "--csv", str(locked)]) == 2
-    assert "games.csv: cannot be written" in capsys.readouterr().err
+    assert "games.csv: the file cannot be written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [locked]
 
 
@@ -888,9 +888,9 @@ def test_every_plot_shows_something(tmp_path: Path) -> None:
 def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
     agents = ("--agents", f"{FIRST},{BOLD}")
     out = run(tmp_path, *agents, "--games", "2")
-    with pytest.raises(ValueError, match=r"--attack 'choice', but .* was begun with 'blitz'"):
+    with pytest.raises(ValueError, match=r"--attack is 'choice', but .* was begun with 'blitz'"):
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
-    with pytest.raises(ValueError, match=r"--seed 5, but .* was begun with 0"):
+    with pytest.raises(ValueError, match=r"--seed is 5, but .* was begun with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])
@@ -899,7 +899,7 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         database.execute(
             "UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),)
         )
-    with pytest.raises(ValueError, match="'first' is version '1', but was '0' in"):
+    with pytest.raises(ValueError, match="agent='first' is version '1', but was '0' in"):
         tournament(["--resume", str(out), "--quiet", "--allow-programs"])
 
 
@@ -939,7 +939,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
         (["--report", "x.pdf"], "--report x.pdf: the name must end in .html or .png"),
-        (["--option", "num_players=3"], "--option num_players: use --players instead"),
+        (["--option", "num_players=3"], "--option num_players is not allowed: use --players instead"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_played(
