@@ -128,8 +128,8 @@ def test_answers_are_understood_in_many_forms() -> None:
     with pytest.raises(ValueError, match="India or Indonesia"):
         meant("ind", view)
     for wrong, said in [
-        ("0", "from 1 to 42"),
-        ("43", "from 1 to 42"),
+        ("0", "choose 1 to 42"),
+        ("43", "choose 1 to 42"),
         ("atlantis", "atlantis"),
         ("done", "not legal here"),
     ]:
