@@ -31,7 +31,7 @@ from risk_training.run_files import CHECKPOINT
 MOST_THREADS = 1024
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-# settings that have arguments of their own
+# settings with their own arguments
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 

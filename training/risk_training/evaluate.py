@@ -34,7 +34,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: making new players takes seconds
+SLOW_GAMES_AT_ONCE = 12  # games in a piece if a player acts one view at a time and is slow to make
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def loaded(spec: str) -> Player:
 
 @lru_cache(maxsize=4)
 def _trained(spec: str, *_state: int) -> Player:
-    """Return the player of a trained file in this state."""
+    """Return the player of a trained file; `_state` changes with the content of the file."""
     return load(spec)
 
 
@@ -152,11 +152,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores as JSON")
+    add("--json", metavar="FILE", help="write the scores to this file, as JSON")
     add(
         "--run",
         metavar="FOLDER",
-        help="folder of a training run, whose best policy plays if no agent is named",
+        help="folder of a training run; its best policy plays if no agent is named",
     )
     add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
     return parser

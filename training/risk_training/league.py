@@ -35,14 +35,14 @@ MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; e
 class LeagueSettings(Settings):
     """Settings of the league: the opponents, and the probabilities to draw them.
 
-    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. If it gives a snapshot, it
-    gives the latest one with probability `latest_share`. All other draws, among the bots or among the
-    snapshots, are weighted by `priority`. With w, the learner's share of points against an opponent, the
-    weights are:
+    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. A drawn snapshot is the
+    latest snapshot with probability `latest_share`. All other draws, among the bots or among the snapshots,
+    are weighted by `priority`. If w is the learner's share of points against an opponent, the weight of the
+    opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
-    * `"even"`: equal weights.
+    * `"even"`: equal for all opponents.
     """
 
     SECTION: ClassVar[str] = "league."
@@ -109,9 +109,9 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """Record the learner's points of a game against this opponent.
+        """Record the learner's points in a game against this opponent.
 
-        The points are 1 if the learner was placed before the opponent, 0 if after, 1/2 if both share a place.
+        The points are 1 if the learner's place is better, 0 if it is worse, and 1/2 if both share a place.
         Results against a snapshot that has left the league are ignored.
         """
         check_range("points", points, 0, 1)
@@ -159,7 +159,7 @@ class League:
     def state_dict(self) -> dict[str, Any]:
         """Return the state for `load_state_dict` of a league with the same settings.
 
-        The state has only values that JSON can store.
+        The state contains only values that JSON can store.
         """
         return {
             "steps": list(self._steps),
@@ -178,7 +178,7 @@ class League:
         """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
-            raise ValueError(f"league.steps={shortened(self._steps)}: must ascend")
+            raise ValueError(f"league.steps={shortened(self._steps)}: must be in ascending order")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
             raise ValueError(
@@ -190,7 +190,7 @@ class League:
 
 
 def points_of(place: int, opponents_place: int) -> float:
-    """Return the learner's points against an opponent, for the places of both (`League.record`)."""
+    """Return the learner's points against an opponent, given both places (`League.record`)."""
     return 1.0 if place < opponents_place else 0.5 if place == opponents_place else 0.0
 
 

@@ -1,6 +1,6 @@
 """The legal actions of many decisions in one list.
 
-About nine of 300 actions are legal, so that a list is less work than a row of all actions for each decision.
+About nine of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class LegalActions:
     """The m legal actions of k decisions, concatenated in the order of the decisions."""
 
     def __init__(self, actions: Tensor, counts: Tensor, decisions: Tensor | None = None) -> None:
-        self.actions, self.counts = actions, counts  # int64 (m,); number by decision, int64 (k,)
+        self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
         self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision

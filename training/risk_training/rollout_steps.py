@@ -1,4 +1,4 @@
-"""Rollouts: the record of self-play for the learner, and the compact form in which actors send it.
+"""Rollouts of self-play for the learner, and the compact form in which actors send rollouts.
 
 Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
 are legal. An actor therefore keeps and sends only the words that have changed and a list of actions. The
@@ -28,7 +28,7 @@ OF_DECISIONS = (
 OF_LANES = ("next_seats", "next_values", "next_potentials")
 
 Packed = Mapping[str, Array]
-Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and their number by decision (k,)
+Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and legal actions per decision (k,)
 
 
 class ObservationRecorder:
@@ -94,7 +94,7 @@ class Rollout:
     ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
     last_values: Array  # float32 (T, N): value of the seat's final observation, if TRUNCATED
     last_potentials: Array  # float32 (T, N): potential of the same observation
-    next_seats: Array  # int64 (N,): seats to act next
+    next_seats: Array  # int64 (N,): seat that decides next in each lane
     next_values: Array  # float32 (N,)
     next_potentials: Array  # float32 (N,)
     layout: Layout
@@ -107,9 +107,8 @@ class Rollout:
     def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
         """Return an empty rollout.
 
-        Without `keeps_features`, it has room for the features of one step only.
-
-        Features are most of a rollout's memory.
+        Without `keeps_features`, the rollout has room for the features of a single step, because features
+        take most of a rollout's memory.
         """
         kept = steps if keeps_features else 1
         shapes = dict.fromkeys(OF_DECISIONS, (steps, lanes)) | dict.fromkeys(OF_LANES, (lanes,))
@@ -122,7 +121,7 @@ class Rollout:
         )
 
     def clear(self) -> None:
-        """Remove the decisions, to make room for the next ones."""
+        """Remove the decisions of the previous rollout."""
         self.recorder, self.legal, self.received = ObservationRecorder(), [], {}
         self.rewards[:] = 0
         self.ends[:] = CONTINUES
@@ -160,7 +159,7 @@ class Rollout:
     def unpack(self, packed: Packed, first: int) -> None:
         """Write the result of `packed` into the lanes from `first` on.
 
-        `write_features` reads the rest.
+        `write_features` reads the other entries later.
         """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:
