@@ -2,7 +2,7 @@
 
 Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
-until they take long enough; compiling is not timed.
+until the games take `--seconds`. Compiling is not timed.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ Two agents play each deal from both seats. The table shows for each pair:
 * luck ± error: the first agent's mean luck per game, and the standard error over deals. The mean should be
   within about two errors of 0.
 * gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
-  over deals). A plain win rate needs this many times the number of games.
-* ms: CPU time of measuring the luck of a game.
+  over deals). For the same precision, a plain win rate needs this many times as many games.
+* ms: CPU time to measure the luck of a game.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     pairs = ",".join(PAIRS)
     add("--pairs", default=pairs, metavar="A-B,C-D,...", help="pairs of agents (default: %(default)s)")
-    add("--games", type=at_least_one, default=GAMES, help="number of games of a pair (default: %(default)s)")
+    add("--games", type=at_least_one, default=GAMES, help="number of games per pair (default: %(default)s)")
     attack = "option `attack` of the rules: blitz, max or choice (default: %(default)s)"
     add("--attack", default="blitz", help=attack)
     add("--seed", type=int, default=40, help="seed of all deals (default: %(default)s)")

@@ -1,8 +1,8 @@
 """Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
-The model is a script behind an endpoint on loopback, in a separate process, which takes `--delay` seconds
-for an answer. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
-thread that wakes every 10 ms measures stalls: the time by which it wakes too late.
+The model is a script in a separate process, behind an endpoint on loopback. Each answer takes `--delay`
+seconds. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
+thread that should wake every 10 ms measures stalls, the delays of its wake-ups.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[str, Any]:
-    """Play games at the same time, with these options of a tournament."""
+    """Play games at the same time, with these options of a tournament, and return the measurements."""
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
@@ -102,7 +102,7 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def heartbeat() -> Iterator[list[float]]:
-    """Yield a list of the seconds by which a thread that should wake every `BEAT` is late."""
+    """Yield a growing list of the delays, in s, of a thread that should wake every `BEAT` seconds."""
     lags, stop = list[float](), threading.Event()
 
     def beat() -> None:

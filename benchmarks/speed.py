@@ -261,7 +261,7 @@ def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
 
 
 def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
-    """Return share of decisions, ns each and share of time by phase.
+    """Return a row for each phase: share of decisions, ns per decision, and share of time.
 
     The phase `OVER` is the start of a new game.
     """
@@ -335,7 +335,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     )
     return [
         f"Random play chooses uniformly among the legal actions: one thread, {options},",
-        f"{first['games']:,} games. The mask is written in bit words at every decision.",
+        f"{first['games']:,} games. The mask is written as bits at every decision.",
         "Forced actions are not counted.",
         f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
         "the best rate per CPU second. A rate far above the first column means that the machine was busy.",
@@ -359,7 +359,7 @@ def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
 
 
 def phase_table(preset: dict[str, Any]) -> list[str]:
-    """Return a table with one row for each phase, the costliest first."""
+    """Return a table with one row for each phase, in descending order of the share of time."""
     rows = [
         (
             "(a new game)" if row["phase"] == Phase.OVER.name else row["phase"],

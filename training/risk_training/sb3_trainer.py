@@ -1,9 +1,9 @@
 """The trainer `sb3`: sb3-contrib's MaskablePPO against a league, with the log and checkpoints of `run`.
 
-Besides the files of every run, the folder holds `last.zip`, the policy at the last checkpoint, and
+Besides the files of every run, the folder contains `last.zip`, the policy at the last checkpoint, and
 `best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
 `MaskablePPO.load` reads them too. With the project's own network, `best.npz` is the best policy as a file of
-weights alone, which plays without Stable-Baselines3.
+weights alone. This policy plays without Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Schedule = Callable[[float], float]
 
 @dataclass(frozen=True)
 class BestSettings(EvaluationSettings):
-    """Settings of evaluations that choose the best policy.
+    """Settings of the evaluations by which the best policy is chosen.
 
     The best policy has the highest mean win rate against `best_by`, or against all opponents if `best_by` is
     empty.
@@ -127,7 +127,7 @@ class Config(RunSettings):
 
 
 def schedule(name: str, value: float | str) -> float | Schedule:
-    """Return a number, or for `lin_3e-4` a function of the remaining part of the run (1 ... 0)."""
+    """Return `value` as a number, or for `lin_3e-4` as a function of the remaining share of the run."""
     if not isinstance(value, str):
         return float(value)
     try:
@@ -151,9 +151,9 @@ class Linear:
     first: float
 
     def __call__(self, remaining: float) -> float:
-        """Return the value when the part `remaining` of the run is left.
+        """Return the value for the remaining share of the run.
 
-        `remaining` falls from 1 to 0, and below 0 if the last update overshoots the end.
+        `remaining` falls from 1 to 0, and below 0 if the last update passes the end of the run.
         """
         return self.first * max(0.0, remaining)
 
@@ -257,7 +257,7 @@ class Trainer(Run):
         return {BEST_WEIGHTS: buffer.getvalue()}
 
     def write_policy(self) -> None:
-        """Write the last policy and the best one."""
+        """Write the last policy and the best policy."""
         for name, content in ({LAST: self._zip()} | self.best_files).items():
             replace_file(self.folder / name, methodcaller("write_bytes", content))
 
