@@ -1,10 +1,11 @@
-"""A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
+"""A training script to copy: MaskablePPO on `RiskVecEnv`, the model's win rate, and the model as a bot.
 
     pip install -e '.[train]'  # in a clone
     python examples/sb3_own_script.py --minutes 2  # writes runs/sb3_own_script.zip
     risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
 
-It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
+The model learns a game of two players on the classic map, with Stable-Baselines3's own network
+(docs/gymnasium.md).
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ def policy_of(path: Path) -> Any:
 class Mine(Agent):
     """The trained model as a bot.
 
-    It samples with `view.rng`, so that the same deal gives the same game.
+    The bot samples with `view.rng`, so that the same deal gives the same game.
     """
 
     name = "mine"
