@@ -213,8 +213,8 @@ def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the confidence interval of the median, with a probability of error of at most CHANCE.
 
-    The ends are values of the sample. Each value is below the true median with probability 1/2, whatever the
-    distribution. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
+    The ends are values of the sample. For any distribution, each value is below the true median with
+    probability 1/2. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
     """
     found, count = sorted(values), len(values)
     tails = accumulate(comb(count, below) / 2**count for below in range(count))

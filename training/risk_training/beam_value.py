@@ -1,8 +1,8 @@
 """The project's own trainer of values: TD(λ) on games in which `beam` plays with the current value.
 
-A *position* is the board that a seat leaves behind when its attacks are over, and again when its turn is
-over. The value of a position is the seat's win probability, learned from the rest of the game as Tesauro
-(1995) did for backgammon. The target is the result of the game or, if the game was truncated, the value of
+A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. The value of a
+position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995).
+The target is the result of the game or, if the game was truncated, the value of
 the last position. With `td_lambda` below 1, the values of the positions in between count as well. In this
 module, a *round* is a training round: whole games are played, then the network learns from the latest rounds.
 
@@ -260,8 +260,9 @@ def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Ar
     """Return the targets of TD(λ), float32 (k,), given the current values `chances` (k,).
 
     Targets are computed along a seat's own positions in a game. The last position gets 1 if the seat won, 0
-    if it did not, or its own value if the game was truncated. Every position before that gets `td_lambda`
-    times the target of the next position plus `1 - td_lambda` times the value of the next position.
+    if the seat did not win, or its own value if the game was truncated. Every earlier position gets
+    `td_lambda` times the target of the next position plus `1 - td_lambda` times the value of the next
+    position.
     """
     targets = np.where(positions.truncated, chances, positions.won).astype(np.float32)
     order = np.lexsort((np.arange(len(targets)), positions.seats, positions.games))
@@ -381,7 +382,7 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the run, the numbers of the rounds in memory, and the weights that are playing.
+        """Return the state of the run, the numbers of the rounds in memory, and the playing weights.
 
         The positions of each round are in a separate file.
         """

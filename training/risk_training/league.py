@@ -1,4 +1,4 @@
-"""The league: the opponents of the learner in training, and the probability to draw each of them.
+"""The league: the opponents of the learner in training, and the probability of drawing each opponent.
 
 The league only keeps names and results, so it works with any trainer. Opponents are scripted bots and
 snapshots of the learner. The trainer stores the weights of each snapshot under its name, records results, and
@@ -33,7 +33,7 @@ MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; e
 
 @dataclass(frozen=True)
 class LeagueSettings(Settings):
-    """Settings of the league: the opponents, and the probabilities to draw them.
+    """Settings of the league: the opponents, and the probabilities of drawing each opponent.
 
     A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. A drawn snapshot is the
     latest snapshot with probability `latest_share`. All other draws, among the bots or among the snapshots,
@@ -73,7 +73,7 @@ class Standing:
 
 
 class League:
-    """The opponents, the results against each of them, and the random generator that draws them."""
+    """The opponents, the results against each opponent, and the random generator that draws opponents."""
 
     def __init__(self, settings: LeagueSettings | None = None, seed: int = 0) -> None:
         self.settings = LeagueSettings() if settings is None else settings
@@ -130,7 +130,7 @@ class League:
         return (standing.points + prior / 2) / (standing.games + prior)
 
     def weights(self) -> Weights:
-        """Return the probability to draw each of `names`, float64 (K,)."""
+        """Return the probability of drawing each opponent in `names`, float64 (K,)."""
         bots, snapshots = list(self.settings.bots), self.snapshots
         if not bots and not snapshots:
             raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")

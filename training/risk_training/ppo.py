@@ -2,9 +2,9 @@
 
 A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
 however many other seats decide in between. The transitions of a seat end when the seat is eliminated or the
-game ends. If the game is truncated at the round limit, the value of each seat's final observation stands for
-the rest of the game. The reward of a win is 1, and every other reward is 0. A value is therefore a
-(discounted) win probability, and a later loss is no better than an early loss.
+game ends. A game that is truncated at the round limit is bootstrapped from the value of each seat's final
+observation. The reward of a win is 1, and every other reward is 0. A value is therefore a (discounted) win
+probability, and a later loss is no better than an early loss.
 
 `selfplay` plays the games, and `run` writes the log and the checkpoints. This module contains the algorithm.
 """

@@ -1,8 +1,8 @@
 """Rollouts of self-play for the learner, and the compact form in which actors send rollouts.
 
 Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
-are legal. An actor therefore keeps and sends only the words that have changed and a list of actions. The
-learner computes the features.
+are legal. An actor therefore stores and sends only the 8-byte words that have changed, and a list of legal
+actions. The learner computes the features.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
 
 
 def _narrow(values: Array, most: int) -> Array:
-    """Return whole numbers from 0 to `most` in the smallest integer type that holds them."""
+    """Return whole numbers from 0 to `most` in the smallest sufficient integer type."""
     return values.astype(np.min_scalar_type(most))
 
 
@@ -138,7 +138,7 @@ class Rollout:
         return features
 
     def features_at(self, step: int) -> tuple[Array, Array]:
-        """Return the arrays that hold the features of a step."""
+        """Return the arrays that contain the features of a step."""
         kept = step % len(self.board_features)
         return self.territory_features[kept], self.board_features[kept]
 

@@ -125,7 +125,7 @@ class Run(ABC):
             self.end_update(self.update())
 
     def end_update(self, metrics: Metrics) -> None:
-        """Finish an update: write a line of the log, and evaluate and save a checkpoint if they are due."""
+        """Finish an update: write a line of the log, and evaluate and save a checkpoint when due."""
         self._check_numbers(metrics)
         is_last = self.steps >= self.config.length
         self.updates += 1
@@ -197,7 +197,7 @@ class Run(ABC):
         self.write_results()
 
     def write_results(self) -> None:
-        """Write policy and log as they are at the checkpoint."""
+        """Write the policy and the log of the checkpoint."""
         self.write_policy()
         replace_file(self.folder / METRICS, methodcaller("write_text", self._lines()))
 
@@ -416,7 +416,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(value: Any) -> Any:
-    """Return the value that `to_data` converted."""
+    """Convert the result of `to_data` back to the original value."""
     if isinstance(value, dict) and _ARRAY in value:
         dtype = np.lib.format.descr_to_dtype(_tuples(parse_json(value[_ARRAY])))
         return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()

@@ -246,7 +246,7 @@ class LeagueVecEnv(RiskVecEnv):
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
         """Restore the result of `state_dict`. Raises ValueError for an inconsistent state.
 
-        `policy` is the learner's policy. Snapshots are copies of it with other weights.
+        `policy` is the learner's policy. Snapshots are copies of this policy with other weights.
         """
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])

@@ -224,7 +224,7 @@ class Trainer(Run):
         return {name: value for name, value in found.items() if name.startswith("train/")}
 
     def seating(self) -> Seating:
-        """Return a factory of the policy as a player that decides for all lanes at once."""
+        """Return a factory of the policy as a player that decides for all lanes in one call."""
         return lambda: Sb3Policy(self.model.policy, self.rules, self.board)
 
     def evaluate(self) -> Metrics:

@@ -341,7 +341,7 @@ def actor_seed(seed: int, actor: int) -> int:
 def game_metrics(
     rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return metrics of games, given their numbers of rounds and (opponent, learner won) pairs."""
+    """Return metrics of games. `rounds` are numbers of rounds, `won` (opponent, has the learner won)."""
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
         metrics["games/rounds"] = float(np.mean(rounds))

@@ -201,7 +201,7 @@ class Network(StateNetwork):
     def forward(self, codes: Tensor) -> Tensor:
         """Return log-probabilities (k, 6) of winning for codes int8 (k, columns).
 
-        Column 0 is the observing seat. The players after it follow in the order of play.
+        Column 0 is the observing seat. The other players follow in the order of play.
         """
         return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
@@ -335,8 +335,8 @@ def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Arr
     """Return the targets of TD(λ), float32 (k, 6), given the current win probabilities float32 (k, 6).
 
     Columns are counted from the observing seat. The last position of a game gets the result of the game, or
-    its own probabilities if the game was truncated. Every position before that gets `td_lambda` times the
-    target of the next position plus `1 - td_lambda` times the probabilities of the next position.
+    its own probabilities if the game was truncated. Every earlier position gets `td_lambda` times the target
+    of the next position plus `1 - td_lambda` times the probabilities of the next position.
     """
     P = positions.players
     seats = (positions.lookers[:, None] + np.arange(P)) % P  # seat of each column
