@@ -158,7 +158,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="folder of a training run; its best policy plays if no agent is named",
     )
-    add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
+    add("--plot", metavar="FILE", help="draw the learning curves of --run to this file (.png, .svg, .pdf)")
     return parser
 
 
@@ -166,7 +166,7 @@ def _best_of(run: Path) -> str:
     for name in BEST_OF_RUN:
         if (run / name).is_file():
             return str(run / name)
-    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}")
+    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run")
 
 
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:

@@ -384,7 +384,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
-            raise ValueError(f"trainer={shortened(state['config']['trainer'])}")
+            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be a known trainer")
     except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
