@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
     opponents = "opponents; each plays all other seats of its games"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
-    add_rules_arguments(parser, FAST, otherwise="rules of a trained policy")
+    add_rules_arguments(parser, FAST, otherwise="value of the trained policy")
     add(
         "--games",
         type=int,
