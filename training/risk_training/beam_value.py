@@ -166,7 +166,7 @@ class Positions:
         if count and (
             arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
         ):
-            raise ValueError(f"{path.name}: games must be 0 or more, and seats 0 to {MAX_SEATS - 1}")
+            raise ValueError(f"{path.name} must have games from 0 on, and seats from 0 to {MAX_SEATS - 1}")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are not finite")
         return cls(**arrays)
