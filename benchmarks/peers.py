@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measures, print, and with `--record` store the result."""
+    """Run the measures, print the results, and store the results with `--record`."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = read_arguments(argv)
     if arguments.measure is not None:

@@ -61,7 +61,7 @@ class TableRows(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play, print the report, and store it with `--record`."""
+    """Play the games, print the report, and store the report with `--record`."""
     arguments = _parser().parse_args(argv)
     command = ["python", "-m", "benchmarks.robustness", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)

@@ -71,7 +71,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     arguments = _parser().parse_args(argv)
     torch.set_num_threads(1)
     record = heading(

@@ -73,7 +73,7 @@ class Play(NamedTuple):
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `bench`: measure, print, and with `--record` store the result."""
+    """Run the command `bench`: print the results, and store the results with `--record`."""
     arguments = read_arguments(argv)
     chosen = presets() if arguments.preset == ALL else (arguments.preset,)
     record = heading(["risk-env", "bench", *argv], PACKAGES)

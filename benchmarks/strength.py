@@ -71,7 +71,7 @@ class Timed(Agent):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
+    """Play the games, and print the win rate, the 95 % interval (Wilson) and the time of a turn."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(

@@ -43,7 +43,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Solve, print, and with `--record` store the result."""
+    """Solve the duel, print the results, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     max_troops = "option `max_troops` of the rules (default: %(default)s)"

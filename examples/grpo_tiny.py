@@ -99,7 +99,7 @@ def train(steps: int, folder: str) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """Train, and print the mean reward of every step."""
+    """Train the model, and print the mean reward of every step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
     arguments = parser.parse_args()

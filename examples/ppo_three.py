@@ -172,7 +172,7 @@ def win_rate(network, bot, games=600):
 
 
 def main():
-    """Train, and print the win rate against two growers."""
+    """Train the network, and print the win rate against two `grower`s."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--updates", type=int, default=30, help="number of updates (default: 30)")
     parser.add_argument("--seed", type=int, default=0, help="seed of network and games (default: 0)")

@@ -210,7 +210,7 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
-    """Train, measure the policy at each tenth of the time, and return the log."""
+    """Train the policy, measure the win rates at each tenth of the time, and return the log."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -114,7 +114,7 @@ class Mine(Agent):
 
 
 def main() -> None:
-    """Train, save and evaluate."""
+    """Train, save and evaluate a model."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

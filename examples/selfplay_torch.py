@@ -138,7 +138,7 @@ def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float
 
 
 def main(updates: int = 80) -> None:
-    """Train, and print the win rate against random moves."""
+    """Train the policy, and print the win rate against random moves."""
     torch.manual_seed(0)
     torch.set_num_threads(1)  # enough for this small network, and much faster on shared cores
     batch = GameBatch(RULES, BOARD, LANES, seed=0)
