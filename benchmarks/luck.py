@@ -35,8 +35,8 @@ from risk_env.seeds import game_seed
 
 PAIRS = ("grower-breaker", "hunter-breaker", "planner-breaker", "beam-planner", "beam-marshal")
 GAMES = 2000
-MOST_AT_ONCE = 512  # games in a chunk
-SAMPLES = 1000  # bootstrap samples
+MOST_AT_ONCE = 512  # maximum number of games in a chunk
+SAMPLES = 1000  # number of bootstrap samples
 PACKAGES = ("risk-env", "numpy", "numba")
 
 Row = dict[str, Any]

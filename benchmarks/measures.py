@@ -22,9 +22,9 @@ THREADED_BATCHES = (1024, 16384)
 TYPICAL_BATCH = 1024  # number of games in measures of a single size
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
-PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
+PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
 LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
-WARM_UP = 20  # steps before the clock starts
+WARM_UP = 20  # number of steps before the clock starts
 PAIRS = 10  # pairs of short windows (one thread, two threads) in the time of one pair of usual windows
 OPTIONS: dict[str, Any] = {
     "setup": "random",

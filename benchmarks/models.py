@@ -25,7 +25,7 @@ from risk_agents.game_files import read_games
 from risk_agents.tournament import cli
 
 ROOT = Path(__file__).parents[1]
-BEAT = 0.01  # seconds
+BEAT = 0.01  # seconds between two wake-ups
 PACKAGES = ("risk-env", "numpy", "numba", "httpx2")
 GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--quiet", "--seed", "1"]
 

@@ -59,7 +59,7 @@ NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
 PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
-CHANCE = 0.05  # probability that the median of the ratios is outside its interval
+CHANCE = 0.05  # probability that the median of the ratios is outside the interval
 PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
     "games_a_second": "games per second",

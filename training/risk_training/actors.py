@@ -90,7 +90,7 @@ class Actors:
         self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
         self.shared: dict[str, Any] = {}  # the snapshots in the form that the executor takes
-        self.won: list[tuple[str, bool]] = []  # finished games: opponent, learner won
+        self.won: list[tuple[str, bool]] = []  # finished games: opponent, True for a win
         self.rounds: list[int] = []
         self.staleness = 0  # staleness of the latest rollouts
         self.are_from_file = False  # True after loading: the states must be checked

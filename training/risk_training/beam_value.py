@@ -61,7 +61,7 @@ Tensor = torch.Tensor
 
 POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
-BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without features
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # of a position
 HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
@@ -360,7 +360,7 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # a whole pass at a time
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # pass after pass
         losses = [
             self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)
         ]

@@ -113,7 +113,7 @@ class PositionSettings(Settings):
     path: str = ""  # file or folder of position texts and saved games; "": games begin with the set-up
     share: float = setting(1.0, 1e-3, 1)  # share of the games that begin at a position
     phase: str = setting("draft", choices=PHASES)  # saved games: phase of the positions
-    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # saved games
+    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # of saved games
 
 
 @dataclass(frozen=True)

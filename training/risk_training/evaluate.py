@@ -34,7 +34,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # games in a piece if a player acts one view at a time and is slow to make
+SLOW_GAMES_AT_ONCE = 12  # games in a piece if some players act one view at a time, because they start slowly
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class LegalActions:
         self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
-        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision
+        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # decision, int64 (m,)
         everyone = torch.arange(len(counts), device=counts.device)
         self.decisions = everyone if decisions is None else decisions  # int64 (k,): numbers before `select`
 

@@ -19,7 +19,7 @@ from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.legal_actions import LegalActions
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # how a transition ends
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # ends of a transition
 KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
 OF_DECISIONS = (
     "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends",
@@ -99,8 +99,8 @@ class Rollout:
     next_potentials: Array  # float32 (N,)
     layout: Layout
     keeps_features: bool = True
-    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # used without features
-    legal: list[Listed] = field(default_factory=list)  # by step; from actors only after `write_features`
+    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # if features are not kept
+    legal: list[Listed] = field(default_factory=list)  # by step; of actors only after `write_features`
     received: dict[int, Packed] = field(default_factory=dict)  # by first lane: messages of the actors
 
     @classmethod

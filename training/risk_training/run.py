@@ -220,7 +220,7 @@ class Run(ABC):
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor)
             run._restore(state)
-        except Exception as error:  # a bad state can raise anything
+        except Exception as error:  # a bad state can raise any exception
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()

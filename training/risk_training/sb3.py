@@ -55,7 +55,7 @@ class RiskVecEnv(VecEnv):
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
         space = observation_space(self.lanes.board, self.lanes.observation_kind)
-        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # reads render_mode: last
+        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # last: reads render_mode
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions of every environment, bool (N, n)."""

@@ -313,7 +313,7 @@ class Trainer(Run):
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
         self.best_files = {name: file.tobytes() for name, file in files.items()}
-        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw numbers
+        python_state, numpy_state, torch_state = state["random"]  # last, as the lines above draw numbers
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
         torch.set_rng_state(torch_state)

@@ -79,7 +79,7 @@ class SelfPlay:
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
-        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # by lane and seat
+        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # latest step, by lane and seat
         self.won: list[tuple[str, bool]] = []  # games since the last update: opponent, True for a win
         self.rounds: list[int] = []
 

@@ -82,7 +82,7 @@ class StateNetworkSettings(RunSettings):
     games: int = setting(14_000, 1, MOST_STEPS)
     # numbers of players
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))
-    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among `tables`
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
     hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # layer widths
@@ -137,12 +137,12 @@ class Config(StateNetworkSettings):
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
-    change: float = setting(0.1, 0, 1)  # probability that a seat changes its bot when its turn begins
+    change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
     gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays all others
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
     begin_with: str | None = None  # value with the initial weights: file or agent
 
@@ -261,7 +261,7 @@ class Games:
             *([] if judge is None else [tactician_by(judge)]),
         ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # gatherer, tactician
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # GATHERER, `tactician`
         self.rules, self.board = config.rules_for(players), load_map(config.map)
         self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board)

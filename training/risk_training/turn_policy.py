@@ -121,7 +121,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # one at least
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat
     seats, rules, board = (
         [recorder.bot, *map(compiled, config.bots)],
         config.rules_for(players),
