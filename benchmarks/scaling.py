@@ -139,7 +139,7 @@ def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row
 
 @contextmanager
 def workers(kind: str) -> Iterator[WorkExecutor]:
-    """Open the executor of a kind in KINDS."""
+    """Open the executor for a kind of workers in KINDS."""
     if kind == NO_WORKER:
         with open_executor("1") as executor:
             yield executor

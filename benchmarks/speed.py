@@ -373,7 +373,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """Return lines on the costliest phases, two parts of a decision, and the effect of sorting by phase."""
+    """Return lines on the slowest phases, two parts of a decision, and the effect of sorting by phase."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())

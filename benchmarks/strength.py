@@ -39,7 +39,7 @@ KEPT_OUT = "kept_out"  # name in a field
 
 
 class Clock:
-    """CPU time and number of an agent's turns."""
+    """CPU time of an agent's turns, and number of turns."""
 
     def __init__(self) -> None:
         self.seconds, self.turns = 0.0, 0

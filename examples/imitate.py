@@ -68,7 +68,7 @@ def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
 
 
 def main(source: str, target: str) -> None:
-    """Read the decisions, learn, test, and write the policy."""
+    """Read the decisions, fit and test the policy, and write the policy."""
     facts, columns = read_decisions(source)
     schema = Schema.from_dict(facts["schema"])
     is_held_out = columns["game"] % HELD_OUT == 0

@@ -31,7 +31,7 @@ GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}
 
 
 class StopAfter(BaseCallback):
-    """Stop the training after a number of seconds."""
+    """A callback that stops the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()

@@ -23,7 +23,7 @@ TURNS = 2  # number of turns of the seat that are played before the result of a 
 
 
 class FlatSearch(Agent):
-    """Chooses the action with the best mean result of sampled games."""
+    """An agent that chooses the action with the best mean result in sampled games."""
 
     name = "flat search"
 

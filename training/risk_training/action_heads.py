@@ -70,8 +70,8 @@ def heads_of(layout: Layout) -> Heads:
 def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
     """Return the logits float32 (m,) of the legal actions of k decisions.
 
-    `features` are features of territories, shape (any, T, 2 F). Tensors on the CPU go to the compiled
-    kernels.
+    `features` are features of territories, shape (decisions, T, 2 F). The compiled kernels compute the logits
+    of tensors on the CPU.
     """
     if features.device.type == CPU:
         found: Tensor = _Compiled.apply(

@@ -93,7 +93,7 @@ class Config(RunSettings):
 
 
 class Network(NamedWeights):
-    """The value of `risk_agents.learned.beam_value_features` in PyTorch, for training."""
+    """The network of `risk_agents.learned.beam_value_features` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()

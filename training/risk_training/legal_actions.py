@@ -33,7 +33,7 @@ class LegalActions:
         return cls(places % num_actions, torch.bincount(places // num_actions, minlength=decisions))
 
     def to(self, device: torch.device) -> LegalActions:
-        """Return the same list on a device."""
+        """Return the legal actions on a device."""
         return (
             self
             if device == self.actions.device

@@ -358,7 +358,7 @@ def _now() -> tuple[float, float]:
 
 
 def made_by(run: Run) -> dict[str, Any]:
-    """Return the facts about the training of a policy that the policy's file contains."""
+    """Return the facts about the training of a policy, for the policy's file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
     facts |= {"device": str(run.device), "precision": run.precision}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}

@@ -324,7 +324,7 @@ _NAMES = {"train/policy_gradient_loss": "train/policy_loss", "train/clip_fractio
 
 
 class _BetweenUpdates(BaseCallback):
-    """A callback that calls the run after each update, and at the start."""
+    """A callback that ends each update of the run, and saves a checkpoint at the start."""
 
     def __init__(self, run: Trainer) -> None:
         super().__init__()
