@@ -161,7 +161,7 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
 
 
 def rows(store: Store, names: Sequence[str]) -> list[Row]:
-    """Return a row for each group of opponents. The last group has the known bots."""
+    """Return a row for each group of opponents. The last group consists of the known bots."""
     results = list(store.results())
     found = []
     for group, name in enumerate(names):

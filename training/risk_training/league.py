@@ -92,9 +92,9 @@ class League:
         return [*self.settings.bots, *self.snapshots]
 
     def add_snapshot(self, steps: int) -> list[str]:
-        """Add the learner after `steps` steps, under the name `snapshot_name(steps)`.
+        """Add a snapshot of the learner after `steps` steps, under the name `snapshot_name(steps)`.
 
-        Returns the names of the snapshots that leave the league in exchange.
+        Returns the names of the snapshots that leave the league.
         """
         if self._steps and steps <= self._steps[-1]:
             raise ValueError(

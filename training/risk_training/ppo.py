@@ -112,7 +112,7 @@ class Trainer(TorchRun):
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
     def _new_games(self) -> SelfPlay | Actors:
-        """Return the games.
+        """Return the games of the run.
 
         A single actor without staleness plays in this process.
         """

@@ -263,7 +263,7 @@ class SelfPlay:
         }
 
     def _most_snapshots(self) -> int:
-        """Return the largest number of snapshots: in the league and in running games."""
+        """Return the largest possible number of snapshots in the league and in running games."""
         return self.config.league.window + self.config.league.history + len(self.lanes)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
