@@ -382,7 +382,7 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the run, the numbers of the rounds in memory, and the playing weights.
+        """Return the run's state, the numbers of the stored rounds, and the weights that play ahead.
 
         The positions of each round are in a separate file.
         """

@@ -65,8 +65,8 @@ def evaluate(
     """Return the score of an agent in at least `games` games, with every deal played from every seat.
 
     `agent` and `opponent` are specs as for `risk_agents.load`. `progress` is called with the number of games
-    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). With None, the games
-    are played in this process. The score is the same either way.
+    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). If `executor` is None,
+    the games are played in this process. The executor does not change the score.
     """
     seats = rules.num_players
     is_slow = any(isinstance(loaded(spec), AgentFactory) for spec in (agent, opponent))

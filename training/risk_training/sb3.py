@@ -73,7 +73,7 @@ class RiskVecEnv(VecEnv):
         return self.lanes.observation()
 
     def step_async(self, actions: Array) -> None:
-        """Store the actions (int, N) for `step_wait`."""
+        """Store the actions, integers (N,), for `step_wait`."""
         self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:

@@ -341,7 +341,10 @@ def actor_seed(seed: int, actor: int) -> int:
 def game_metrics(
     rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return metrics of games. `rounds` are numbers of rounds, `won` (opponent, has the learner won)."""
+    """Return metrics of games.
+
+    `rounds` are numbers of rounds, and `won` are pairs of an opponent and True if the learner won.
+    """
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
         metrics["games/rounds"] = float(np.mean(rounds))
