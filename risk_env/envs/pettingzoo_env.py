@@ -217,7 +217,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._to_act = self.agent_selection = agent
         self._unseen = view, mask
         shared = mask.copy()
-        shared.setflags(False)  # read-only: equal infos compare equal only if they share one mask
+        shared.setflags(write=False)  # equal infos compare equal only if they share one mask
         self.infos[agent] = {"action_mask": shared}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
