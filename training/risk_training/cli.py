@@ -35,7 +35,7 @@ MOST_SEEDS = 1000
 LEAGUES = SELFPLAY, SB3 = "selfplay", "sb3"  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-# settings that have arguments of their own
+# settings with their own arguments
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
