@@ -54,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record = heading(command, PACKAGES) | measure(arguments.max_troops, arguments.agents.split(","))
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('tiny', record, report(record))}")
+        print(f"\nrecorded in {keep('tiny', record, report(record))}")
 
 
 def measure(max_troops: int, names: Sequence[str]) -> dict[str, Any]:
