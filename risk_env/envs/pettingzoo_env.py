@@ -101,7 +101,6 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         # the mask of all agents that are not to act
         self._nothing = np.zeros(self._num_actions, np.int8)
         self._nothing.flags.writeable = False
-        self._nothing.flags.writeable = False
         self._make_agents()
 
     def _make_agents(self) -> None:
