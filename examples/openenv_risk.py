@@ -84,7 +84,10 @@ class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
 
 
 def make_app(session_timeout: float = SESSION_TIMEOUT) -> Any:
-    """Return the application of the server, where sessions idle for `session_timeout` s make room."""
+    """Return the application of the server.
+
+    A session that is idle for `session_timeout` seconds makes room for another one.
+    """
     limits = ConcurrencyConfig(max_concurrent_envs=MOST_SESSIONS, session_timeout=session_timeout)
     return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, concurrency_config=limits)
 

@@ -122,8 +122,8 @@ class StateGraph:
         return int(self._space.counts[REACHED])
 
     @property
-    def num_numbers(self) -> int:
-        """Number of numbers of positions, also of those that are never reached."""
+    def num_position_numbers(self) -> int:
+        """Number of position numbers, including positions that are never reached."""
         return len(self._space.starts)
 
     @property

@@ -85,7 +85,7 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
 
     Without `second`, both players make the same choices. A game that never ends has the value 0.
     """
-    arrays, N, P = graph.graph(), graph.num_states, graph.num_numbers
+    arrays, N, P = graph.graph(), graph.num_states, graph.num_position_numbers
     choices = (first,) if second is None else (first, second)
     states = [np.zeros(N) for _ in choices]
     positions = [np.zeros(P) for _ in choices]
