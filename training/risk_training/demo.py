@@ -94,8 +94,10 @@ def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
     games = DUEL * arguments.games + GAME_OF_SIX * arguments.six_games
     usual = START + games / cores + training * (not arguments.no_training)
     minutes, more = (max(round(seconds * loop / LOOP / 60), 1) for seconds in (usual, COMPILING))
-    told = f"Estimated time with {cores} cores: {minutes} min"
-    return f"{told}, and {more} min if the code is not compiled yet."
+    machine = f"{cores} core{'s' if cores > 1 else ''}"
+    return (
+        f"Estimated time with {machine}: {minutes} min, and {more} min more if the code is not compiled yet."
+    )
 
 
 def loop_seconds() -> float:
