@@ -114,9 +114,10 @@ def samples() -> Any:
     return np.repeat(game.records, 2)
 
 
-def start() -> StartPositions:
+def start(rules: Rules = RULES, name: str = "tiny") -> StartPositions:
     """Return the position of a game that has just begun."""
-    return StartPositions.of(Game(RULES, BOARD, 1), RULES, BOARD)
+    board = load_map(name)
+    return StartPositions.of(Game(rules, board, 1), rules, board)
 
 
 RNG = np.random.default_rng(0)
@@ -177,6 +178,10 @@ LANES: dict[str, list[Call]] = {
     "begin_at": [
         with_lanes(lambda b, lanes: b.begin_at(lanes, start(), np.zeros(np.size(lanes), int))),
         (lambda b, games: b.begin_at([0, 1], start(), games), [([1],), ([0.5, 1],), (None,)]),
+        (
+            lambda b, positions: b.begin_at([0, 1], positions, [0, 1]),
+            [(start(RULES.replace(num_players=2)),), (start(RULES.replace(initial_troops=None), "classic"),)],
+        ),
     ],
     "finish": [with_lanes(lambda b, lanes: b.finish(lanes))],
     "ask": [with_lanes(lambda b, lanes: b.ask(lanes))],
