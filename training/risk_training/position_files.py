@@ -32,7 +32,7 @@ class FoundPosition(NamedTuple):
     record: Any  # array of one record
 
     def check(self, rules: Rules) -> None:
-        """Raise ValueError unless the game belongs to `rules` and is not over."""
+        """Raise ValueError unless the position has these rules and its game is not over."""
         try:
             check_same_rules(self.rules, rules)
             check_open(self.record[0])
