@@ -21,13 +21,14 @@ from risk_agents.exact.solution import (
     Choices,
     Solution,
     SolvedAgent,
+    check_choices,
     choices_of,
     from_starts,
     meet,
     regrets,
     solve,
 )
-from risk_agents.exact.sweeps import BEST
+from risk_agents.exact.sweeps import BEST, UNIFORM, Graph
 from risk_env import Game, Match, bots, load_map
 from risk_env.agent import CompiledAgent
 
@@ -52,6 +53,23 @@ def test_other_games_are_refused(options: dict[str, Any], named: str) -> None:
 def test_a_larger_map_is_refused() -> None:
     with pytest.raises(ValueError, match="12 territories"):
         StateGraph(TINY.replace(initial_troops=None, max_troops=8), load_map("random:3:territories=12"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "named"),
+    [
+        (np.array([0, 3, 0], np.int8), r"choices\[1\]=3: must be -2 to 2"),
+        (np.array([0, 0, -3], np.int8), r"choices\[2\]=-3"),
+        (np.zeros(2, np.int8), r"choices are int8 \(2,\): must be int8 \(3,\)"),
+        (np.zeros(3, np.int64), "choices are int64"),
+    ],
+)
+def test_choices_that_lead_kernels_out_of_the_graph_are_refused(choices: Any, named: str) -> None:
+    number = np.array([1, 3, 2], np.uint8)
+    graph = Graph(**dict.fromkeys(Graph._fields, number))
+    check_choices(graph, np.array([BEST, 2, UNIFORM], np.int8))
+    with pytest.raises(ValueError, match=named):
+        check_choices(graph, choices)
 
 
 def test_the_page_has_the_table_of_the_record() -> None:

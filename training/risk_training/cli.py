@@ -13,12 +13,12 @@ from rich.console import Console
 
 from risk_agents.progress import progress_bar
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
-from risk_agents.whole_file import new_folder
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
+from risk_env.whole_file import new_folder
 from risk_training import seeds
 from risk_training.config import (
     TRAINERS,

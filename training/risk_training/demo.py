@@ -16,10 +16,10 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.tournament import cli as tournament
-from risk_agents.whole_file import new_folder
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
+from risk_env.whole_file import new_folder
 from risk_training.cli import training_bar, win_rates
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"

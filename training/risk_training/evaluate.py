@@ -22,13 +22,13 @@ from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
 from risk_agents.registry import POLICY_FILES, SPECS, load
 from risk_agents.rules_arguments import MAP, add_rules_arguments, options_of, rules_of
-from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
 from risk_env.players import AgentFactory, Player
+from risk_env.whole_file import whole_file
 from risk_training.run_files import BEST_OF_RUN
 from risk_training.win_rate import play_deals, summarise
 

@@ -64,7 +64,8 @@ def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool)
         raise ValueError(f"{told} in phase {settings.phase!r}, rounds {list(settings.rounds)}")
     for each in found:
         each.check(rules)
-    return StartPositions(np.concatenate([each.record for each in found]), settings.share)
+    records = np.concatenate([each.record for each in found])
+    return StartPositions(records, rules, board, settings.share)
 
 
 def _positions(settings: PositionSettings, board: Board) -> Iterator[FoundPosition]:

@@ -29,12 +29,12 @@ from torch.utils.tensorboard import SummaryWriter
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
-from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.bounded_io import parse_json, read_file, shortened
+from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from risk_agents.whole_file import whole_file
 from risk_env.arrays import Floats
+from risk_env.whole_file import whole_file
 from risk_training.curves import read_log, win_rates
 
 SUMMARY, PICTURE = "seeds.json", "curves.png"

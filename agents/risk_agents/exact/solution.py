@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from risk_agents.exact.enumeration import write_ranks
 from risk_agents.exact.graph import StateGraph
-from risk_agents.exact.sweeps import BEST, UNIFORM, sweep, write_best, write_regrets
+from risk_agents.exact.sweeps import BEST, UNIFORM, Graph, sweep, write_best, write_regrets
 from risk_env.agent import Agent, View
 from risk_env.arrays import Floats
 from risk_env.bots import CompiledBot
@@ -87,6 +87,8 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
     """
     arrays, N, P = graph.graph(), graph.num_states, graph.num_position_numbers
     choices = (first,) if second is None else (first, second)
+    for mine in choices:
+        check_choices(arrays, mine)
     states = [np.zeros(N) for _ in choices]
     positions = [np.zeros(P) for _ in choices]
     number, change = 0, 1.0
@@ -102,6 +104,18 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
     return Met(found[0], found[-1])
 
 
+def check_choices(graph: Graph, choices: Choices) -> None:
+    """Raise ValueError unless `choices` has a transition, BEST or UNIFORM for each state of a graph."""
+    shape = graph.number.shape
+    if choices.dtype != np.int8 or choices.shape != shape:
+        raise ValueError(f"choices are {choices.dtype} {choices.shape}: must be int8 {shape}")
+    if (wrong := np.flatnonzero((choices >= graph.number) | (choices < UNIFORM))).size:
+        state = int(wrong[0])
+        raise ValueError(
+            f"choices[{state}]={choices[state]}: must be {UNIFORM} to {graph.number[state] - 1} in this state"
+        )
+
+
 def from_starts(graph: StateGraph, met: Met) -> float:
     """Return the mean result of the first player over all starts, from both seats."""
     at = graph.start_positions
@@ -110,8 +124,9 @@ def from_starts(graph: StateGraph, met: Met) -> float:
 
 def regrets(solution: Solution, choices: Choices) -> Floats:
     """Return the loss of each decision's choice, if both players play best from there on, float64 (N,)."""
-    found = np.zeros(len(choices))
     arrays, values = solution.graph.graph(), solution.values
+    check_choices(arrays, choices)
+    found = np.zeros(len(choices))
     write_regrets(arrays, choices, values.positions, values.states, found)
     return found
 
