@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.exact.enumeration import (
+    DICE_STEP,
     DONE,
     DRAFT_BITS,
     FULL,
@@ -19,6 +20,7 @@ from risk_agents.exact.enumeration import (
     SUCCESSORS,
     TEMPLATE,
     TROOPS_BITS,
+    UNBEGUN,
     UNSEEN,
     Kept,
     Space,
@@ -65,7 +67,6 @@ NEEDED = {  # options that keep the states finite and free of counters
 FIRST_STATES, FIRST_SUCCESSORS, STACK = 1 << 16, 1 << 18, 1 << 13
 BUFFER = 1 << 14  # maximum number of decisions that `records` yields at once
 START_GAMES = 1 << 16  # number of games whose starts represent all starts
-SMALLEST_DICE = 12  # number of rows of `Graph.odds`
 
 
 def check_small(rules: Rules, board: Board) -> None:
@@ -107,7 +108,7 @@ class StateGraph:
         self.start_weights = counts / counts.sum()
         self._space = self._empty_space(games[:1])
         self._space.reached[: len(self.start_positions)] = self.start_positions
-        self._space.starts[self.start_positions] = NEW
+        self._space.starts[self.start_positions] = UNBEGUN
         self._space.counts[REACHED] = len(self.start_positions)
 
     @property
@@ -126,8 +127,8 @@ class StateGraph:
         return int(self._space.counts[REACHED])
 
     @property
-    def num_numbers(self) -> int:
-        """Number of conceivable positions, including positions that are never reached."""
+    def num_position_numbers(self) -> int:
+        """Number of position numbers, including positions that are never reached."""
         return len(self._space.starts)
 
     @property
@@ -135,19 +136,12 @@ class StateGraph:
         """Mask of the states, bool (N,): True for a decision, False for a roll."""
         return np.asarray(self._space.dice[: self.num_states] == 0)
 
-    def build(self) -> StateGraph:
-        """List all states, and return the graph."""
-        for _ in self.records(0):
-            pass
-        return self
-
-    def records(self, size: int = BUFFER) -> Iterator[tuple[Any, Any]]:
+    def records(self) -> Iterator[tuple[Any, Any]]:
         """List all states, and yield the decisions as pairs of arrays: game records and state numbers.
 
-        A pair contains at most `size` decisions, and the next pair overwrites it. If `size` is 0, nothing is
-        yielded.
+        A pair contains at most BUFFER decisions, and the next pair overwrites it.
         """
-        kept = Kept(self.tables.new_games(size), np.zeros(size, np.int32))
+        kept = Kept(self.tables.new_games(BUFFER), np.zeros(BUFFER, np.int32))
         while (result := enumerate_states(self._space, self.tables.board, self.tables.rules, kept)) != DONE:
             if result == FULL:
                 self._grow()
@@ -161,10 +155,6 @@ class StateGraph:
     def graph(self) -> Graph:
         """Return the arrays that kernels read."""
         space, N = self._space, self.num_states
-        odds = np.zeros((SMALLEST_DICE, MAX_DEFENCE_DICE + 1))
-        for attack in range(1, MAX_ATTACK_DICE + 1):
-            for defence in range(1, MAX_DEFENCE_DICE + 1):
-                odds[3 * attack + defence] = roll_odds()[attack, defence]
         return Graph(
             first=space.first[:N],
             number=space.number[:N],
@@ -173,7 +163,7 @@ class StateGraph:
             order=space.order[:N],
             successors=space.successors[: self.num_successors],
             starts=space.starts,
-            odds=odds,
+            odds=roll_odds().reshape(-1, DICE_STEP),
         )
 
     def find(self, game: Game) -> int:

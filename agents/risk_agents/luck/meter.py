@@ -29,6 +29,7 @@ from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.odds import roll_odds
 from risk_env.game import Game
+from risk_env.start_positions import check_same_game
 from risk_env.viewer.replay import Replay
 
 KINDS = BATTLES, DICE, CARDS = ("battle", "die", "card")
@@ -64,7 +65,7 @@ class LuckMeter:
         """Create a meter; raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
-        self._tables = tables(rules, board)
+        self._rules, self._board, self._tables = rules, board, tables(rules, board)
         room = MOST_LEFT + 1
         self._tools = Tools(
             self._tables.new_games(RECORDS),
@@ -111,7 +112,11 @@ class LuckMeter:
         ]
 
     def of_game(self, game: Game) -> list[LuckEvent]:
-        """Return the luck of every battle, re-rolled die and card since the beginning of a `Game`."""
+        """Return the luck of every battle, re-rolled die and card since the beginning of a `Game`.
+
+        Raises ValueError for a game with other rules or another map than the meter.
+        """
+        check_same_game(game.rules, game.board, self._rules, self._board)
         return self.events(game.beginning().records, game.actions)
 
     def show(self, page: Replay, game: Game) -> None:
