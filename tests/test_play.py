@@ -584,7 +584,7 @@ def test_the_game_is_told_as_it_is_played() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--opponents", "planner,beam", "--players", "2"], "1 seat"),
+        (["--opponents", "planner,beam", "--players", "2"], "only 1 other seat"),
         (["--opponents", "plannr"], "planner"),
         (["--seat", "3"], "0 to 2"),
         (["--preset", "clasic"], "clasic"),

@@ -94,7 +94,7 @@ def check_small(rules: Rules, board: Board) -> None:
 class StateGraph:
     """States of a duel, which are decisions and rolls, and the transitions between the states.
 
-    The graph is empty until `build` or `records` lists the states.
+    The graph is empty until `records` has listed the states.
     """
 
     def __init__(self, rules: Rules = TINY, board: Board | str = MAP) -> None:
