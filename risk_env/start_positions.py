@@ -1,4 +1,4 @@
-"""Start positions of the games of a batch, checked once and kept as records for the kernels."""
+"""Start positions for the games of a batch, which are checked once and kept as records for the kernels."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class StartPositions:
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
         """Return the start positions for a list of positions, or for one position.
 
-        Raises ValueError, which names the position and the problem, if a position cannot be played on.
+        Raises ValueError, which names the position and the problem, if play cannot continue from a position.
         """
         if isinstance(positions, StartPositions):
             return positions
@@ -47,7 +47,7 @@ class StartPositions:
         return cls(records_of(listed, places, rules, board, is_open=True))
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the games, int64 (k,), that begin at a position, and their records."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and the positions' records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -65,8 +65,8 @@ def records_of(
 ) -> Array:
     """Return positions as an array of records (K,). Chance and forced decisions are not played yet.
 
-    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a finished game raises an
-    error. A ValueError begins with the entry of `places` for the wrong position.
+    A `Game` is used unchanged. Texts, bytes and records are checked. With `is_open`, a game that is over
+    raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}
