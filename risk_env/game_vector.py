@@ -379,7 +379,10 @@ class GameVector(FixedArrays):
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write the final fields of these lanes, whose games are over, and begin the next games (autoreset)."""
+        """Write the final fields of these lanes, whose games are over.
+
+        With `autoreset`, also begin the next games.
+        """
         lanes = self.as_lanes(lanes)
         self._write_final(lanes)
         if self.autoreset:
