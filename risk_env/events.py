@@ -103,7 +103,7 @@ def _as_tuples(value: Any) -> Any:
 class Battle(NamedTuple):
     """One roll of a battle.
 
-    Dice after bonuses are in descending order, dice before bonuses in the order in which they were rolled.
+    Dice after bonuses are in descending order. Dice before bonuses are in the order of the roll.
     """
 
     source: str

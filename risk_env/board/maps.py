@@ -40,7 +40,7 @@ MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders
 MAX_BONUS = 1000
 OUTSIDE = "Outside"  # continent without a bonus, for the territories outside all other continents
 MAX_WILDS = 2  # RULES 2.1
-MAX_COLOURS = 6  # seats that a "destroy" mission can name
+MAX_COLOURS = 6  # number of seats that a "destroy" mission can name
 
 _FOLDER = Path(__file__).parent / "map_files"
 MOST_BYTES = 1 << 18  # maximum size of a map file
@@ -261,7 +261,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    If `board` is given, the result is `board`. Otherwise untrusted users must be allowed to choose the map
+    If `board` is given, the result is `board`. Otherwise the result is a map that untrusted users may choose
     (`check_open_map`). Raises MapError if there is no such map. Also raises MapError if `digest` is given and
     is neither the map's digest nor the first 16 hex digits of the map's digest.
     """
@@ -391,8 +391,8 @@ def _outside_tables(
     _refuse_counted_continents(file, outside[0])
     table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
     if len(continents) == MAX_CONTINENTS:
-        problem = f"{outside[0].place} is in no continent and needs this one, but the file already has"
-        raise table.error(f"{problem} {MAX_CONTINENTS} continents, the maximum")
+        problem = f"{outside[0].place} is in no other continent and needs this continent, but the file has"
+        raise table.error(f"{problem} the maximum of {MAX_CONTINENTS} continents")
     table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
     return [table]
 
@@ -527,13 +527,14 @@ def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], l
 
 
 def _check_connected(territories: list[TomlTable], borders: tuple[tuple[int, int], ...]) -> None:
-    """Raise MapError unless chains of borders lead from every territory to every other one."""
+    """Raise MapError unless chains of borders lead from every territory to every other territory."""
     first = territories[0].place
     not_reached, not_reaching = unreachable(len(territories), borders)
     for apart, way in ((not_reached, "to it from"), (not_reaching, "from it to")):
         if apart:
-            problem = f"no chain of borders leads {way} {first}: every territory must reach every other one"
-            raise territories[apart[0]].error(problem, "borders")
+            problem = f"no chain of borders leads {way} {first}"
+            demand = "every territory must reach every other territory"
+            raise territories[apart[0]].error(f"{problem}: {demand}", "borders")
 
 
 # ------------------------------------------------------------------------------------ missions
@@ -574,7 +575,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{shortened(list(names))}: name one continent or more, none twice", "continents")
+        raise table.error(f"{shortened(list(names))}: name at least one continent, none twice", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those named", "any_third")
     return numbers
@@ -590,7 +591,7 @@ def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) 
     for i, table in enumerate(tables):
         table.check_new("name", objectives[i].name, seen)
         if i and objectives[i - 1].major and not objectives[i].major:
-            raise table.error("a minor objective after a major one: the minor ones must come first", "major")
+            raise table.error("minor objective after a major one: minor objectives must come first", "major")
     return objectives
 
 

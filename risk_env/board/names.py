@@ -9,7 +9,7 @@ import unicodedata
 from risk_env.bounded_io import composed
 
 RESERVED_NAMES = ("wild", "done")  # words of the action texts
-MAX_NAME = 60  # characters
+MAX_NAME = 60  # maximum number of characters of a name
 QUOTE = '"'
 
 _PLAIN = re.compile(r"(?=.*[^\W\d_])[^\W_][\w'’.&()/-]*( [\w'’.&()/-]+)*(?<!\.)")
@@ -35,7 +35,7 @@ def problem_of(name: str) -> str:
     if any(unicodedata.category(letter).startswith("M") for letter in _without_marks(name)):
         return "a name has no combining marks without a letter"
     if key_of(name) in RESERVED_NAMES:
-        return "it is a reserved word of actions"
+        return "the word is reserved for action texts"
     return ""
 
 

@@ -239,7 +239,7 @@ class Rules:
                 raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
 
     def __repr__(self) -> str:
-        """Return the call that makes these rules, with the options that are not defaults."""
+        """Return the call that makes these rules, with the options that differ from their defaults."""
         told = [
             f"{field.name}={value!r}"
             for field in fields(self)
@@ -478,8 +478,9 @@ def _check_missions(rules: Rules, board: Any) -> None:
         return
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
-        problem = f"{rules.num_players} players need as many missions, but this map has {dealt} for them"
-        _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
+        needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
+        has = f"but with missions={rules.missions!r} this map has {dealt} for them"
+        _refuse(rules, "victory", f"{needs}, {has}")
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
@@ -539,7 +540,7 @@ def _check_room(rules: Rules, board: Any) -> None:
     troops = rules.troops_to_start(board.num_territories)
     shares = f"{board.num_territories} territories of this map for {armies} armies"
     if fewest == 0:
-        _refuse(rules, "num_players", f"only {shares}")
+        _refuse(rules, "num_players", f"each army needs a territory, but there are only {shares}")
     if troops < most:
         needs = f"num_players={rules.num_players} needs at least {most}"
         _refuse(rules, "initial_troops", f"{troops} troops are too few: {needs} ({shares})")

@@ -12,7 +12,7 @@ ELIMINATION_HAND = 6  # minimum number of cards that forces trades after an elim
 KEPT_HAND = 4  # maximum number of cards that ends these trades
 SET_CARDS = 3
 BONUS_TROOPS = 2  # troops for a territory on a card of the traded set (RULES 5.4)
-THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # troops, fixed sets (RULES 5.2)
+THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # for fixed sets (RULES 5.2)
 MIN_STARS = 2
 MAX_STARS = 10
 
@@ -245,7 +245,7 @@ def discard_picked(game):
 
 @kernel
 def place_bonus(game, board, rules, territory):
-    """Place two extra troops, or fewer without enough room, on a territory of the set (RULES 5.4, 10.3)."""
+    """Place up to two extra troops, limited by the room, on a territory of the set (RULES 5.4, 10.3)."""
     add_troops(game, territory, min(BONUS_TROOPS, room(game, rules, territory)))
     game.bonus_paid = True
     clear(game.bonus)
@@ -254,7 +254,10 @@ def place_bonus(game, board, rules, territory):
 
 @kernel
 def after_trade(game, board, rules):
-    """Continue with a trade if the player must or may trade again, otherwise draft (RULES 5.3, 3.3.2)."""
+    """Continue with a trade if the player must or may trade again, or else with the draft.
+
+    RULES 5.3 and 3.3.2 say when the player trades again.
+    """
     if game.trade == Trade.ELIMINATION:
         again = set_is_owed(game)
     else:

@@ -1,8 +1,8 @@
 """Chance: the random generator in the game record, the seed of a game, dice and draws.
 
 The generator is splitmix64 (Steele, Lea, Flood 2014). The state of the generator is one word of the game
-record. Random whole numbers below n are exactly uniform: the method is rejection (Lemire 2019), not a
-remainder.
+record. Random whole numbers below n are exactly uniform, because they are drawn by rejection (Lemire 2019)
+and not by a remainder.
 """
 
 import numpy as np

@@ -96,7 +96,7 @@ def hide_decision(games, i, boards, rules, seat):
 
 @entry_point
 def placements(games, i, boards, rules, places):
-    """Write the place of every seat of game `i`, from 1, into `places` (int array, P)."""
+    """Write the place of every seat of game `i`, from 1, into `places`, int (P,)."""
     for seat in range(len(places)):
         places[seat] = place_of(games[i], boards[0], rules[0], seat)
 

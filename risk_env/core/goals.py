@@ -43,7 +43,7 @@ def truncate(game):
 
 @kernel
 def judge_capture(game, board, rules):
-    """End the game if the last capture wins it. Return True if the game is over (RULES 3.2.7)."""
+    """End the game if the last capture wins the game. Return True if the game is over (RULES 3.2.7)."""
     if next_alive(game, rules, int64(game.turn)) == game.turn:
         end_game(game, int64(game.turn))
     elif rules.victory == Victory.HEADQUARTERS and headquarters_won(game, rules, int64(game.turn)):

@@ -1,4 +1,4 @@
-"""Moving troops: the occupation after a capture, and fortifying (RULES 3.2.5, 3.4, 9.8)."""
+"""Movement of troops: the occupation after a capture, and the fortify moves (RULES 3.2.5, 3.4, 9.8)."""
 
 from numpy import int64
 

@@ -73,7 +73,8 @@ def _highest_dice(rolled: int, compared: int) -> Counter[tuple[int, ...]]:
 def roll_odds() -> Floats:
     """Return the probabilities of the outcomes of one roll: float64 (4, 3, 3).
 
-    The axes are the number of attack dice, of defence dice, and of troops that the defender loses.
+    The axes are the number of attack dice, the number of defence dice, and the number of troops that the
+    defender loses.
     """
     odds = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1))
     for attack_dice in range(1, MAX_ATTACK_DICE + 1):

@@ -23,7 +23,7 @@ from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, 
 
 @kernel
 def begin_turn(game, board, rules, seat):
-    """Begin a seat's turn with its draft."""
+    """Begin a seat's turn with the draft."""
     game.turn = seat
     game.seat = seat
     clear_turn(game)
@@ -106,7 +106,7 @@ def after_occupation(game, board, rules):
 def end_attacks(game, board, rules):
     """End the attacks (RULES 3, 9.5).
 
-    Next comes a card (symbol deck), an Objective (star deck) or neither (no cards), then fortifying.
+    A card (symbol deck), an Objective (star deck) or nothing follows, and then the fortify moves.
     """
     game.attacks_over = True
     if rules.deck == Deck.SYMBOL and game.captured:
@@ -138,7 +138,7 @@ def take_objective(game, board, rules, objective):
 def airfield_places(game, w):
     """Return word `w` of the bitset of territories for a new airfield (RULES 9.8).
 
-    The player in turn can place an airfield on each own territory without an own airfield.
+    These are the territories of the player in turn on which no airfield of this player stands.
     """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):
@@ -177,7 +177,8 @@ def after_move(game, board, rules):
 def end_fortify(game, board, rules):
     """End the fortify moves (RULES 9.5).
 
-    The attacks follow a Starting Maneuver. Otherwise the turn ends, after a card of the star deck if due.
+    After a Starting Maneuver, the attacks follow. Otherwise the turn ends, after the draw of a card of the
+    star deck if a card is due.
     """
     game.moves_left = 0
     if not game.attacks_over:

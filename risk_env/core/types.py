@@ -182,7 +182,7 @@ def _position_fields(T: int, TW: int) -> list[Any]:
         ("battles", np.int32),  # rolls made this turn
         ("moves_left", np.int16),  # fortify moves left
         ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
-        ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
+        ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, or FREE
     ]
 
 
@@ -208,10 +208,10 @@ def _goal_fields() -> list[Any]:
     return [
         ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
         ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for living seats, else 1, 2, ... in order of elimination
-        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a value of Held
+        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds the Objective, or a value of Held
         ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward on the Objective, or NO_REWARD
-        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat that owns it, or NOBODY
-        ("winner", np.int8),  # seat, or NOBODY
+        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat that owns the Reward, or NOBODY
+        ("winner", np.int8),  # winning seat, or NOBODY
     ]
 
 
@@ -219,7 +219,7 @@ def _dice_fields() -> list[Any]:
     """Return the fields for the current or the last roll (RULES 3.2, 10.4-10.6)."""
     return [
         ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, then 0
-        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) after drop, re-roll, commander, sort and airfields
+        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) dice after drop, re-roll, commander, sort and airfields
         ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost in the last roll
         ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 if none
         ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender

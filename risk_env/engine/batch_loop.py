@@ -1,4 +1,4 @@
-"""The batch loop of `GameBatch`: many games, arrays in, arrays out.
+"""The batch loop of `GameBatch`: kernels that step many games, with arrays as arguments and results.
 
 The caller passes all output buffers, in named groups (`engine.groups`). A *lane* is a row of the batch, and
 plays one game after another.
@@ -270,7 +270,7 @@ def reward_of(game, board, rules, seat, kind):
 
 @entry_point
 def write_final(records, ends, lanes):
-    """Write the places, last observations and rounds of games that are over, one in each of `lanes`."""
+    """Write the places, last observations and rounds of the games in `lanes`, which are over."""
     for k in range(len(lanes)):
         write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
 

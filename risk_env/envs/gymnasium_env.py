@@ -374,7 +374,7 @@ def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
     if mask.shape != (num_envs,) or mask.dtype != np.bool_:
         raise ValueError(f"options['reset_mask'] must be bool ({num_envs},), not {mask.dtype} {mask.shape}")
     if not mask.any():
-        raise ValueError("options['reset_mask'] must have at least one True")
+        raise ValueError("options['reset_mask'] marks no lane: must contain at least one True")
     return np.flatnonzero(mask)
 
 

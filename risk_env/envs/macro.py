@@ -195,5 +195,5 @@ def _compiled(plans: Any) -> list[CompiledBot]:
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
     found = [plan for plan in listed if isinstance(plan, CompiledBot)]
     if not found or len(found) < len(listed):
-        raise ValueError(f"plans={plans!r:.80}: must be a list of names of compiled bots, or of CompiledBots")
+        raise ValueError(f"plans={plans!r:.80}: must be a list of CompiledBot objects or their names")
     return found

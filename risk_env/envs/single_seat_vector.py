@@ -149,7 +149,7 @@ class SingleSeatVector:
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
-        """Begin the next game of every lane, or only of `lanes`. With `seed`, begin its first game."""
+        """Begin the next game of every lane, or only of `lanes`. With `seed`, begin the seed's first game."""
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
@@ -166,7 +166,8 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes` (int64, k; None: all) are stepped. Other lanes do not change, whatever their actions.
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). Other lanes do not change, whatever their
+        actions.
         An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
         truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.

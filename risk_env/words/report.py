@@ -212,7 +212,7 @@ class _Report:
             lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
 
-    # -------------------------------------------------------------------------------- the reader's own
+    # -------------------------------------------------------------------------------- facts of the reader
 
     def own_facts(self) -> list[str]:
         """Return the lines about hand, mission and headquarters."""

@@ -21,7 +21,7 @@ def missions(territories: int, continents: list[str], sizes: list[int]) -> list[
 
 
 def objectives(territories: int, continents: list[str], bonuses: list[int]) -> list[dict[str, Any]]:
-    """Return the Objectives, the minor ones first (RULES 9.6)."""
+    """Return the Objectives, minor Objectives first (RULES 9.6)."""
     best = sorted(range(len(continents)), key=lambda c: (-bonuses[c], c))[:3]
     cities = share(8, territories)
     minor = [

@@ -1,4 +1,4 @@
-"""Name of a random map, such as `random:SEED:territories=60,continents=8`, and its random numbers."""
+"""Names of random maps, such as `random:SEED:territories=60,continents=8`, and a random generator."""
 
 import re
 from collections.abc import Sequence

@@ -26,7 +26,7 @@ WIDTH = 1200  # width of the drawing of a map with as many territories as the cl
 NARROWEST, WIDEST = 600, 3000
 MOST_PIXELS_APART = 10**7
 MOST_MISSION_TROOPS = 1000
-MOST_NAMED = 8  # names in one sentence
+MOST_NAMED = 8  # maximum number of names in one sentence
 
 
 def finish(draft: MapDraft, report: Report) -> None:

@@ -34,7 +34,7 @@ class ImportedMap(NamedTuple):
 def import_map(
     path: str | Path, cards: str | Path | None = None, mirror: bool = False, simplify: bool = False
 ) -> ImportedMap:
-    """Return the map in a file of another program.
+    """Return the map in a file from another program.
 
     `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
     the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that
