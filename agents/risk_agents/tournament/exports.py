@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from math import isnan
@@ -40,9 +40,11 @@ def write_csv(store: Store, path: str | Path) -> None:
             writer.writerow(map(for_csv, chain.from_iterable(values)))
 
 
-def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
-    """Write the configuration and the summary as JSON."""
-    facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
+def write_json(
+    config: TournamentConfig, summary: Summary, path: str | Path, more: Mapping[str, Any] | None = None
+) -> None:
+    """Write the configuration, the summary and `more` facts as JSON."""
+    facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary), **(more or {})}
     with whole_file(Path(path)) as fresh:
         fresh.write_text(json.dumps(_without_nan(facts), indent=1) + "\n", encoding="utf-8")
 
