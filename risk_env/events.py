@@ -89,7 +89,12 @@ class Event(NamedTuple):
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Event:
-        """Return the event from a dict that `to_json` returned."""
+        """Return the event from a dict that `to_json` returned.
+
+        Raises ValueError if the dict has another schema.
+        """
+        if facts.get("schema") != SCHEMA:
+            raise ValueError(f"schema={facts.get('schema')!r} of an event: this version reads {SCHEMA}")
         values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
         values["rolls"] = tuple(Roll(*roll) for roll in values.get("rolls", ()))
         return cls(**values)

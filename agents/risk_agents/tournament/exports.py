@@ -19,8 +19,8 @@ from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.summary import AgentSummary, Estimate, Summary
-from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_csv, for_terminal
+from risk_env.whole_file import whole_file
 
 
 def write_csv(store: Store, path: str | Path) -> None:
