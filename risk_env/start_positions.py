@@ -49,9 +49,10 @@ class StartPositions:
         return cls(records_of(listed, places, rules, board, is_open=True), rules, board)
 
     def check(self, rules: Rules, board: Board, name: str = "positions") -> None:
-        """Raise ValueError, which begins with `name`, if games have other rules or another map.
+        """Raise ValueError if the positions do not fit games with these rules on this map.
 
-        Kernels do not check records. The record of another game would make them leave their arrays.
+        The error message begins with `name`. Kernels do not check records, so a record of another map or
+        other rules could make a kernel read and write outside its arrays.
         """
         if rules is self.rules and board is self.board:
             return
@@ -106,7 +107,7 @@ def check_open(record: Any) -> None:
 
 
 def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:
-    """Raise ValueError unless a game on a known map and with known rules can be played on as asked."""
+    """Raise ValueError unless a game of rules `known` on map `on` can continue with `rules` on `board`."""
     if on.digest != board.digest:
         raise ValueError(f"the game is on map {on.source!r}, not on {board.source!r}")
     texts.check_same_rules(known, rules)

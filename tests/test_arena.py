@@ -277,7 +277,7 @@ def test_who_is_no_player_is_named() -> None:
 
 
 def test_the_example_of_the_module_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    example = arena.__doc__.partition("search:\n\n")[2].partition("\n\ndocs/")[0]
+    example = arena.__doc__.partition("An example:\n\n")[2].partition("\n\ndocs/")[0]
     names = run_code([textwrap.dedent(example)], np=np, GameBatch=GameBatch, Arena=Arena, CALLER=CALLER)
     assert names["batch"].game_over.all()
 
