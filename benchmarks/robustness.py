@@ -105,13 +105,18 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
     add("--jobs", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
-    add("--out", type=Path, metavar="FOLDER", help="folder for the games; stored games are not repeated")
+    add(
+        "--out",
+        type=Path,
+        metavar="FOLDER",
+        help="folder for the files of the games; games that are already there are not played again",
+    )
     add("--record", action="store_true", help="store the report in benchmarks/results")
     return parser
 
 
 def _rules_of(arguments: argparse.Namespace) -> list[Rules]:
-    """Return the rules of each table; raise ValueError for a number or a set-up that is not allowed."""
+    """Return the rules of each table. Raises ValueError for a wrong number of players or a wrong set-up."""
     numbers = split_agents(arguments.players, "--players")
     if not all(number.isdecimal() for number in numbers):
         raise ValueError(f"--players {arguments.players}: give numbers of players, as in 3,5,6")

@@ -65,7 +65,7 @@ def read_text(path: str | Path, most: int) -> str:
 def text_of(content: bytes) -> str:
     """Return UTF-8 bytes, with or without a byte-order mark, as a text in NFC.
 
-    Raises ValueError for other bytes.
+    Raises ValueError for bytes that are not UTF-8, and for texts that `composed` refuses.
     """
     for mark, name in _OTHER_MARKS:
         if content.startswith(mark):

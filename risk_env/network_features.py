@@ -121,7 +121,7 @@ def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> np
 
 @lru_cache(maxsize=16)
 def _adjacency(board: Board) -> npt.NDArray[np.float32]:
-    """Return a matrix (T, T) with 1 for each source (row) and target (column)."""
+    """Return a matrix (T, T): 1 for each border from a source (row) to a target (column), and 0 elsewhere."""
     matrix = np.zeros((board.num_territories, board.num_territories), np.float32)
     matrix[tuple(board.edge_index)] = 1
     return matrix

@@ -126,7 +126,7 @@ def _record_of(position: Position, rules: Rules, board: Board) -> Any:
 
 
 def _checked_record(position: Any, rules: Rules, board: Board) -> Any:
-    """Return a record after its check. Raises ValueError for other values and for impossible positions."""
+    """Check a record, and return it. Raises ValueError for other values and for impossible positions."""
     table = tables(rules, board)
     dtype = table.new_games(1).dtype
     if not isinstance(position, np.void | np.ndarray) or position.size != 1 or position.dtype != dtype:

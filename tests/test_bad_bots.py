@@ -310,7 +310,9 @@ def test_a_strangers_tournament_starts_no_program_unasked(tmp_path: Path) -> Non
     facts["agents"][0]["spec"] = f"cmd:touch {mark}"
     Store.create(out, type(config).from_json(json.dumps(facts)), {"games": 2}).close()
     for more in ([], ["--sandbox"]):
-        with pytest.raises(ValueError, match=r"games.sqlite starts programs: 'cmd:touch .*allow-programs"):
+        with pytest.raises(
+            ValueError, match=r"games.sqlite starts programs or models: 'cmd:touch .*allow-programs"
+        ):
             tournament(["--resume", str(out), *more])
     assert not mark.exists()
     with pytest.raises(ValueError, match="cannot play"):  # it is named, started, and plays no Risk
@@ -341,7 +343,9 @@ def test_a_label_is_not_taken_for_a_program(tmp_path: Path, monkeypatch: pytest.
 def test_a_kept_game_of_a_stranger_starts_no_program_unasked(tmp_path: Path) -> None:
     path, mark = tmp_path / "kept.json", tmp_path / "ran"
     save_game(path, SavedGame.of(Game(RULES, seed=1), ["human", f"cmd:touch {mark}"]))
-    with pytest.raises(ValueError, match=r"kept.json starts programs: 'cmd:touch .*--allow-programs"):
+    with pytest.raises(
+        ValueError, match=r"kept.json starts programs or models: 'cmd:touch .*--allow-programs"
+    ):
         play(["--resume", str(path)])
     assert not mark.exists()
     with pytest.raises(ValueError, match="cannot play"):

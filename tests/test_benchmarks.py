@@ -442,7 +442,7 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     assert set(strength.drawn(2, 5, np.random.default_rng(0))) <= {1, 2}
     with pytest.raises(ValueError, match="max_rounds=0"):
         strength.main(["grower", "--players", "3", "--field", "random", "--option", "max-rounds=0"])
-    with pytest.raises(ValueError, match="only compiled bots"):
+    with pytest.raises(ValueError, match="must be a compiled bot"):
         strength.main(["grower", "--players", "3", "--field", "strategist"])
 
 

@@ -134,10 +134,10 @@ def test_a_blitz_has_the_ends_of_the_reference_and_mean_luck_0() -> None:
 def test_luck_is_known_only_where_the_value_knows_the_rules() -> None:
     duel = Rules.preset("classic", 2, profile="fast")
     assert why_unknown(duel, BOARD) == why_unknown(duel.replace(attack="choice"), BOARD) == ""
-    assert "3 players" in why_unknown(Rules.preset("classic", 3), BOARD)
+    assert "num_players=3" in why_unknown(Rules.preset("classic", 3), BOARD)
     assert "map=" in why_unknown(duel, load_map("tiny"))
     assert "fortify='connected', not 'free'" in why_unknown(duel.replace(fortify="free"), BOARD)
-    with pytest.raises(ValueError, match="3 players"):
+    with pytest.raises(ValueError, match="num_players=3"):
         make_config([FIRST, BOLD], Rules.preset("classic", 3), luck=True)
 
 

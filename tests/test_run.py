@@ -235,7 +235,7 @@ def test_a_full_disk_is_named_with_the_way_to_go_on(tmp_path: Path, monkeypatch:
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(
-        OSError, match=r"cannot be written: .*No space left.*make room, then risk-env train --resume"
+        OSError, match=r"cannot be written: .*No space left.*then run risk-env train --resume"
     ):
         run.train()
     monkeypatch.undo()

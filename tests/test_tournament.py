@@ -491,7 +491,7 @@ ALTERED = (  # statements that alter a file, and what is said of it
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',
-        "of an agent is not valid",
+        "of an agent: must be 1 to",
     ),
     (
         "UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')",

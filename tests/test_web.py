@@ -95,7 +95,7 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
             for wrong, told in (
                 ({"troops": 0}, "troops=0: must be from 1 to 40"),
                 ({"troops": 7, "x": 1}, "'x' is unknown"),
-                ({}, "neither action nor troops"),
+                ({}, "no action, troops, cards or words"),
                 ({"troops": 7, "action": int(game.legal_actions()[0])}, "both action and troops"),
             ):
                 socket.send_json(
@@ -302,7 +302,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
-    with pytest.raises(ValueError, match="no game"):
+    with pytest.raises(ValueError, match="no such game"):
         (tmp_path / "none.jsonl").write_text("")
         serve([*own, "--from", str(tmp_path / "none.jsonl")])
 

@@ -66,7 +66,7 @@ def test_a_tournament_on_a_full_disk_is_begun_whole_or_not_at_all(size: int, tmp
         with full_disk(size):
             Store.create(path, config, {"games": 2}).close()
     except OSError as error:
-        said = ("cannot be written", "cannot be opened", "File too large")
+        said = ("cannot be written", "cannot be read", "File too large")
         assert any(words in str(error) for words in said)
         assert path.exists() or list(tmp_path.iterdir()) == []
     with closing(Store.open(path) if path.exists() else Store.create(path, config, {"games": 2})) as store:

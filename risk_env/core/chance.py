@@ -23,7 +23,7 @@ OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])
 
 @inlined
 def scramble(word):
-    """Return the output of splitmix64 for a state, a bijection of 64-bit words."""
+    """Return the output of splitmix64 for a state. The function is a bijection of 64-bit words."""
     word = times(word ^ (word >> np.uint64(30)), _MIX_1)
     word = times(word ^ (word >> np.uint64(27)), _MIX_2)
     return word ^ (word >> np.uint64(31))

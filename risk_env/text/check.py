@@ -678,7 +678,8 @@ def _choices(p: Position) -> list[tuple[Phase, int]]:
 def _choose_again(p: Position) -> Reasons:
     """Play from the first decision of the move to the current decision.
 
-    Copy the fields that the kernels derive on the way into the record.
+    Copy the fields that the kernels derive during these decisions into the record. Yield a reason if a
+    decision or an action is impossible.
     """
     choices, board, rules = _choices(p), p.tables.board, p.tables.rules
     if not choices:

@@ -48,7 +48,7 @@ def seat_report(game: Any, seat: int, style: str = "brief") -> str:
 
 
 def report_since(game: Any, seat: int, before: Armies | None, style: str = "brief") -> str:
-    """Return the report of a seat compared with earlier armies (`armies_of`), or without a comparison."""
+    """Return the report for a seat, with the changes since `before` (`armies_of`) unless `before` is None."""
     reader = Reader(seat, game.hand(seat), game.mission(seat), game.headquarters(seat))
     legal = members(game.records["legal"][0]) if seat == game.seat else []
     return write_report(game.public(seat), legal, game.tables, game.rules, reader, style, before)

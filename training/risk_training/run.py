@@ -436,7 +436,7 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file of a run completely or not at all by calling `write`, or raise OSError as in `naming`."""
+    """Write a file of a run, completely or not at all, by calling `write`. Errors are those of `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 
@@ -448,7 +448,6 @@ def naming(path: Path) -> Iterator[None]:
         yield
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
-        advice = (
-            f"make room, then risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else "make room"
-        )
+        then = f", then run risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else ""
+        advice = f"correct the problem (a full disk needs room){then}"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

@@ -262,7 +262,7 @@ class Trainer(Run):
             replace_file(self.folder / name, methodcaller("write_bytes", content))
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of model, environments, the best policy and all random generators."""
+        """Return the state of the model, the environments, the best policy and all random generators."""
         model = self.model
         return {
             "policy": model.policy.state_dict(),

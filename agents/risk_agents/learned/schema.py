@@ -1,6 +1,6 @@
 """Schema of a policy: the map, rules, number of actions and observation columns of its training games.
 
-A mismatch between the schema and a game is an error.
+A game that differs from the schema is an error, except in the options FREE_OPTIONS.
 """
 
 import hashlib
@@ -48,8 +48,7 @@ class Schema:
         other = differences(_facts(self), _facts(schema_of(self.rules, board)))
         if other:
             raise ValueError(
-                f"the file does not fit its map {shortened(self.map_source)}; in the file and for the map: "
-                f"{other}"
+                f"the file does not fit its map {shortened(self.map_source)}: the file has {other}"
             )
         return board
 

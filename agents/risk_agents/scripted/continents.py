@@ -84,7 +84,7 @@ def weakest_border(game, board, seat):
 
 @kernel
 def springboard(game, board, seat, continent):
-    """Return the best legal territory for attacks into a continent, or NONE if no territory borders on it.
+    """Return the best legal territory for attacks into a continent, or NONE if none has a target there.
 
     The worth of a territory increases with its targets in the continent and its own troops, and decreases
     with the troops on these targets.

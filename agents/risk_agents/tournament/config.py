@@ -12,7 +12,7 @@ from risk_agents.program import check_limit
 from risk_agents.tournament.schedule import Pairing, duel_pairings, field_pairings, fixed_pairings, pairings
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
-from risk_env.text.escape import for_terminal, is_label
+from risk_env.text.escape import LABEL_LETTERS, for_terminal, is_label
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # time limit for a decision, in seconds
@@ -163,11 +163,14 @@ def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError(
-                "each agent of the configuration must have the strings `label`, `spec` and `version`, and "
-                "the boolean `compiled`"
+                "each agent of the configuration must have exactly these keys: the strings `label`, `spec` "
+                "and `version`, and the boolean `compiled`"
             )
         if not is_label(agent["label"]):
-            raise ValueError(f"the label {for_terminal(agent['label'])[:80]!r} of an agent is not valid")
+            raise ValueError(
+                f"label {for_terminal(agent['label'])[:80]!r} of an agent: must be 1 to {LABEL_LETTERS} "
+                "printable characters, with no space at either end"
+            )
     if not facts or len({agent["label"] for agent in facts}) < len(facts):
         raise ValueError("the configuration must have one or more agents, with different labels")
     return tuple(Entrant(**agent) for agent in facts)

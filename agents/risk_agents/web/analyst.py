@@ -135,7 +135,7 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
 
 
 def _explaining() -> list[str]:
-    """Return the registered agents that can explain their choices, and that this machine can make."""
+    """Return the names of the registered agents that work here and can explain their choices."""
     found = []
     for name in bots.names():
         with suppress(Exception):

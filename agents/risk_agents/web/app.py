@@ -140,7 +140,7 @@ class Pages:
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return levels and techniques of the registered agents, and the agents that cannot play the game."""
+        """Return the levels and techniques of the agents, and the agents that cannot play this game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ continent,NAME,BONUS
 territory,NAME,CONTINENT,X,Y,SYMBOL
 border,NAME,NAME
 ```
-Borders are two-way, unless JSON says `"directed": true`.
+Entries of `borders` are two-way, unless the JSON object has `"directed": true`. Entries of `one_way` and rows
+`one_way,NAME,NAME` are one-way.
 """
 
 import csv
