@@ -290,5 +290,11 @@ def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, .
 def _force(games: Games, draws: Sequence[Draw]) -> None:
     """Set the generator's state so that it makes the given draws next. Without draws, nothing changes."""
     for number, limit in draws:
-        high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
-        games["random"][0] = np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)
+        games["random"][0] = _state_before(number, limit)
+
+
+@lru_cache(maxsize=1 << 14)
+def _state_before(number: int, limit: int) -> np.uint64:
+    """Return the generator's state from which it draws `number` of `limit` next."""
+    high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
+    return np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

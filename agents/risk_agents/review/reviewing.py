@@ -43,24 +43,24 @@ LANES = 512
 PASSIVE = "breaker"  # plan that ends a turn in which attacks have ended
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, as a chance to win
+FINALISTS = 4  # plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn in standard errors
-HOPEFUL = 0.02  # minimum loss in the first samples for a check by rollouts
+HOPEFUL = 0.03  # minimum loss in the first samples for a check by rollouts
 CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of generators
 LATER_TURNS = -1  # number of turns before a position is judged: the usual number of the table
-UNLIKELY = 0.02  # a check stops when the loss plus one standard error is below this chance
 
-Progress = Callable[[int, int], None]  # takes the number of turns done, and the number of all turns
+Progress = Callable[[int], None]  # takes the number of turns that are compared with the plans
 
 
 @dataclass(frozen=True)
 class Budget:
     """Numbers of games of a review of at most `turns` turns; in longer games, each turn gets fewer."""
 
-    chances: int = 256  # rollouts for the chances at the beginning of a turn
+    chances: int = 160  # rollouts for the chances at the beginning of a turn
     samples: int = 48  # samples in which all plans are compared
     check: int = 128  # samples of a step of the check
-    steps: int = 6  # maximum number of steps of a check
-    candidates: int = 6  # turns of a seat that are checked
+    steps: int = 5  # maximum number of steps of a check
+    candidates: int = 5  # turns of a seat that are checked
     turns: int = 60
 
     def for_turns(self, turns: int) -> Budget:
@@ -123,7 +123,7 @@ def review(
     names: Sequence[str] = (),
     budget: Budget | None = None,
     seed: int = 0,
-    progress: Progress = lambda done, turns: None,
+    progress: Progress = lambda done: None,
 ) -> Review:
     """Review a game with its history. The same game and seed always give the same review.
 
@@ -143,7 +143,7 @@ class Reviewer:
         judge = DUEL_JUDGE if is_duel else judge_for(rules, board)
         players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
         self._rollouts = TurnRollouts(rules, board, self._plans, players, judge, LANES)
-        self._passive = [plan.name for plan in self._plans].index(PASSIVE)
+        self._passive = self.plan_named(PASSIVE)
         self._later_turns = MOST_TURNS.get(self._plans, 2)
         self._budget, self._seed, self._players = budget, seed, rules.num_players
         self.is_calibrated = judge is not judge_heuristically
@@ -151,6 +151,10 @@ class Reviewer:
     def prepare(self) -> None:
         """Compile the plans, the players and the judge, or load them from the cache."""
         self._rollouts.prepare()
+
+    def plan_named(self, name: str) -> int:
+        """Return the number of a plan."""
+        return [plan.name for plan in self._plans].index(name)
 
     def review(self, game: Game, names: Sequence[str], progress: Progress) -> Review:
         """Return the review of a game."""
@@ -170,7 +174,7 @@ class Reviewer:
             loss = candidate.loss if candidate else 0.0
             candidates += [candidate] if candidate else []
             reviewed.append(ReviewedTurn(turn.round, turn.seat, chances, _floats(turn.luck), round(loss, 4)))
-            progress(number + 1, len(turns))
+            progress(number + 1)
         return Review(
             tuple(names),
             tuple(reviewed),
@@ -201,7 +205,9 @@ class Reviewer:
         records = np.concatenate([event.records, event.after])
         values = np.concatenate(
             [
-                self._rollouts.chances_of(self._rollouts.ends_now(records[first : first + LANES], self._passive))
+                self._rollouts.chances_of(
+                    self._rollouts.ends_now(records[first : first + LANES], self._passive)
+                )
                 for first in range(0, len(records), LANES)
             ]
         )[:, : self._players]
@@ -212,21 +218,30 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans. Return None if the seat decided nothing.
 
-        The best plan of one half of the samples is compared with the played turn in the other half.
+        The first samples choose some plans. The best of them in one half of the other samples is compared
+        with the played turn in the other half.
         """
         if not turn.decisions:
             return None
-        samples = self._samples(turn, budget.samples, (number,))
-        plans = range(len(self._plans))
-        values = np.array([self._values(turn, ends, (number,)) for ends in self._ends(plans, samples, (number,))])
-        best = int(values.mean(axis=1).argmax())
-        played = self._values(turn, self._played(turn, best, samples, (number,)), (number,))
+        first = self._values_of(range(len(self._plans)), turn, budget.samples // 3, (number, 0))
+        open_plans = np.argsort(-first.mean(axis=1), kind="stable")[:FINALISTS].tolist()
+        values = self._values_of(open_plans, turn, budget.samples, key := (number, 1))
+        best = open_plans[int(values.mean(axis=1).argmax())]
+        samples = self._samples(turn, budget.samples, key)
+        played = self._values(turn, self._played(turn, best, samples, key), key)
         halves = [(slice(half, None, 2), slice(1 - half, None, 2)) for half in (0, 1)]
         losses = [
             values[values[:, one].mean(axis=1).argmax(), other].mean() - played[other].mean()
             for one, other in halves
         ]
         return Candidate(number, float(np.mean(losses)), best)
+
+    def _values_of(
+        self, plans: Sequence[int], turn: RecordedTurn, count: int, key: tuple[int, ...]
+    ) -> Floats:
+        """Return the seat's values after its turn by plan and sample, (plans, count)."""
+        ends = self._ends(plans, self._samples(turn, count, key), key)
+        return np.array([self._values(turn, of_plan, key) for of_plan in ends])
 
     def _mistakes(
         self, game: Game, turns: Sequence[RecordedTurn], candidates: Sequence[Candidate], budget: Budget
@@ -241,7 +256,7 @@ class Reviewer:
             for found, each in sorted(certain, key=lambda pair: -pair[0].loss)[:WORST]:
                 turn, plan = turns[each.number], self._plans[each.plan]
                 start = Game.from_record(game.rules, game.board, turn.start)
-                played, better = routes.get((turn.round, turn.seat), Route()), route_of_plan(plan, start)
+                played, better = routes[turn.round, seat], route_of_plan(plan, start)
                 yield Mistake(turn.round, seat, *found.rounded(), plan.name, played, better)
 
     def _check(self, turn: RecordedTurn, candidate: Candidate, budget: Budget) -> Loss:
@@ -252,7 +267,7 @@ class Reviewer:
             new = self.differences(turn, candidate.plan, budget.check, (candidate.number, step))
             differences = np.append(differences, new)
             found = Loss.of(differences)
-            if found.loss + found.error < UNLIKELY:
+            if found.is_settled:
                 break
         return found
 
@@ -315,6 +330,12 @@ class Loss(NamedTuple):
     def is_certain(self) -> bool:
         """Return whether the loss is large and certain enough to be reported."""
         return self.loss >= LEAST_LOSS and self.loss >= SURE * self.error
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether more rollouts would hardly change `is_certain`."""
+        margin = self.loss - LEAST_LOSS
+        return margin < -self.error or margin > SURE * self.error
 
     def rounded(self) -> tuple[float, float, int]:
         """Return loss, error and games, rounded for people."""

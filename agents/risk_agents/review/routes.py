@@ -1,4 +1,4 @@
-"""What a turn does: its drafts, attacks and moves, for a picture and in words."""
+"""Routes: the drafts, attacks and moves of a turn, for a picture and in words."""
 
 from __future__ import annotations
 
@@ -16,80 +16,60 @@ from risk_env.game import Game
 from risk_env.match import Match
 
 TRIES = 5  # samples in which a plan is played to find its usual course
+MOST_NAMED = 6  # attacks of a turn that are given in words
+
+Attack = tuple[int, int]  # source and target
 
 
 @dataclass(frozen=True)
 class Route:
-    """Drafts, attacks and moves of a turn, by numbers of territories."""
+    """Drafts, attacks and moves of a turn, by numbers of territories, and in words."""
 
-    trades: int = 0  # number of sets of cards
+    words: str
     drafts: tuple[tuple[int, int], ...] = ()  # (territory, troops)
-    attacks: tuple[tuple[int, int, bool], ...] = ()  # (source, target, whether the target fell), in order
+    attacks: tuple[Attack, ...] = ()  # in order; an attack that goes on counts once
     moves: tuple[tuple[int, int, int], ...] = ()  # fortifications (source, target, troops)
 
-    def words(self, board: Board) -> str:
-        """Return the route as a sentence."""
-        name = board.territories.__getitem__
-        parts = [f"trade {'a set' if self.trades == 1 else f'{self.trades} sets'} of cards"] * (self.trades > 0)
-        if self.drafts:
-            parts.append(f"place {_listed([f'{troops} on {name(place)}' for place, troops in self.drafts])}")
-        parts += list(_attacks_in_words(self.attacks, board)) or ["attack nobody"]
-        parts += [f"move {troops} from {name(source)} to {name(target)}" for source, target, troops in self.moves]
-        return "; ".join(parts)
-
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Route:
+    def of(cls, events: Iterable[Event], board: Board) -> Route:
         """Return the route of the events of one turn."""
-        trades, drafts, attacks, moves = 0, Counter[int](), list[tuple[int, int, bool]](), []
+        trades, drafts, moves = 0, Counter[int](), Counter[Attack]()
+        attacks: list[Attack] = []
         for event in events:
             if event.kind == "trade":
                 trades += 1
             elif event.kind in ("draft", "bonus"):
                 drafts[event.territory] += event.number
-            elif event.kind == "battle":
-                battle = event.source, event.target, not event.left[1]
-                if attacks and attacks[-1][:2] == battle[:2]:
-                    attacks.pop()
-                attacks.append(battle)
-            elif event.kind == "move" and event.number:
-                moves.append((event.source, event.target, event.number))
-        return cls(trades, tuple(drafts.items()), tuple(attacks), tuple(moves))
+            elif event.kind == "battle" and attacks[-1:] != [(event.source, event.target)]:
+                attacks.append((event.source, event.target))
+            elif event.kind == "move":
+                moves[event.source, event.target] += event.number
+        moved = tuple((*way, number) for way, number in moves.items())
+        words = _in_words(trades, drafts.items(), attacks, moved, board)
+        return cls(words, tuple(drafts.items()), tuple(attacks), moved)
 
 
 def played_routes(game: Game) -> dict[tuple[int, int], Route]:
     """Return the routes of all turns of a game, by round and seat."""
-    return {turn: Route.of(events) for turn, events in _turns(game.events())}
-
-
-def _turns(events: Iterable[Event]) -> Iterator[tuple[tuple[int, int], list[Event]]]:
-    """Yield the events of each turn, by round and seat."""
-    round_number, seat, found = 0, NOBODY, list[Event]()
-    for event in events:
-        if event.kind in ("round", "turn"):
-            if seat != NOBODY and found:
-                yield (round_number, seat), found
-            found = []
-            round_number = event.number if event.kind == "round" else round_number
-            seat = event.seat if event.kind == "turn" else seat
-        else:
-            found.append(event)
-    if seat != NOBODY and found:
-        yield (round_number, seat), found
+    found: dict[tuple[int, int], list[Event]] = {}
+    round_number, seat = game.beginning().round, game.beginning().turn
+    for event in game.events():
+        if event.kind == "round":
+            round_number = event.number
+        elif event.kind == "turn":
+            seat = event.seat
+        found.setdefault((round_number, seat), []).append(event)
+    return {turn: Route.of(events, game.board) for turn, events in found.items()}
 
 
 def route_of_plan(plan: CompiledBot, start: Game) -> Route:
     """Return the usual route of a plan from the beginning of a turn.
 
-    The plan is played in a few samples. The route of the sample whose attacks are most common is returned.
+    The plan is played in a few samples. The route whose attacks are the most common is returned.
     """
     routes = [_route_in(plan, start.determinize(start.seat, seed)) for seed in range(TRIES)]
-    counts = Counter(attack[:2] for route in routes for attack in route.attacks)
-
-    def commonness(route: Route) -> float:
-        pairs = {attack[:2] for attack in route.attacks}
-        return sum(counts[pair] - TRIES / 2 for pair in pairs)
-
-    return max(routes, key=commonness)
+    counts = Counter(attack for route in routes for attack in set(route.attacks))
+    return max(routes, key=lambda route: sum(counts[attack] - TRIES / 2 for attack in set(route.attacks)))
 
 
 def _route_in(plan: CompiledBot, game: Game) -> Route:
@@ -101,14 +81,38 @@ def _route_in(plan: CompiledBot, game: Game) -> Route:
         match.step(int(match.game.legal_actions()[-1]))
     events = match.game.events()
     last = next((n for n, event in enumerate(events) if event.kind == "turn_end"), len(events))
-    return Route.of(events[:last])
+    return Route.of(events[:last], game.board)
 
 
-def _attacks_in_words(attacks: Sequence[tuple[int, int, bool]], board: Board) -> Iterator[str]:
-    """Yield the attacks in words: one part for each army that advances."""
+def _in_words(
+    trades: int,
+    drafts: Iterable[tuple[int, int]],
+    attacks: Sequence[Attack],
+    moves: Iterable[tuple[int, int, int]],
+    board: Board,
+) -> str:
+    """Return a route as a sentence."""
+    name = board.territories.__getitem__
+    parts = []
+    if trades:
+        parts.append("trade a set of cards" if trades == 1 else f"trade {trades} sets of cards")
+    if placed := [f"{troops} on {name(place)}" for place, troops in drafts]:
+        parts.append(f"place {_listed(placed)}")
+    parts += _attacks_in_words(attacks[:MOST_NAMED], board)
+    if len(attacks) > MOST_NAMED:
+        parts.append(f"{len(attacks) - MOST_NAMED} more attacks")
+    if not attacks:
+        parts.append("no attack")
+    parts += [f"move {troops} from {name(source)} to {name(target)}" for source, target, troops in moves]
+    sentence = "; ".join(parts)
+    return f"{sentence[:1].upper()}{sentence[1:]}."
+
+
+def _attacks_in_words(attacks: Sequence[Attack], board: Board) -> Iterator[str]:
+    """Yield the attacks in words: one part for the attacks of an army that advances."""
     name = board.territories.__getitem__
     chains: list[list[int]] = []
-    for source, target, _ in attacks:
+    for source, target in attacks:
         if chains and chains[-1][-1] == source:
             chains[-1].append(target)
         else:

@@ -30,7 +30,9 @@ class TurnRollouts(Rollouts):
         """Return the records of map and rules for kernels."""
         return self._batch.tables
 
-    def ends_of_played(self, turn: RecordedTurn, plan: int, samples: Array, rng: np.random.Generator) -> Array:
+    def ends_of_played(
+        self, turn: RecordedTurn, plan: int, samples: Array, rng: np.random.Generator
+    ) -> Array:
         """Repeat a turn in samples of its beginning, and return the records (samples,) at its end.
 
         The seat repeats its decisions wherever the same situation comes up again (`PlayedTurn`). In any other
