@@ -23,7 +23,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import Any
 
 import numpy as np
@@ -77,12 +77,13 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def results_of(jobs: Sequence[tuple[int, int, int]], workers: int) -> Iterator[Row]:
-    """Yield the result of each game."""
+    """Yield the result of each game, as soon as it is known."""
     if workers == 1:
         yield from (measure(*job) for job in jobs)
         return
     with ProcessPoolExecutor(workers) as pool:
-        yield from pool.map(measure, *zip(*jobs, strict=True))
+        for job in as_completed([pool.submit(measure, *job) for job in jobs]):
+            yield job.result()
 
 
 def measure(number: int, seed: int, rollouts: int) -> Row:

@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class ChanceEvent:
-    """A chance event: the records that it could lead to, their probabilities, and the record that followed."""
+    """A chance event: the possible records after it, their probabilities, and the record that followed."""
 
     turn: int  # number of the turn
     records: Array  # (k,)

@@ -35,7 +35,9 @@ from risk_agents.win_chances import shares
 from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.core import entry
 from risk_env.game import Game
+from risk_env.seeds import game_seed
 from risk_env.viewer.replay import seat_names
 
 SCHEMA = 1
@@ -149,14 +151,19 @@ class Reviewer:
         self.is_calibrated = judge is not judge_heuristically
 
     def prepare(self) -> None:
-        """Compile the plans, the players and the judge, or load them from the cache."""
+        """Compile all code of a review, or load it from the cache."""
         self._rollouts.prepare()
+        tables, game = self._rollouts.tables, Game(self._rollouts.rules, self._rollouts.board, seed=0)
+        scratch = game.records.copy()
+        entry.determinize_game(scratch, 0, tables.board, tables.rules, game.seat, game_seed(0))
+        entry.play_chance_once(scratch, 0, tables.board, tables.rules)
+        entry.apply_action(scratch, 0, tables.board, tables.rules, int(game.legal_actions()[0]))
 
     def plan_named(self, name: str) -> int:
         """Return the number of a plan."""
         return [plan.name for plan in self._plans].index(name)
 
-    def review(self, game: Game, names: Sequence[str], progress: Progress) -> Review:
+    def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
         """Return the review of a game."""
         turns, events = recorded_turns(game)
         lucks = [(event.turn, self._luck(event)) for event in events]

@@ -11,6 +11,8 @@ from risk_agents.review.recorded import Decision, RecordedTurn
 from risk_agents.search.rollouts import Rollouts
 from risk_env.arena import ANY_SEAT, CALLER
 from risk_env.arrays import Array, Floats
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
 from risk_env.core import entry
 from risk_env.core.types import MAX_SEATS, Phase
@@ -27,8 +29,18 @@ class TurnRollouts(Rollouts):
 
     @property
     def tables(self) -> Tables:
-        """Return the records of map and rules for kernels."""
+        """Records of map and rules for kernels."""
         return self._batch.tables
+
+    @property
+    def rules(self) -> Rules:
+        """Rules of the rollouts, with a limit of rounds."""
+        return self._batch.rules
+
+    @property
+    def board(self) -> Board:
+        """Map of the games."""
+        return self._batch.board
 
     def ends_of_played(
         self, turn: RecordedTurn, plan: int, samples: Array, rng: np.random.Generator

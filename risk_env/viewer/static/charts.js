@@ -2,7 +2,7 @@
 
 import { element, set, svg } from "risk/dom";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 42, 16];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 50, 16];
 const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 5"]; // distinguish seats without colours
 
 /** A line for every seat. `points` is [{frame, values}]. A click calls `choose(frame)`. */

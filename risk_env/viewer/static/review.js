@@ -124,12 +124,14 @@ export class Review {
       set(button, "aria-pressed", true);
       this.shown = { frame, button };
       this.draw(route);
+      this.page.board.root.scrollIntoView({ block: "nearest" });
     });
     return button;
   }
 
-  /** Draw a route: troops that are placed, attacks in order, and moves. */
+  /** Draw a route on the board before the turn: troops that are placed, attacks in order, and moves. */
   draw({ drafts, attacks, moves }) {
+    this.page.board.draw(this.page.history.state(this.shown.frame));
     this.page.board.compose(Object.fromEntries(drafts));
     this.page.board.drawPlans([
       ...attacks.map(([source, target], i) => ({ source, target, words: String(i + 1) })),
