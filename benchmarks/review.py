@@ -32,7 +32,7 @@ from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.registry import play_game
 from risk_agents.review.recorded import recorded_turns
-from risk_agents.review.reviewing import Budget, Loss, Reviewer
+from risk_agents.review.reviewing import Loss, Reviewer
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST, Rules
 
@@ -93,12 +93,12 @@ def measure(number: int, seed: int, rollouts: int) -> Row:
     board = load_map(MAPS[number // len(PLAYERS) % len(MAPS)])
     rules = Rules.preset("classic", players, profile=FAST)
     game = play_game(rules, board, bots, seed, lane=number)
-    reviewer = Reviewer(rules, board, Budget(), seed=0)
+    reviewer = Reviewer(rules, board)
     reviewer.prepare()
     start = time.process_time()
-    found = reviewer.review(game, bots, lambda done: None)
+    found = reviewer.review(game, bots)
     spent = time.process_time() - start
-    checker, checked = Reviewer(rules, board, Budget(), seed=1), []
+    checker, checked = Reviewer(rules, board, seed=1), []
     turns, events = recorded_turns(game)
     for _ in events:  # completes the turns
         pass

@@ -19,7 +19,7 @@ from risk_agents.review.reviewing import Budget, Loss, Review, Reviewer, review
 from risk_agents.review.turn_rollouts import PlayedTurn, TurnRollouts
 from risk_agents.search.judges import judge_heuristically
 from risk_agents.search.strategist import PLANS, PLAYERS
-from risk_env import Game, Rules, SavedGame, load_map
+from risk_env import Game, Rules, SavedGame, load_map, presets
 from risk_env.cli import main
 from tests.positions import position
 
@@ -67,7 +67,7 @@ def test_what_happened_is_one_of_the_outcomes_and_their_mean_luck_is_nothing() -
     reviewer = Reviewer(game.rules, game.board, SMALL, seed=0)
     _, events = turns_of(game)
     assert len(events) > 20
-    for event in events[:12]:
+    for event in events[:4]:
         places = [
             (event.records[field] == event.after[field]).reshape(len(event.records), -1) for field in FIELDS
         ]
@@ -125,6 +125,21 @@ def test_a_review_has_all_turns_and_is_the_same_again(reviewed: tuple[Game, Revi
     assert json.loads(json.dumps(found.to_dict()))["names"] == ["a", "b", "c"]
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("preset", presets())
+def test_games_of_every_preset_are_reviewed(preset: str) -> None:
+    rules = Rules.preset(preset, 2 if preset == "two_player" else 4, expert=preset == "classic")
+    board = load_map("classic")
+    bots = ["grower", "hunter", "walker", "breaker"][: rules.num_players]
+    game = play_game(rules.replace(max_rounds=4), board, bots, seed=5)
+    found = review(game, bots, SMALL)
+    turns, _ = turns_of(game)
+    assert len(found.turns) == len(turns) > 4
+    for turn in found.turns:
+        assert abs(sum(turn.chances) - 1) < 0.01 and abs(sum(turn.luck)) < 0.01
+    assert abs(sum(found.end) - 1) < 0.01 and list(lines(found))
+
+
 def test_a_game_without_a_turn_has_no_review() -> None:
     with pytest.raises(ValueError, match="no turn yet"):
         review(Game("classic", "tiny", seed=1, setup="claim"), budget=SMALL)
@@ -139,7 +154,7 @@ def test_the_command_prints_the_review_and_adds_it_to_the_page(
     reviewed: tuple[Game, Review], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     game, found = reviewed
-    monkeypatch.setattr(reviewing, "Budget", lambda: SMALL)
+    monkeypatch.setattr(reviewing, "BUDGET", SMALL)
     path, page = saved(game, tmp_path), tmp_path / "game.html"
     assert main(["replay", path, "--review", "--html", str(page)]) in (0, None)
     told = capsys.readouterr().out.splitlines()
@@ -174,7 +189,7 @@ def test_the_server_reviews_a_finished_game_once(
         def kill(self) -> None: ...
 
     monkeypatch.setattr(reviews, "Program", NoProcess)
-    monkeypatch.setattr(reviews, "Budget", lambda: SMALL)
+    monkeypatch.setattr(reviewing, "BUDGET", SMALL)
     with client(tmp_path) as server:
         name = server.lobby.add_recorded(SavedGame.of(game, ["a", "b", "c"]))
         wish = {"game": name, "token": ""}

@@ -68,19 +68,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
     add("--gif", metavar="FILE", help="write the game as an animated GIF")
     add("--mp4", metavar="FILE", help="write the game as an MP4 video")
-    add(
-        "--every",
-        choices=MOMENTS,
-        default="decision",
-        help="unit of play per frame of --gif and --mp4 (default: decision)",
-    )
-    add(
-        "--fps",
-        type=float,
-        default=FRAMES_A_SECOND,
-        metavar="N",
-        help=f"frames per second of --gif and --mp4 (default: {FRAMES_A_SECOND})",
-    )
+    _add_video(parser)
     add(
         "--chances",
         metavar="BOT",
@@ -104,6 +92,24 @@ def _parser() -> argparse.ArgumentParser:
         help="show the game as this seat saw it (default: as everybody saw it)",
     )
     return parser
+
+
+def _add_video(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of --gif and --mp4."""
+    add = parser.add_argument
+    add(
+        "--every",
+        choices=MOMENTS,
+        default="decision",
+        help="unit of play per frame of --gif and --mp4 (default: decision)",
+    )
+    add(
+        "--fps",
+        type=float,
+        default=FRAMES_A_SECOND,
+        metavar="N",
+        help=f"frames per second of --gif and --mp4 (default: {FRAMES_A_SECOND})",
+    )
 
 
 def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:

@@ -45,6 +45,7 @@ LANES = 512
 PASSIVE = "breaker"  # plan that ends a turn in which attacks have ended
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, as a chance to win
+LEAST_GAMES = 16  # minimum of `chances` and `samples` in long games
 FINALISTS = 4  # plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn in standard errors
 HOPEFUL = 0.03  # minimum loss in the first samples for a check by rollouts
@@ -56,7 +57,7 @@ Progress = Callable[[int], None]  # takes the number of turns that are compared 
 
 @dataclass(frozen=True)
 class Budget:
-    """Numbers of games of a review of at most `turns` turns; in longer games, each turn gets fewer."""
+    """Numbers of games of a review of at most `turns` turns. In longer games, each turn gets fewer."""
 
     chances: int = 160  # rollouts for the chances at the beginning of a turn
     samples: int = 48  # samples in which all plans are compared
@@ -68,8 +69,14 @@ class Budget:
     def for_turns(self, turns: int) -> Budget:
         """Return the budget for a game of this number of turns."""
         share = min(1.0, self.turns / max(turns, 1))
-        chances, samples = max(32, int(share * self.chances)), max(16, int(share * self.samples))
-        return replace(self, chances=chances, samples=2 * (samples // 2))
+        chances = max(min(self.chances, LEAST_GAMES), int(share * self.chances))
+        samples = max(min(self.samples, LEAST_GAMES), int(share * self.samples))
+        return replace(self, chances=chances, samples=samples)
+
+
+BUDGET = Budget()
+# for games in which GOAL_PLAYERS play on: their rollouts take about twenty times as long
+GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
 @dataclass(frozen=True)
@@ -132,22 +139,24 @@ def review(
     Raise ValueError for a game without a turn.
     """
     names = seat_names(names, game.num_players)
-    reviewer = Reviewer(game.rules, game.board, budget or Budget(), seed)
+    reviewer = Reviewer(game.rules, game.board, budget, seed)
     return reviewer.review(game, names, progress)
 
 
 class Reviewer:
     """Reviews games by the same rules on the same map."""
 
-    def __init__(self, rules: Rules, board: Board, budget: Budget, seed: int) -> None:
+    def __init__(self, rules: Rules, board: Board, budget: Budget | None = None, seed: int = 0) -> None:
         self._plans = plans_for(rules, board)
         is_duel = self._plans is DUEL_PLANS
         judge = DUEL_JUDGE if is_duel else judge_for(rules, board)
-        players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
+        has_goals = rules.victory in GOALS
+        players = GOAL_PLAYERS if has_goals else PLAYERS
         self._rollouts = TurnRollouts(rules, board, self._plans, players, judge, LANES)
         self._passive = self.plan_named(PASSIVE)
         self._later_turns = MOST_TURNS.get(self._plans, 2)
-        self._budget, self._seed, self._players = budget, seed, rules.num_players
+        self._budget = budget or (GOAL_BUDGET if has_goals else BUDGET)
+        self._seed, self._players = seed, rules.num_players
         self.is_calibrated = judge is not judge_heuristically
 
     def prepare(self) -> None:

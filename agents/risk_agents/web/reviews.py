@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from risk_agents.program import Program, ProgramFault, python_command, serve_lines
-from risk_agents.review.reviewing import Budget, Reviewer
+from risk_agents.review.reviewing import Reviewer
 from risk_agents.web.browser_table import BrowserTable
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.saved_game import SavedGame
@@ -22,7 +22,7 @@ from risk_env.saved_game import SavedGame
 MOST_WAITING = 4  # reviews that are computed or wait
 MOST_KEPT = 50  # reviews that are kept
 MOST_KNOWN = 1000  # combinations of rules and map that are remembered
-LIMIT, FIRST_LIMIT = 600.0, 600.0  # seconds for a review, and for compiling code
+LIMIT, FIRST_LIMIT = 600.0, 1200.0  # seconds for a review, and for compiling code
 
 
 class Reviews:
@@ -104,7 +104,7 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
     try:
         saved = SavedGame.from_dict(request["game"])
         game = saved.replay()
-        reviewer = Reviewer(game.rules, game.board, Budget(), seed=0)
+        reviewer = Reviewer(game.rules, game.board)
         if request["type"] == "prepare":
             reviewer.prepare()
             return {"result": None}

@@ -143,7 +143,7 @@ class Live {
 
   /** Ask the server for the review until it is ready, and show it. */
   async review() {
-    this.asker.tell("The game is being reviewed. This takes a minute or more …", []);
+    this.asker.tell("The game is being reviewed. This takes about a minute, and some minutes the first time.", []);
     try {
       let answer = {};
       while (!(answer = await post("/api/review", { game: GAME, token: this.token })).review) await later(POLL);
