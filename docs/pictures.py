@@ -14,9 +14,11 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
 from risk_agents.registry import play_game  # noqa: E402
+from risk_agents.review import review  # noqa: E402
 from risk_agents.win_chances import chances_by_play  # noqa: E402
 from risk_env import Game, Rules, load_map  # noqa: E402
 from risk_env.core.types import Phase  # noqa: E402
+from risk_env.viewer.replay import Replay  # noqa: E402
 from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E402
 from tests.web_server import served  # noqa: E402
 
@@ -48,11 +50,23 @@ def main() -> None:
                 if scheme == "dark":
                     page.get_by_role("tab", name="Curves").click()
                 save(page, PICTURES / f"{name}.png")
+        draw_review(browser, path, replay, game)
         with served(Path(folder)) as (address, lobby):
             draw_analysis(browser, address, game)
             draw_table(browser, address)
             draw_first_game(browser, address, lobby)
             draw_lobby(browser, address)
+
+
+def draw_review(browser: Any, path: Path, replay: Replay, game: Game) -> None:
+    """Draw the review of a game, with a better plan on the board."""
+    replay.facts["review"] = review(game, NAMES).to_dict()
+    replay.save(path)
+    with opened_page(browser, path.as_uri()) as page:
+        page.wait_for_selector("body[data-ready]")
+        page.get_by_role("tab", name="Review").click()
+        page.locator("[data-route=Better]").first.dispatch_event("click")
+        save(page, PICTURES / "review.png")
 
 
 def attack_of(game: Game) -> Game:

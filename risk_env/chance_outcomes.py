@@ -14,6 +14,7 @@ from math import factorial, prod
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from risk_env.board.maps import Board
 from risk_env.board.tables import Tables
@@ -88,6 +89,30 @@ def play_outcomes(
     if left:
         raise ValueError(f"outcome: {len(left)} more outcomes than chance events after this action")
     return []
+
+
+def possible_records(
+    games: Games, table: Tables, action: int | None = None
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
+
+    With `action`, the event is the re-rolled die of this action, and otherwise a roll, a blitz or a card. The
+    result is empty for an action that re-rolls no die, and for a blitz of more than MOST_CELLS.
+    """
+    if action is None:
+        is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
+        outcomes = [] if games["phase"][0] == Phase.ROLL and is_large else _outcomes_now(games, table)
+    else:
+        outcomes = [] if action == int(table.rules[0].done) else _die_outcomes()
+    records = np.repeat(games, len(outcomes))
+    for lane, (outcome, _) in enumerate(outcomes):
+        for draws in outcome.draws:
+            _force(records[lane : lane + 1], draws)
+            if action is None:
+                entry.play_chance_once(records, lane, table.board, table.rules)
+            else:
+                entry.apply_action(records, lane, table.board, table.rules, action)
+    return records, np.array([chance for _, chance in outcomes])
 
 
 def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
@@ -265,5 +290,11 @@ def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, .
 def _force(games: Games, draws: Sequence[Draw]) -> None:
     """Set the generator's state so that the generator makes `draws` next. Without draws, change nothing."""
     for number, limit in draws:
-        high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
-        games["random"][0] = np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)
+        games["random"][0] = _state_before(number, limit)
+
+
+@lru_cache(maxsize=1 << 14)
+def _state_before(number: int, limit: int) -> np.uint64:
+    """Return the generator's state from which it draws `number` of `limit` next."""
+    high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
+    return np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

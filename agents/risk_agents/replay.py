@@ -7,7 +7,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.console import Console
+
 from risk_agents.game_files import read_games
+from risk_agents.progress import progress_bar
 from risk_agents.tournament.records import check_result
 from risk_agents.win_chances import chances_by_play
 from risk_env.cli import check_output, command_parser
@@ -21,6 +24,7 @@ from risk_env.whole_file import whole_file
 
 if TYPE_CHECKING:
     from risk_agents.luck import LuckMeter
+    from risk_agents.review import Review
 
 PICTURES = ("html", "gif", "mp4")
 MOMENTS = ("decision", "turn", "round")
@@ -31,24 +35,26 @@ def main(argv: Sequence[str]) -> None:
     arguments = _parser().parse_args(argv)
     outputs = [(kind, path) for kind in PICTURES if (path := getattr(arguments, kind))]
     check_fps("--fps", arguments.fps)
+    if arguments.review and arguments.seat is not None:
+        raise ValueError("--review shows facts of all seats: leave out --seat")
     if arguments.gif or arguments.mp4:
         import_imageio()
         import_pygame()
     for kind, path in outputs:
         check_output(f"--{kind}", path, *([f".{kind}"] if kind != "html" else []))
-    count = 0
-    for count, found in enumerate(replayed_games(arguments.file, arguments.game), 1):
-        saved, game, line = found
+    count, found = 0, None
+    for count, (saved, game, line) in enumerate(replayed_games(arguments.file, arguments.game), 1):
         if outputs and count > 1:
             raise ValueError(f"{arguments.file} contains several games: choose one with --game")
         _print(game, line, arguments)
+        found = reviewed(game, saved.players) if arguments.review else None
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
         raise ValueError(f"{arguments.file} contains {which}")
     print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
-            _WRITERS[kind](game, saved.players, arguments, str(fresh))
+            _WRITERS[kind](game, saved.players, arguments, str(fresh), found)
         print(f"{path}: {Path(path).stat().st_size / 1000:,.0f} kB")
 
 
@@ -62,6 +68,35 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="write the game as a page for a browser")
     add("--gif", metavar="FILE", help="write the game as an animated GIF")
     add("--mp4", metavar="FILE", help="write the game as an MP4 video")
+    _add_video(parser)
+    add(
+        "--chances",
+        metavar="BOT",
+        help="show every seat's win probability in --html, estimated from games of this compiled bot",
+    )
+    add(
+        "--luck",
+        action="store_true",
+        help="print the luck of both seats of a duel, and show the luck of each battle in --html",
+    )
+    add(
+        "--review",
+        action="store_true",
+        help="print every seat's luck and the turns that cost it most, and show them in --html; takes up to "
+        "a minute for a game of 60 turns, and some minutes at the first use",
+    )
+    add(
+        "--seat",
+        type=int,
+        metavar="N",
+        help="show in --html only the facts that this seat knew (default: public facts)",
+    )
+    return parser
+
+
+def _add_video(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of --gif and --mp4."""
+    add = parser.add_argument
     add(
         "--every",
         choices=MOMENTS,
@@ -75,23 +110,6 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help=f"frames per second of --gif and --mp4 (default: {FRAMES_A_SECOND})",
     )
-    add(
-        "--chances",
-        metavar="BOT",
-        help="show every seat's win probability in --html, estimated from games of this compiled bot",
-    )
-    add(
-        "--luck",
-        action="store_true",
-        help="print the luck of both seats of a duel, and show the luck of each battle in --html",
-    )
-    add(
-        "--seat",
-        type=int,
-        metavar="N",
-        help="show in --html only the facts that this seat knew (default: public facts)",
-    )
-    return parser
 
 
 def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:
@@ -120,19 +138,35 @@ def _print(game: Game, line: str, arguments: argparse.Namespace) -> None:
         print(*game.log, sep="\n")
     if arguments.board:
         print(game)
-    if arguments.log or arguments.board or arguments.luck or arguments.game is not None:
+    if any((arguments.log, arguments.board, arguments.luck, arguments.review, arguments.game is not None)):
         print(for_terminal(line))
     if arguments.luck:
         luck = 100 * meter_for(game).luck(game.beginning().records, [game.actions])[0]
         print(f"luck: seat 0 {luck[0]:+.1f} %, seat 1 {luck[1]:+.1f} %")
 
 
-def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
+def reviewed(game: Game, names: Sequence[str]) -> Review:
+    """Review a game, print the review, and return it."""
+    from risk_agents.review import review  # takes a second
+    from risk_agents.review.report import lines
+
+    total = sum(event.kind == "turn" for event in game.events())
+    with progress_bar("turns", total, Console(stderr=True)) as show:
+        found = review(game, names, progress=lambda done: show(done, ""))
+    print(*map(for_terminal, lines(found)), sep="\n")
+    return found
+
+
+def _write_html(
+    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, found: Review | None
+) -> None:
     bot = arguments.chances
     evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
     page = game.replay(names, arguments.seat, evaluate)
     if arguments.luck:
         meter_for(game).show(page, game)
+    if found is not None:
+        page.facts["review"] = found.to_dict()
     page.save(path)
 
 
@@ -143,7 +177,9 @@ def meter_for(game: Game) -> LuckMeter:
     return LuckMeter(game.rules, game.board)
 
 
-def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str) -> None:
+def _write_video(
+    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, found: Review | None
+) -> None:
     scenes = (scene_of(past, names) for past in moments(game, arguments.every))
     write_video(path, (draw_rgb(game.board, scene) for scene in scenes), arguments.fps)
 

@@ -17,7 +17,7 @@ from risk_env.viewer.map_data import sign_symbols
 
 MODULES = (
     *("board", "charts", "dice", "dom", "goals", "history", "list", "panels", "replay"),
-    *("text_board", "words", "zoom"),
+    *("review", "text_board", "words", "zoom"),
 )
 
 

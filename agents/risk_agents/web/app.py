@@ -23,6 +23,7 @@ from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
 from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
+from risk_agents.web.reviews import Reviews
 from risk_agents.web.work import Busy, Refused
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
@@ -56,7 +57,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/api/games", answering(pages.begin), methods=["POST"]),
         *(
             Route(f"/api/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (pages.moment, pages.agents, pages.first, pages.again, pages.delete)
+            for answer in (
+                *(pages.moment, pages.agents, pages.first, pages.again, pages.delete),
+                pages.review,
+            )
         ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
@@ -72,6 +76,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         yield
         lobby.close()
         analysis.close()
+        pages.reviews.close()
 
     limits = Middleware(Rates, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS)
     middleware = [Middleware(NamedHosts, names=hosts), limits]
@@ -82,7 +87,7 @@ class Pages:
     """Handlers of all addresses except the analysis board's requests."""
 
     def __init__(self, lobby: Lobby) -> None:
-        self.lobby = lobby
+        self.lobby, self.reviews = lobby, Reviews()
         self._sockets = 0
 
     async def lobby_page(self, request: Request) -> Response:
@@ -151,6 +156,13 @@ class Pages:
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
         return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
+
+    async def review(self, wish: Any) -> dict[str, Any]:
+        """Return the review of a finished game, or that it is being computed (`Reviews.of`)."""
+        found = checked_wish(wish, {"game": str, "token": str})
+        table = await self.lobby.table(found["game"])
+        table.viewer(found["token"])  # refuses an unknown token
+        return await self.reviews.of(found["game"], table)
 
     async def live(self, socket: WebSocket) -> None:
         """Serve the socket of a browser that watches or plays."""

@@ -2,7 +2,7 @@
 
 import { element, set, svg } from "risk/dom";
 
-const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 42, 16];
+const [WIDTH, HEIGHT, LEFT, BOTTOM] = [360, 120, 50, 16];
 const DASHES = ["", "7 3", "2 3", "10 3 2 3", "5 5", "1 5"]; // distinguish seats without colours
 
 /** A line for every seat. `points` is [{frame, values}]. A click calls `choose(frame)`. */
@@ -20,8 +20,10 @@ export class Chart {
     this.most = svg("text", { x: LEFT - 5, y: 10, "text-anchor": "end" });
     this.cursor = svg("path", { class: "cursor" });
     this.ends = names.map((_, seat) => svg("text", { class: "end" }, seat));
-    const axes = svg("path", { class: "axis", d: `M${LEFT} 4V${HEIGHT - BOTTOM}H${WIDTH}` });
-    const zero = svg("text", { x: LEFT - 5, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0");
+    this.axes = svg("path", { class: "axis" });
+    this.zero = svg("text", { x: LEFT - 5, "text-anchor": "end" }, "0");
+    this.least = svg("text", { x: LEFT - 5, y: HEIGHT - BOTTOM, "text-anchor": "end" });
+    this.marks = svg("g", { class: "marks" });
     this.picture = svg(
       "svg",
       {
@@ -29,28 +31,43 @@ export class Chart {
         role: "img",
         "aria-label": `${title} of every player over the game`,
       },
-      axes,
+      this.axes,
       this.most,
-      zero,
+      this.zero,
+      this.least,
       this.cursor,
       ...this.lines,
+      this.marks,
       ...this.ends,
     );
     this.picture.addEventListener("click", (event) => choose(this.frameAt(event)));
     this.node = element("figure", { class: "chart" }, element("figcaption", {}, title), this.picture);
   }
 
-  draw(points, frames, format = String) {
+  /** Draw `points`, with a mark at each of `marks`: [{frame, seat, value}]. Values may be below 0. */
+  draw(points, frames, format = String, marks = []) {
     this.frames = Math.max(1, frames - 1);
-    const most = Math.max(1e-9, ...points.flatMap(({ values }) => values));
-    this.most.textContent = format(most);
-    const ends = this.lines.map((line, seat) => this.drawLine(line, seat, points, most));
-    this.drawEnds(ends);
+    this.points = points;
+    const values = points.flatMap((point) => point.values);
+    const [least, most] = [Math.min(0, ...values), Math.max(1e-9, ...values)];
+    this.range = { least, most };
+    const zero = this.y(0);
+    set(this.axes, "d", `M${LEFT} 4V${HEIGHT - BOTTOM}M${LEFT} ${zero}H${WIDTH}`);
+    set(this.zero, "y", zero + 4);
+    this.most.textContent = zero > 22 ? format(most) : "";
+    this.least.textContent = zero < HEIGHT - BOTTOM - 12 ? format(least) : "";
+    this.drawEnds(this.lines.map((line, seat) => this.drawLine(line, seat, points)));
+    this.marks.replaceChildren(...marks.map((mark) => this.mark(mark)));
+  }
+
+  mark({ frame, seat, value }) {
+    const fill = this.map.colours.seats[seat % 6];
+    return svg("circle", { class: "mark", cx: this.x(frame), cy: this.y(value), r: 4, fill });
   }
 
   /** Draw the line of a seat, and return the height at which it ends. */
-  drawLine(line, seat, points, most) {
-    const places = points.map(({ frame, values }) => [this.x(frame), this.y(values[seat] / most)]);
+  drawLine(line, seat, points) {
+    const places = points.map(({ frame, values }) => [this.x(frame), this.y(values[seat])]);
     set(line, "d", `M${places.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`);
     return places.at(-1)?.[1] ?? 0;
   }
@@ -70,8 +87,9 @@ export class Chart {
     return LEFT + ((WIDTH - LEFT) * frame) / this.frames;
   }
 
-  y(share) {
-    return 6 + (HEIGHT - BOTTOM - 6) * (1 - share);
+  y(value) {
+    const { least, most } = this.range;
+    return 6 + ((HEIGHT - BOTTOM - 6) * (most - value)) / (most - least);
   }
 
   frameAt(event) {

@@ -8,6 +8,7 @@ import { Goals } from "risk/goals";
 import { History } from "risk/history";
 import { EventList } from "risk/list";
 import { chipTextures, Players } from "risk/panels";
+import { Review } from "risk/review";
 import { TextBoard } from "risk/text_board";
 import { share, Words } from "risk/words";
 import { Zoom } from "risk/zoom";
@@ -47,8 +48,17 @@ export class Replay {
     byId("ribbon").replaceChildren(
       ribbon(this.history.samples, this.history.length, facts.map, facts.names.length),
     );
+    this.review = null;
     this.listen();
     this.show(Number(location.hash.slice(1)) || 0);
+    if (facts.review) this.tellReview(facts.review);
+  }
+
+  /** Show the review of the game in its tab. */
+  tellReview(review) {
+    this.review = new Review(byId("review"), review, this);
+    byId("tab-review").hidden = false;
+    this.review.point(this.frame);
   }
 
   /** Add frames of a running game. A page at the last frame moves on to the new last frame. */
@@ -126,6 +136,7 @@ export class Replay {
     this.text.draw(state);
     this.list.show(frame);
     this.charts.forEach((chart) => chart.point(frame));
+    this.review?.point(frame);
     this.drawStatus(state, events);
     this.slider.value = frame;
     set(this.slider, "aria-valuetext", `${byId("status").textContent}; ${byId("happened").textContent}`);
@@ -238,11 +249,13 @@ export function listenToLooks() {
   tabs.forEach((tab) =>
     tab.addEventListener("click", () => tabs.forEach((other) => select(other, other === tab))),
   );
-  tabs.forEach((tab, i) =>
+  tabs.forEach((tab) =>
     tab.addEventListener("keydown", (event) => {
       if (event.key !== "ArrowRight" && event.key !== "ArrowLeft") return;
       event.stopPropagation();
-      const next = tabs[(i + (event.key === "ArrowRight" ? 1 : tabs.length - 1)) % tabs.length];
+      const open = tabs.filter(({ hidden }) => !hidden);
+      const at = open.indexOf(tab) + (event.key === "ArrowRight" ? 1 : open.length - 1);
+      const next = open[at % open.length];
       next.focus();
       next.click();
     }),

@@ -11,6 +11,8 @@ import { Sound } from "risk/sound";
 
 const byId = (id) => document.getElementById(id);
 const AGAIN = 1000; // milliseconds until a lost connection is tried again
+const POLL = 2000; // milliseconds between two questions whether a review is ready
+const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const GAME = location.pathname.split("/").at(-1);
 
 class Live {
@@ -33,6 +35,7 @@ class Live {
     for (const id of ["pace-of-agents", "sound", "say"]) byId(id).hidden = !this.token;
     byId("say").addEventListener("submit", (event) => this.type(event));
     byId("pace").addEventListener("change", () => this.send({ pace: Number(byId("pace").value) }));
+    byId("review-game").addEventListener("click", () => this.review());
     byId("play-on").addEventListener("click", () => this.leave("/"));
     byId("analyse").addEventListener("click", () => this.leave("/analysis"));
   }
@@ -116,18 +119,41 @@ class Live {
     const news = ending ? "The game is over" : `${name} decides`;
     document.title = `${question ? "\u25cf Your turn" : news} \u2013 Risk`;
     if (state.phase === "OVER")
-      this.asker.tell(`The game is over. ${ending}`, this.facts.seat < 0 ? [] : this.next());
+      this.tellEnding(ending);
     else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
+  }
+
+  /** Show the ending. A player gets buttons below it, and a person who watches gets one at the top. */
+  tellEnding(ending) {
+    const watches = this.facts.seat < 0;
+    byId("review-game").hidden = !watches;
+    this.asker.tell(`The game is over. ${ending}`, watches ? [] : this.next());
   }
 
   /** Buttons after the end of a game: words and functions. */
   next() {
     return [
       ["Play again", () => this.again()],
+      ["Review", () => this.review()],
       ["Watch it from the start", () => this.view.show(0)],
       ["Analyse the end", () => this.leave("/analysis")],
       ["Lobby", () => location.assign("/")],
     ];
+  }
+
+  /** Ask the server for the review until it is ready, and show it. */
+  async review() {
+    this.asker.tell("The game is being reviewed. This takes about a minute, and some minutes the first time.", []);
+    try {
+      let answer = {};
+      while (!(answer = await post("/api/review", { game: GAME, token: this.token })).review) await later(POLL);
+      this.view.tellReview(answer.review);
+      byId("tab-review").click();
+      byId("tab-review").scrollIntoView();
+      this.tellEnding(this.view.outlook.ending);
+    } catch ({ message }) {
+      this.tellEnding(message);
+    }
   }
 
   /** Begin the same game again with the same players, and other dice. */

@@ -1,0 +1,363 @@
+"""Review of a game: chances to win over the game, luck of dice and cards, and the turns that cost most.
+
+* A seat's chance is the share of games that it wins when fast bots play the position on to the end.
+* The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. The value is
+  the judge's, for the position in which the turn ended right after the event.
+* The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
+  start in the same samples, in which dice, cards and hidden facts are drawn again. The first samples choose
+  the plan. Other samples measure the loss, so that it does not contain the luck of the choice.
+* A turn is reported only if rollouts to the end of the game, in samples of their own, confirm its loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from risk_agents.review.recorded import ChanceEvent, RecordedTurn, recorded_turns
+from risk_agents.review.routes import Route, played_routes, route_of_plan
+from risk_agents.review.turn_rollouts import TurnRollouts, samples_of
+from risk_agents.search.judges import judge_for, judge_heuristically
+from risk_agents.search.rollouts import TO_THE_END
+from risk_agents.search.strategist import (
+    DUEL_JUDGE,
+    DUEL_PLANS,
+    GOAL_PLAYERS,
+    GOALS,
+    MOST_TURNS,
+    PLAYERS,
+    plans_for,
+)
+from risk_agents.win_chances import shares
+from risk_env.arrays import Array, Floats
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.core import entry
+from risk_env.game import Game
+from risk_env.seeds import game_seed
+from risk_env.viewer.replay import seat_names
+
+SCHEMA = 1
+LANES = 512
+PASSIVE = "breaker"  # plan that ends a turn in which attacks have ended
+WORST = 3  # maximum number of reported turns of a seat
+LEAST_LOSS = 0.06  # minimum loss of a reported turn, as a chance to win
+LEAST_GAMES = 16  # minimum of `chances` and `samples` in long games
+FINALISTS = 4  # plans that are compared in all samples
+SURE = 3.0  # minimum loss of a reported turn in standard errors
+HOPEFUL = 0.03  # minimum loss in the first samples for a check by rollouts
+CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of generators
+LATER_TURNS = -1  # number of turns before a position is judged: the usual number of the table
+
+Progress = Callable[[int], None]  # takes the number of turns that are compared with the plans
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Numbers of games of a review of at most `turns` turns. In longer games, each turn gets fewer."""
+
+    chances: int = 160  # rollouts for the chances at the beginning of a turn
+    samples: int = 48  # samples in which all plans are compared
+    check: int = 128  # samples of a step of the check
+    steps: int = 5  # maximum number of steps of a check
+    candidates: int = 5  # turns of a seat that are checked
+    turns: int = 60
+
+    def for_turns(self, turns: int) -> Budget:
+        """Return the budget for a game of this number of turns."""
+        share = min(1.0, self.turns / max(turns, 1))
+        chances = max(min(self.chances, LEAST_GAMES), int(share * self.chances))
+        samples = max(min(self.samples, LEAST_GAMES), int(share * self.samples))
+        return replace(self, chances=chances, samples=samples)
+
+
+BUDGET = Budget()
+# for games in which GOAL_PLAYERS play on: their rollouts take about twenty times as long
+GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
+
+
+@dataclass(frozen=True)
+class ReviewedTurn:
+    """A turn with the chances at its beginning."""
+
+    round: int
+    seat: int
+    chances: tuple[float, ...]  # (P,) win probability of each seat when the turn begins
+    luck: tuple[float, ...]  # (P,) change of each seat's chance by dice and cards of the turn
+    loss: float  # estimated loss of the seat against the best plan; below 0 if it was played better
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A turn that cost its seat much, and a better plan for it."""
+
+    round: int
+    seat: int
+    loss: float  # confirmed loss of the chance to win
+    error: float  # standard error of `loss`
+    games: int  # number of rollouts of each of both turns
+    plan: str  # name of the bot that plays the better plan
+    played: Route
+    better: Route
+
+
+@dataclass(frozen=True)
+class Review:
+    """The review of a game."""
+
+    names: tuple[str, ...]
+    turns: tuple[ReviewedTurn, ...]
+    end: tuple[float, ...]  # (P,) chances at the end
+    mistakes: tuple[Mistake, ...]  # by seat, the most costly first
+    calibrated: bool  # whether a learned value judges the luck; otherwise it is a heuristic
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a dict for `json.dumps`."""
+        return {"schema": SCHEMA, **asdict(self)}
+
+
+class Candidate(NamedTuple):
+    """A turn that may have cost its seat much."""
+
+    number: int
+    loss: float
+    plan: int
+
+
+def review(
+    game: Game,
+    names: Sequence[str] = (),
+    budget: Budget | None = None,
+    seed: int = 0,
+    progress: Progress = lambda done: None,
+) -> Review:
+    """Review a game with its history. The same game and seed always give the same review.
+
+    Raise ValueError for a game without a turn.
+    """
+    names = seat_names(names, game.num_players)
+    reviewer = Reviewer(game.rules, game.board, budget, seed)
+    return reviewer.review(game, names, progress)
+
+
+class Reviewer:
+    """Reviews games by the same rules on the same map."""
+
+    def __init__(self, rules: Rules, board: Board, budget: Budget | None = None, seed: int = 0) -> None:
+        self._plans = plans_for(rules, board)
+        is_duel = self._plans is DUEL_PLANS
+        judge = DUEL_JUDGE if is_duel else judge_for(rules, board)
+        has_goals = rules.victory in GOALS
+        players = GOAL_PLAYERS if has_goals else PLAYERS
+        self._rollouts = TurnRollouts(rules, board, self._plans, players, judge, LANES)
+        self._passive = self.plan_named(PASSIVE)
+        self._later_turns = MOST_TURNS.get(self._plans, 2)
+        self._budget = budget or (GOAL_BUDGET if has_goals else BUDGET)
+        self._seed, self._players = seed, rules.num_players
+        self.is_calibrated = judge is not judge_heuristically
+
+    def prepare(self) -> None:
+        """Compile all code of a review, or load it from the cache."""
+        self._rollouts.prepare()
+        tables, game = self._rollouts.tables, Game(self._rollouts.rules, self._rollouts.board, seed=0)
+        scratch = game.records.copy()
+        entry.determinize_game(scratch, 0, tables.board, tables.rules, game.seat, game_seed(0))
+        entry.play_chance_once(scratch, 0, tables.board, tables.rules)
+        entry.apply_action(scratch, 0, tables.board, tables.rules, int(game.legal_actions()[0]))
+
+    def plan_named(self, name: str) -> int:
+        """Return the number of a plan."""
+        return [plan.name for plan in self._plans].index(name)
+
+    def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
+        """Return the review of a game."""
+        turns, events = recorded_turns(game)
+        lucks = [(event.turn, self._luck(event)) for event in events]
+        if not turns:
+            raise ValueError("the game has no turn yet: only turns are reviewed, not the set-up")
+        for turn in turns:
+            turn.luck = np.zeros(self._players)
+        for number, luck in lucks:
+            turns[number].luck += luck
+        budget = self._budget.for_turns(len(turns))
+        reviewed, candidates = [], list[Candidate]()
+        for number, turn in enumerate(turns):
+            chances = self._chances(turn, budget, number)
+            candidate = self._search(turn, budget, number)
+            loss = candidate.loss if candidate else 0.0
+            candidates += [candidate] if candidate else []
+            reviewed.append(ReviewedTurn(turn.round, turn.seat, chances, _floats(turn.luck), round(loss, 4)))
+            progress(number + 1)
+        return Review(
+            tuple(names),
+            tuple(reviewed),
+            self._end(game),
+            tuple(self._mistakes(game, turns, candidates, budget)),
+            self.is_calibrated,
+        )
+
+    # ---------------------------------------------------------------------------------- chances and luck
+
+    def _chances(self, turn: RecordedTurn, budget: Budget, number: int) -> tuple[float, ...]:
+        """Return each seat's chance to win when a turn begins, (P,)."""
+        rng = self._rng(CHANCES, number)
+        games = np.repeat(turn.start, budget.chances)
+        games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
+        found = self._rollouts.continue_games(games, turn.seat, rng, TO_THE_END)
+        return _floats(found.mean(axis=0)[: self._players])
+
+    def _end(self, game: Game) -> tuple[float, ...]:
+        """Return each seat's chance at the end of the game: the winner's is 1."""
+        if game.is_over:
+            return _floats(shares(np.array([game.winner]), game.alive))
+        turn = RecordedTurn(game.round, game.turn, game.records)
+        return self._chances(turn, self._budget, len(game.actions))
+
+    def _luck(self, event: ChanceEvent) -> Floats:
+        """Return the luck of each seat in a chance event, (P,)."""
+        records = np.concatenate([event.records, event.after])
+        values = np.concatenate(
+            [
+                self._rollouts.chances_of(
+                    self._rollouts.ends_now(records[first : first + LANES], self._passive)
+                )
+                for first in range(0, len(records), LANES)
+            ]
+        )[:, : self._players]
+        return values[-1] - event.chances @ values[:-1] / event.chances.sum()
+
+    # ---------------------------------------------------------------------------------- losses
+
+    def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
+        """Compare a turn with all plans. Return None if the seat decided nothing.
+
+        The first samples choose some plans. The best of them in one half of the other samples is compared
+        with the played turn in the other half.
+        """
+        if not turn.decisions:
+            return None
+        first = self._values_of(range(len(self._plans)), turn, budget.samples // 3, (number, 0))
+        open_plans = np.argsort(-first.mean(axis=1), kind="stable")[:FINALISTS].tolist()
+        values = self._values_of(open_plans, turn, budget.samples, key := (number, 1))
+        best = open_plans[int(values.mean(axis=1).argmax())]
+        samples = self._samples(turn, budget.samples, key)
+        played = self._values(turn, self._played(turn, best, samples, key), key)
+        halves = [(slice(half, None, 2), slice(1 - half, None, 2)) for half in (0, 1)]
+        losses = [
+            values[values[:, one].mean(axis=1).argmax(), other].mean() - played[other].mean()
+            for one, other in halves
+        ]
+        return Candidate(number, float(np.mean(losses)), best)
+
+    def _values_of(
+        self, plans: Sequence[int], turn: RecordedTurn, count: int, key: tuple[int, ...]
+    ) -> Floats:
+        """Return the seat's values after its turn by plan and sample, (plans, count)."""
+        ends = self._ends(plans, self._samples(turn, count, key), key)
+        return np.array([self._values(turn, of_plan, key) for of_plan in ends])
+
+    def _mistakes(
+        self, game: Game, turns: Sequence[RecordedTurn], candidates: Sequence[Candidate], budget: Budget
+    ) -> Iterator[Mistake]:
+        """Yield the turns of each seat whose loss is confirmed, the most costly first."""
+        routes = played_routes(game)
+        for seat in range(self._players):
+            own = [each for each in candidates if turns[each.number].seat == seat and each.loss >= HOPEFUL]
+            own = sorted(own, key=lambda each: -each.loss)[: budget.candidates]
+            checked = [(self._check(turns[each.number], each, budget), each) for each in own]
+            certain = [(found, each) for found, each in checked if found.is_certain]
+            for found, each in sorted(certain, key=lambda pair: -pair[0].loss)[:WORST]:
+                turn, plan = turns[each.number], self._plans[each.plan]
+                start = Game.from_record(game.rules, game.board, turn.start)
+                played, better = routes[turn.round, seat], route_of_plan(plan, start)
+                yield Mistake(turn.round, seat, *found.rounded(), plan.name, played, better)
+
+    def _check(self, turn: RecordedTurn, candidate: Candidate, budget: Budget) -> Loss:
+        """Measure a loss by rollouts to the end of the game, in new samples."""
+        found = Loss(0.0, 1.0, 0)
+        differences = np.zeros(0)
+        for step in range(1, budget.steps + 1):
+            new = self.differences(turn, candidate.plan, budget.check, (candidate.number, step))
+            differences = np.append(differences, new)
+            found = Loss.of(differences)
+            if found.is_settled:
+                break
+        return found
+
+    def differences(self, turn: RecordedTurn, plan: int, count: int, key: tuple[int, ...]) -> Floats:
+        """Return the results of a plan minus the results of the played turn in pairs of rollouts, (count,).
+
+        Both rollouts of a pair begin in the same sample, with the same dice to come, and go to the end of the
+        game. The same `key` gives the same samples.
+        """
+        parts = []
+        for first in range(0, count, LANES):
+            part = (*key, first)
+            samples = self._samples(turn, min(LANES, count - first), part)
+            better = self._values(turn, self._ends([plan], samples, part)[0], part, TO_THE_END)
+            played = self._values(turn, self._played(turn, plan, samples, part), part, TO_THE_END)
+            parts.append(better - played)
+        return np.concatenate(parts)
+
+    def _samples(self, turn: RecordedTurn, count: int, key: tuple[int, ...]) -> Array:
+        """Return samples of the beginning of a turn, records (count,)."""
+        seeds = self._rng(SAMPLES, *key).integers(2**62, size=count)
+        return samples_of(turn.start, self._rollouts.tables, seeds)
+
+    def _ends(self, plans: Sequence[int], samples: Array, key: tuple[int, ...]) -> Array:
+        """Return the records at the end of the turn of each plan, (plans, samples)."""
+        return self._rollouts.ends_of_turn(plans, samples, self._rng(BOTS, *key))
+
+    def _played(self, turn: RecordedTurn, plan: int, samples: Array, key: tuple[int, ...]) -> Array:
+        """Return the records at the end of the played turn, (samples,)."""
+        return self._rollouts.ends_of_played(turn, plan, samples, self._rng(BOTS, *key))
+
+    def _values(
+        self, turn: RecordedTurn, ends: Array, key: tuple[int, ...], later: int | None = LATER_TURNS
+    ) -> Floats:
+        """Return the seat's values after its turn, (samples,). The same chance follows for every plan."""
+        rng, games = self._rng(PLAYING_ON, *key), ends.copy()
+        games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
+        later = self._later_turns if later == LATER_TURNS else later
+        return self._rollouts.continue_games(games, turn.seat, rng, later)[:, turn.seat]
+
+    def _rng(self, *key: int) -> np.random.Generator:
+        """Return the generator of a key of whole numbers of at least 0."""
+        return np.random.default_rng([self._seed, *key])
+
+
+class Loss(NamedTuple):
+    """A measured loss: its mean, its standard error, and the number of pairs of rollouts."""
+
+    loss: float
+    error: float
+    games: int
+
+    @classmethod
+    def of(cls, differences: Floats) -> Loss:
+        """Return the mean loss of pairs of rollouts."""
+        error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
+        return cls(float(differences.mean()), error, len(differences))
+
+    @property
+    def is_certain(self) -> bool:
+        """Return whether the loss is large and certain enough to be reported."""
+        return self.loss >= LEAST_LOSS and self.loss >= SURE * self.error
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether more rollouts would hardly change `is_certain`."""
+        margin = self.loss - LEAST_LOSS
+        return margin < -self.error or margin > SURE * self.error
+
+    def rounded(self) -> tuple[float, float, int]:
+        """Return loss, error and games, rounded for people."""
+        return round(self.loss, 4), round(self.error, 4), self.games
+
+
+def _floats(values: Array) -> tuple[float, ...]:
+    """Return numbers rounded to four places."""
+    return tuple(round(float(value), 4) for value in values)

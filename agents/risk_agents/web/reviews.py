@@ -1,0 +1,113 @@
+"""Reviews of finished games, computed one at a time in a process of their own.
+
+A review takes about a minute. The process is killed if a review takes too long. Before the first review by
+some rules, the process compiles the code for these rules.
+
+{"type": "prepare", "game": {...}, "names": [...]}       {"result": null}
+{"type": "review", "game": {...}, "names": [...]}        {"result": {"turns": [...], ...}}
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+from risk_agents.program import Program, ProgramFault, python_command, serve_lines
+from risk_agents.review.reviewing import Reviewer
+from risk_agents.web.browser_table import BrowserTable
+from risk_agents.web.work import BoundedThreads, Refused
+from risk_env.saved_game import SavedGame
+
+MOST_WAITING = 4  # reviews that are computed or wait
+MOST_KEPT = 50  # reviews that are kept
+MOST_KNOWN = 1000  # combinations of rules and map that are remembered
+LIMIT, FIRST_LIMIT = 600.0, 1200.0  # seconds for a review, and for compiling code
+
+
+class Reviews:
+    """The reviews of a server's games."""
+
+    def __init__(self) -> None:
+        self._program: Program | None = None
+        self._prepared: set[str] = set()  # rules and maps for which the process has compiled the code
+        self._thread = BoundedThreads(1, MOST_WAITING)
+        self._found: dict[str, dict[str, Any]] = {}  # by name of the game, the newest last
+        self._running: dict[str, asyncio.Task[dict[str, Any]]] = {}
+
+    async def of(self, name: str, table: BrowserTable) -> dict[str, Any]:
+        """Return {"review": ...} for a game, or {"waiting": true} while it is computed.
+
+        The first call begins the computation. Raise Refused before the game is over, and ValueError with the
+        reason if there is no review.
+        """
+        if not table.game.is_over:
+            raise Refused("a game is reviewed when it is over: play it to the end first")
+        if name in self._found:
+            return {"review": self._found[name]}
+        if name not in self._running:
+            self._running[name] = asyncio.create_task(self._thread.run(self._compute, table))
+            self._running[name].add_done_callback(lambda task: task.cancelled() or task.exception())
+        if not self._running[name].done():
+            return {"waiting": True}
+        self._found[name] = self._running.pop(name).result()
+        while len(self._found) > MOST_KEPT:
+            del self._found[next(iter(self._found))]
+        return {"review": self._found[name]}
+
+    def _compute(self, table: BrowserTable) -> dict[str, Any]:
+        """Return the review of a game, computed by the process."""
+        saved = replace(table.setting.game.beginning(), actions=table.game.actions)
+        request = {"game": saved.to_dict(), "names": list(table.setting.names)}
+        known = f"{saved.rules} {saved.map_digest}"
+        try:
+            program = self._running_program()
+            if known not in self._prepared:
+                _result(program.request({"type": "prepare", **request}, FIRST_LIMIT))
+                self._prepared = {*list(self._prepared)[: MOST_KNOWN - 1], known}
+            found: dict[str, Any] = _result(program.request({"type": "review", **request}, LIMIT))
+        except ProgramFault as fault:
+            raise ValueError(str(fault)) from fault
+        return found
+
+    def _running_program(self) -> Program:
+        """Return the process; start it if it does not run."""
+        if self._program is None or not self._program.is_alive:
+            self._program = Program(python_command(__name__), "the review")
+            self._prepared.clear()
+        return self._program
+
+    def close(self) -> None:
+        """End the process."""
+        self._thread.close()
+        if self._program is not None:
+            self._program.kill()
+
+
+def _result(reply: dict[str, Any]) -> Any:
+    """Return the result in a reply of the process; raise ValueError with the reason if there is none."""
+    if "error" in reply:
+        raise ValueError(reply["error"])
+    return reply["result"]
+
+
+# ------------------------------------------------------------------------------------------------ the far end
+
+
+def serve() -> None:
+    """Answer requests until the pipe is closed."""
+    serve_lines(lambda request, _request: reply_to(request))
+
+
+def reply_to(request: dict[str, Any]) -> dict[str, Any]:
+    """Return the reply to a request: `result`, or `error` with the reason."""
+    try:
+        saved = SavedGame.from_dict(request["game"])
+        game = saved.replay()
+        reviewer = Reviewer(game.rules, game.board)
+        if request["type"] == "prepare":
+            reviewer.prepare()
+            return {"result": None}
+        return {"result": reviewer.review(game, request["names"]).to_dict()}
+    except Exception as error:
+        return {"error": f"{type(error).__name__}: {error}"[:500]}
