@@ -6,11 +6,11 @@ chooses an action for one view. Every function that takes players finds their ki
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,7 +55,6 @@ class Policy:
 
     name: str = "policy"
     version: str = "1"  # change the version whenever the policy's play changes
-    variants: ClassVar[Mapping[str, Any]] = {}  # other players by name, for `NAME:VARIANT` (`bots.find`)
     observation: str = FLAT  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:

@@ -5,7 +5,6 @@ trained on games of the tactician. The policy was trained on trials that the val
 `tactician:quick` plays the turn that the policy rates best, and looks ahead only before some of its attacks.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from risk_agents.learned.state_value import StateValueFile
@@ -18,4 +17,4 @@ FILE, VALUE_FILE = _FOLDER / "tactician.npz", _FOLDER / "tactician_value.npz"
 _POLICY, _VALUE = TurnPolicyFile.load(FILE), StateValueFile.load(VALUE_FILE)
 
 QUICK = _POLICY.bot("tactician:quick", "tactician:quick", _VALUE, Effort(plans=1, samples=1, rest=1))
-BOT = replace(_POLICY.bot("tactician", "tactician", _VALUE), variants={"quick": QUICK})
+BOT = _POLICY.bot("tactician", "tactician", _VALUE)
