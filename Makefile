@@ -32,7 +32,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels modes-compiled modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients hub golden docs site bench clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## this list
@@ -165,6 +165,9 @@ newest: $(DEV) ## the same with the newest dependencies, if they differ from con
 
 clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in a separate environment; ARGS=trl for one
 	@$(PY) -m tests.clients $(ARGS)
+
+hub: $(CORE) ## write the folder that a hub takes, into build/hubs; ARGS=kaggle, openenv or verifiers
+	@$(PY) examples/hubs/bundle.py $(ARGS)
 
 golden: $(CORE) ## write tests/golden again; review the difference
 	@$(PY) -m tests.golden $(ARGS)
