@@ -8,8 +8,8 @@ from pathlib import Path
 
 import kaggle_environments
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "hubs"))
-from bundle import bundle
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from examples.hubs.bundle import bundle
 
 TINY = {"board": "tiny", "maxRounds": 10, "seed": 4}
 

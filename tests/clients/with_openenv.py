@@ -13,8 +13,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "examples" / "hubs"))
-from bundle import bundle
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from examples.hubs.bundle import bundle
 
 BIN = Path(sys.executable).parent
 

@@ -10,9 +10,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "examples" / "hubs")]
-from bundle import bundle  # noqa: E402
-
+sys.path.insert(0, str(ROOT))
+from examples.hubs.bundle import bundle  # noqa: E402
 from tests.fake_endpoint import FakeEndpoint  # noqa: E402
 
 
