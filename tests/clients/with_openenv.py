@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from examples.hubs.bundle import bundle
 
 BIN = Path(sys.executable).parent
+IDLE = 30  # seconds after which a session makes room
 
 
 def install(folder: Path) -> None:
@@ -91,7 +92,7 @@ def lose_an_idle_session(address: str) -> None:
             print(f"while another session uses the only place: {error}")
         else:
             raise AssertionError("two sessions, but there is only one place")
-        time.sleep(12)
+        time.sleep(2 * IDLE)
         begin_session(address)
 
 
@@ -109,7 +110,7 @@ def main() -> None:
         install(Path(folder) / "bundle")
     with served() as address:
         passed, steps = validated(address), play_in_two_sessions(address)
-    with served("--sessions", "1", "--session-timeout", "1") as address:
+    with served("--sessions", "1", "--session-timeout", str(IDLE)) as address:
         lose_an_idle_session(address)
     print(
         f"OpenEnv {version('openenv-core')}: {passed} criteria of its validation, an episode of {steps} steps"
