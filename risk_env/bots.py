@@ -34,7 +34,7 @@ class CompiledBot:
 
     `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`. For
     each of the `lanes` (int64, (k,)), it writes a legal action of the seat to act in `games[lane]` into
-    `actions[lane]` (int64, (N,)). It must not read anything that this seat cannot see.
+    `actions[lane]` (int64, (N,)). `choose` must not read facts that this seat cannot see.
 
     `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own random generator.
     `memory[lane, seat]` (int32, (N, 6, M)) is the memory of the bot. When a game begins, the memory holds
@@ -70,7 +70,7 @@ class SeatedBot:
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Compile the bot now for games on these tables, by calling it for no lanes."""
+        """Compile the bot for games with these tables, by a call without lanes."""
         self._call(tables.new_games(1), tables, self._lanes[:0])
 
     def _call(self, games: Any, T: Tables, lanes: Any) -> None:
@@ -97,7 +97,7 @@ def is_registered(name: str) -> bool:
 def find(name: str) -> Any:
     """Return the player that is registered with this name, such as a `CompiledBot` or a class of agents.
 
-    The name may be that of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
+    The name may be the name of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
     """
     known, (base, separator, _) = _registered(), name.partition(VARIANT)
     if name in known:
@@ -124,5 +124,5 @@ def compiled(bot: str | CompiledBot) -> CompiledBot:
     """Return a compiled bot, given its name or the bot itself. Raises ValueError for any other player."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
-        raise ValueError(f"bot={bot!r} is not a CompiledBot: only compiled bots can play here")
+        raise ValueError(f"bot={bot!r} is not a CompiledBot: pass a CompiledBot or the name of one")
     return found

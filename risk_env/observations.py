@@ -18,7 +18,7 @@ COUNT_DIVISOR = 8.0  # divisor of the code of a count
 
 
 def observation_size(board: Board) -> int:
-    """Return the length of a flat observation on this map, D."""
+    """Return the length D of a flat observation on this map."""
     return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
 
 
@@ -28,23 +28,23 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
     Columns of continents are not included.
     """
     counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    meanings = [meaning for _, width, meaning in GLOBAL_BLOCKS for _ in range(width)]
-    counted[:GLOBAL_WIDTH] = _are_counts(meanings)
+    widths = [width for _, width, _ in GLOBAL_BLOCKS]
+    counted[:GLOBAL_WIDTH] = np.repeat([is_count(meaning) for _, _, meaning in GLOBAL_BLOCKS], widths)
     return counted
 
 
-def _are_counts(meanings: list[str]) -> list[bool]:
-    """Return, for the documented meaning of each column, whether the column is a count."""
-    return ["(count" in meaning for meaning in meanings]
+def is_count(meaning: str) -> bool:
+    """Return True if the documented meaning of a column says that the column is a count."""
+    return "(count" in meaning
 
 
 @lru_cache(maxsize=16)
 def observation_scales(board: Board) -> npt.NDArray[np.float32]:
-    """Return the scale of every column of a flat observation, a read-only float32 (D,).
+    """Return the scale of every column of a flat observation: read-only, float32 (D,).
 
-    The float observation is the int8 codes times the scales.
+    A float observation is the product of the int8 codes and the scales.
     """
-    of_territory = _are_counts([meaning for _, meaning in TERRITORY_COLUMNS])
+    of_territory = [is_count(meaning) for _, meaning in TERRITORY_COLUMNS]
     counted = np.concatenate([np.tile(of_territory, board.num_territories), counted_globals(board)])
     scales = np.where(counted, 1 / COUNT_DIVISOR, 1).astype(np.float32)
     scales.flags.writeable = False
@@ -52,10 +52,10 @@ def observation_scales(board: Board) -> npt.NDArray[np.float32]:
 
 
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
-    """Convert observations, int8 (k, D), to new float32 arrays for learners.
+    """Return observations, int8 (k, D), as new float32 arrays for learners.
 
-    With `observation="flat"` the result is an array (k, D). With "structured" the result is a dict
-    {"territories": (k, T, F), "globals": (k, G)}.
+    With `observation="flat"`, the result is an array (k, D). With "structured", the result is a dict of
+    "territories" (k, T, F) and "globals" (k, G).
     """
     values = np.multiply(codes, observation_scales(board), dtype=np.float32)
     if observation == FLAT:
@@ -64,14 +64,14 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) ->
 
 
 def as_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
-    """Return the codes, int8 (k, D), of flat float observations (k, D). Takes an array or a tensor."""
+    """Return the codes, int8 (k, D), of flat float observations (k, D), an array or a tensor."""
     return np.rint(np.asarray(observations) / observation_scales(board)).astype(np.int8)
 
 
 def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Split flat observations (..., D) into {"territories": (..., T, F), "globals": (..., G)}.
+    """Return flat observations (..., D) as a dict of "territories" (..., T, F) and "globals" (..., G).
 
-    The parts are views of the observations where possible.
+    The parts are views of `values` if possible.
     """
     border = TERRITORY_WIDTH * board.num_territories
     territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)

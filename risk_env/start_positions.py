@@ -1,4 +1,4 @@
-"""Start positions of the games of a batch, checked once and kept as records for the kernels."""
+"""Start positions for the games of a batch, which are checked once and kept as records for the kernels."""
 
 from __future__ import annotations
 
@@ -26,28 +26,43 @@ class StartPositions:
     """Start positions for the games of a batch or an environment.
 
     Game number g begins at position g modulo the number of positions. With a `share` below 1, only this share
-    of the games begins at a position. The other games begin with the set-up.
+    of the games begins at a position. The other games begin with the set-up. The positions serve games with
+    the same rules, except `max_rounds`, on the same map.
     """
 
-    def __init__(self, records: Array, share: float = 1.0) -> None:
-        self.records, self.share = records, share
+    def __init__(self, records: Array, rules: Rules, board: Board, share: float = 1.0) -> None:
+        self.records, self.rules, self.board, self.share = records, rules, board, share
 
     @classmethod
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
         """Return the start positions for a list of positions, or for one position.
 
-        Raises ValueError, which names the position and the problem, if a position cannot be played on.
+        Raises ValueError, which names the position and the problem, if play cannot continue from a position.
         """
         if isinstance(positions, StartPositions):
+            positions.check(rules, board, name)
             return positions
         listed = positions if is_several(positions) else [positions]
         if not 1 <= len(listed) <= MOST_POSITIONS:
             raise ValueError(f"{name}: {len(listed)} positions; 1 to {MOST_POSITIONS} are allowed")
         places = [f"{name}[{number}]" for number in range(len(listed))]
-        return cls(records_of(listed, places, rules, board, is_open=True))
+        return cls(records_of(listed, places, rules, board, is_open=True), rules, board)
+
+    def check(self, rules: Rules, board: Board, name: str = "positions") -> None:
+        """Raise ValueError if the positions do not fit games with these rules on this map.
+
+        The error message begins with `name`. Kernels do not check records, so a record of another map or
+        other rules could make a kernel read and write outside its arrays.
+        """
+        if rules is self.rules and board is self.board:
+            return
+        try:
+            check_same_game(self.rules, self.board, rules, board)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the games, int64 (k,), that begin at a position, and their records."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and the positions' records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -65,8 +80,8 @@ def records_of(
 ) -> Array:
     """Return positions as an array of records (K,). Chance and forced decisions are not played yet.
 
-    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a finished game raises an
-    error. A ValueError begins with the entry of `places` for the wrong position.
+    A `Game` is used unchanged. Texts, bytes and records are checked. With `is_open`, a game that is over
+    raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}
@@ -91,6 +106,13 @@ def check_open(record: Any) -> None:
         raise ValueError("the game is over")
 
 
+def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:
+    """Raise ValueError unless a game of rules `known` on map `on` can continue with `rules` on `board`."""
+    if on.digest != board.digest:
+        raise ValueError(f"the game is on map {on.source!r}, not on {board.source!r}")
+    texts.check_same_rules(known, rules)
+
+
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:
     """Return the record of a position. Raises ValueError if it does not belong to these rules and map."""
     if isinstance(position, str):
@@ -98,9 +120,7 @@ def _record_of(position: Position, rules: Rules, board: Board) -> Any:
     if isinstance(position, bytes):
         position = Game.from_bytes(position, board)
     if isinstance(position, Game):
-        if position.board.digest != board.digest:
-            raise ValueError(f"the game is on map {position.board.source!r}, not on {board.source!r}")
-        texts.check_same_rules(position.rules, rules)
+        check_same_game(position.rules, position.board, rules, board)
         return position.records[0]
     return _checked_record(position, rules, board)
 

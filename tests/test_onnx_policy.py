@@ -237,5 +237,5 @@ def test_other_files_and_other_games_are_refused(tmp_path: Path, monkeypatch: py
         patch.setattr(onnx_policy, "MOST_PARTS", 50)  # empty nodes need much more memory than the file
         registry.load(str(path))
     monkeypatch.setattr(onnx_policy, "MOST_BYTES", 100)
-    with pytest.raises(ValueError, match="more than 100 bytes"):
+    with pytest.raises(ValueError, match="larger than 100 bytes"):
         registry.load(str(path))

@@ -414,7 +414,7 @@ def test_specs_that_are_refused(file: str) -> None:
             load(f"{file}:{name}")
     assert isinstance(load("cmd:./bot --fast"), AgentFactory)
     assert isinstance(make(f"{file}:first"), Agent)  # a function that makes agents
-    with pytest.raises(ValueError, match="is not a CompiledBot: only compiled bots can play here"):
+    with pytest.raises(ValueError, match="is not a CompiledBot: pass a CompiledBot"):
         compiled("strategist")
 
 

@@ -19,9 +19,9 @@ from risk_agents.benchmark.tracks import Track, find, names
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import NOBODY
 from risk_agents.tournament.summary import Estimate
-from risk_agents.whole_file import whole_file
 from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
+from risk_env.whole_file import whole_file
 
 STATIC = Path(__file__).parent / "static"
 FEW_DEALS = f"* fewer than {FEW_CLUSTERS} deals: the interval is too narrow"
@@ -72,7 +72,7 @@ def write_page(
     entries, refused = [], []
     for number, path in enumerate(files):
         try:
-            header, scores = read_results(path)
+            header, scores = _read(path)
             links = _write_replays(page, number, path, replays) if replays else []
             entries.append(LeaderboardEntry(path, header, scores, links))
         except ValueError as error:
@@ -86,6 +86,14 @@ def write_page(
         content = "\n".join(_content(entries, verified))
         fresh.write_text(template.substitute(parts, content=content), encoding="utf-8")
     return refused
+
+
+def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
+    """Read a result file; raise ValueError if it cannot be read, so that the other files are still shown."""
+    try:
+        return read_results(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
 
 
 def _policy(script: str) -> str:

@@ -11,8 +11,8 @@ import numpy as np
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
 from risk_agents.tournament.summary import Summary
-from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_figure, for_html
+from risk_env.whole_file import whole_file
 
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe

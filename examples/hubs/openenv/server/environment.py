@@ -21,7 +21,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RiskObservation:
-        """Begin an episode. Without a seed, begin the game after the previous one."""
+        """Begin an episode. Without a seed, begin the game after the previous game."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
@@ -34,5 +34,5 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
 
     @property
     def state(self) -> State:
-        """The episode and its number of steps."""
+        """Id of the episode, and number of steps."""
         return self._state
