@@ -32,7 +32,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels compiled-while-compiling modes-compiled bounds-kernels modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients hub golden docs site bench clean distclean pythons release
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels compiled-while-compiling modes-compiled bounds-kernels modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients hub golden docs site bench bench-check clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## list all commands
@@ -187,6 +187,9 @@ site: $(DEV) ## build the documentation site into build/site
 
 bench: $(CORE) ## measure speed on this machine
 	@$(PY) -m risk_env bench $(ARGS)
+
+bench-check: $(CORE) ## count instructions of fixed pieces of work, and compare with the last record (needs valgrind)
+	@$(PY) -m benchmarks.instructions --check $(ARGS)
 
 clean: ## remove caches and build products
 	@rm -rf build dist .cache *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks
