@@ -22,8 +22,8 @@ time, too. [Benchmarks](benchmarks.md) has times.
 """
 
 METHOD = f"""
-* `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more instructions than
-  in the last record. It needs valgrind on x86-64.
+* `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more
+  instructions than in the last record. It needs valgrind on x86-64.
 * `python -m benchmarks.instructions --record` stores the counts for the present version. Record them before a
   release.
 * Every piece of work runs twice, and the second time counts. The kernels are compiled for one processor
