@@ -406,8 +406,8 @@ def test_specs_that_are_refused(file: str) -> None:
     for name, said in (
         ("Both", "has both act and act_batch"),
         ("OBJECT", "name its class"),
-        ("Nobody", "has no 'Nobody'"),
-        ("Agent.name", "has no 'Agent.name'"),
+        ("Nobody", "does not define 'Nobody'"),
+        ("Agent.name", "does not define 'Agent.name'"),
         ("NUMBER", "NUMBER.*player=7: must be a registered name"),
     ):
         with pytest.raises(ValueError, match=said):

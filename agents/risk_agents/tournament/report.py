@@ -1,4 +1,4 @@
-"""Report of a tournament: plots as a PNG file, or plots and tables as one HTML file."""
+"""Report of a tournament: a PNG file of plots, or an HTML file of tables and plots."""
 
 import base64
 import io
@@ -17,7 +17,7 @@ from risk_env.whole_file import whole_file
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe
 MOST_BARS = 60  # maximum number of bars in a histogram
-WIDTH, HEIGHT = 6.4, 4.2  # size of one plot in inches
+WIDTH, HEIGHT = 6.4, 4.2  # size of one plot, in inches
 
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title><style>
@@ -40,7 +40,7 @@ def write_report(
 ) -> None:
     """Write the report, in the format of the file's suffix.
 
-    An `.html` file contains tables and plots, a `.png` file only plots. Raise ValueError for other suffixes.
+    An `.html` file contains tables and plots, a `.png` file only plots. Raises ValueError for other suffixes.
     """
     path = Path(path)
     if path.suffix not in KINDS:
@@ -73,7 +73,7 @@ def _table(heading: list[str], rows: list[list[str]]) -> str:
 
 
 def picture(summary: Summary, names: list[str], columns: int) -> bytes:
-    """Draw the named PLOTS in a grid with this number of columns, and return a PNG."""
+    """Draw the PLOTS in `names` in a grid with `columns` columns, and return the content of a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -119,9 +119,9 @@ def _payoff(axes: Any, summary: Summary) -> None:
 
 
 def _orders(axes: Any, summary: Summary) -> None:
-    """Plot win rates by turn order.
+    """Plot win rates by place in the turn order.
 
-    Bars show the best agents, as many as there are colours. Marks show all agents together.
+    Bars show the best agents, one agent for each of COLOURS. Marks show the mean of all agents.
     """
     players = len(summary.order_win_rate)
     agents = summary.agents[: len(COLOURS)]
