@@ -32,7 +32,7 @@ QUICK := $(VENV)/.installed-quick
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels compiled-while-compiling modes-compiled bounds-kernels modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
+.PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels compiled-while-compiling modes-compiled bounds-kernels modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients hub golden docs site bench bench-check clean distclean pythons release
 .NOTPARALLEL:
 
 help: ## list all commands
@@ -173,6 +173,9 @@ newest: $(DEV) ## install the core with its newest dependencies, if they differ 
 clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in a separate environment; ARGS=trl for one
 	@$(PY) -m tests.clients $(ARGS)
 
+hub: $(CORE) ## write the folder that a hub takes, into build/hubs; ARGS=kaggle, openenv or verifiers
+	@$(PY) examples/hubs/bundle.py $(ARGS)
+
 golden: $(CORE) ## write tests/golden again (then review the difference)
 	@$(PY) -m tests.golden $(ARGS)
 
@@ -184,6 +187,9 @@ site: $(DEV) ## build the documentation site into build/site
 
 bench: $(CORE) ## measure speed on this machine
 	@$(PY) -m risk_env bench $(ARGS)
+
+bench-check: $(CORE) ## count instructions of fixed pieces of work, and compare with the last record (needs valgrind)
+	@$(PY) -m benchmarks.instructions --check $(ARGS)
 
 clean: ## remove caches and build products
 	@rm -rf build dist .cache *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks

@@ -16,6 +16,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from benchmarks import instructions_report
+from benchmarks.instructions import recorded
 from risk_env import __version__, cli, load_map, map_names
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
@@ -372,6 +374,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "observation.md": observation,
     "commands.md": commands,
     "benchmarks.md": benchmarks,
+    "speed.md": lambda: instructions_report.page(recorded()),
+    "pictures/speed.svg": lambda: instructions_report.picture(recorded()),
     "../CITATION.cff": citation,
 }
 

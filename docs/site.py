@@ -16,7 +16,7 @@ from risk_env import Match, Rules
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "build" / "site-source"  # `docs_dir` of mkdocs.yml
-PAGES = ("*.md", "docs/**/*.md", "docs/**/*.png", "docs/**/*.css", "examples/*.py")
+PAGES = ("*.md", "docs/**/*.md", "docs/**/*.png", "docs/**/*.svg", "docs/**/*.css", "examples/*.py")
 PAGES += (
     "benchmarks/README.md",
     "benchmarks/results/*.md",

@@ -5,9 +5,9 @@ the games are the same too.
 """
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -142,7 +142,6 @@ class Agent:
 
     name: str = "agent"
     version: str = "1"  # change the version whenever the agent's play changes
-    variants: ClassVar[Mapping[str, Any]] = {}  # other players by name, for `NAME:VARIANT` (`bots.find`)
 
     def prepare(self, rules: Rules, board: Board) -> None:
         """Compile and load code and data for games with these rules on this map.

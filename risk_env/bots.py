@@ -1,13 +1,12 @@
 """Compiled bots, and the players that are registered by name in the entry-point group `risk_env.agents`.
 
-A registered player may have variants: a mapping `variants` from names to other players. `NAME:VARIANT` is
-the name of a variant, such as `tactician:quick`.
+A player may have variants, such as `tactician:quick`. The entry point of a variant has the two names with a
+dot between them (`tactician.quick`), because entry points may not have a colon in their names.
 """
 
 import sys
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -53,7 +52,6 @@ class CompiledBot:
         _plays_everything  # raises ValueError for rules or a map that the bot cannot play
     )
     begins: tuple[int, ...] = ()  # first words of the memory when a game begins
-    variants: Mapping[str, "CompiledBot"] = field(default_factory=dict, compare=False)
 
 
 class SeatedBot:
@@ -81,32 +79,19 @@ class SeatedBot:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    """Return the entry points by name. A name with VARIANT cannot be found, and is left out."""
-    return {entry.name: entry for entry in entry_points(group=GROUP) if VARIANT not in entry.name}
+    """Return the entry points by the names of their players. An entry point with VARIANT is left out."""
+    entries = (entry for entry in entry_points(group=GROUP) if VARIANT not in entry.name)
+    return {entry.name.replace(".", VARIANT, 1): entry for entry in entries}
 
 
-@cache
 def names() -> tuple[str, ...]:
-    """Return the names of all registered players and of their variants, sorted.
-
-    The function loads all players. A player that cannot be loaded is listed without variants. `find` then
-    raises the error.
-    """
-    variants = [f"{name}{VARIANT}{variant}" for name in _registered() for variant in _variants_of(name)]
-    return tuple(sorted([*_registered(), *variants]))
+    """Return the names of all registered players, sorted. The function loads no player."""
+    return tuple(sorted(_registered()))
 
 
 def is_registered(name: str) -> bool:
-    """Return whether a name is registered. A player is loaded only for the name of a variant."""
-    base, separator, variant = name.partition(VARIANT)
-    return base in _registered() and (not separator or variant in _variants_of(base))
-
-
-def _variants_of(name: str) -> Mapping[str, Any]:
-    """Return the variants of a registered player. A player that cannot be loaded has none."""
-    with suppress(Exception):
-        return _variants(_registered()[name].load())
-    return {}
+    """Return whether a player is registered with this name. The function loads no player."""
+    return name in _registered()
 
 
 def find(name: str) -> Any:
@@ -114,25 +99,14 @@ def find(name: str) -> Any:
 
     The name may be the name of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
     """
-    known, (base, separator, variant) = _registered(), name.partition(VARIANT)
-    if base not in known:
-        registered = ", ".join(sorted(known)) or "none"
-        raise ValueError(
-            f"agent={shortened(name)} is unknown{suggestion(name, known)}; registered: {registered}"
-        )
-    found = known[base].load()
-    if not separator:
-        return found
-    variants = _variants(found)
-    if variant not in variants:
-        allowed = ", ".join(f"{base}{VARIANT}{each}" for each in variants) or "none"
+    known, (base, separator, _) = _registered(), name.partition(VARIANT)
+    if name in known:
+        return known[name].load()
+    if separator and base in known:
+        allowed = ", ".join(each for each in names() if each.startswith(base + VARIANT)) or "none"
         raise ValueError(f"agent={shortened(name)} is unknown; variants of {base}: {allowed}")
-    return variants[variant]
-
-
-def _variants(player: Any) -> Mapping[str, Any]:
-    found = getattr(player, "variants", None)
-    return found if isinstance(found, Mapping) else {}
+    registered = ", ".join(names()) or "none"
+    raise ValueError(f"agent={shortened(name)} is unknown{suggestion(name, known)}; registered: {registered}")
 
 
 def about(name: str) -> str:
@@ -141,7 +115,7 @@ def about(name: str) -> str:
     For a `CompiledBot`, this is the docstring of its module.
     """
     found = find(name)
-    entry = _registered()[name.partition(VARIANT)[0]]
+    entry = _registered()[name]
     documented = sys.modules[entry.module] if isinstance(found, CompiledBot) else found
     return (documented.__doc__ or "").strip().partition("\n")[0]
 

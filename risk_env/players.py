@@ -7,11 +7,11 @@ a player.
 
 import inspect
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -56,7 +56,6 @@ class Policy:
 
     name: str = "policy"
     version: str = "1"  # change the version whenever the policy's play changes
-    variants: ClassVar[Mapping[str, Any]] = {}  # other players by name, for `NAME:VARIANT` (`bots.find`)
     observation: str = FLAT  # form of the observations: "flat" or "structured"
 
     def prepare(self, rules: Rules, board: Board) -> None:

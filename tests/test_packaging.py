@@ -95,10 +95,10 @@ def test_every_public_name_can_be_imported(package: str) -> None:
 
 
 def test_names_of_entry_points_are_words() -> None:
-    """Packaging tools warn about names with other characters, such as the colon of a variant."""
+    """Packaging tools warn about names with other characters, such as a colon. A dot is allowed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     named = project["entry-points"]["risk_env.agents"]
-    assert [name for name in named if not re.fullmatch(r"\w+", name)] == []
+    assert [name for name in named if not re.fullmatch(r"\w+(\.\w+)?", name)] == []
 
 
 PLUGIN = """
@@ -110,26 +110,28 @@ class Second(Agent):
 
 class First(Agent):
     "`first`: the usual one."
-    variants = {"second": Second}
 """
 
 
-def test_a_plugin_has_variants_and_a_broken_plugin_harms_no_list(tmp_path: Path) -> None:
+def test_a_plugin_has_variants_and_names_load_no_player(tmp_path: Path) -> None:
     (tmp_path / "plugin_bots.py").write_text(PLUGIN, encoding="utf-8")
     facts = tmp_path / "plugin-1.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Name: plugin\nVersion: 1\n", encoding="utf-8")
-    entries = "first = plugin_bots:First\nbroken = nowhere:BOT\nold:name = plugin_bots:Second\n"
-    (facts / "entry_points.txt").write_text(f"[risk_env.agents]\n{entries}", encoding="utf-8")
+    entries = {"first": "plugin_bots:First", "first.second": "plugin_bots:Second", "broken": "nowhere:BOT"}
+    lines = "".join(f"{name} = {value}\n" for name, value in {**entries, "a:b": "plugin_bots:Second"}.items())
+    (facts / "entry_points.txt").write_text(f"[risk_env.agents]\n{lines}", encoding="utf-8")
     code = (
-        "from risk_env import bots; print(sorted({'first', 'first:second', 'broken'} - {*bots.names()}), "
-        "'old:name' in bots.names(), bots.find('first:second').version, bots.about('first:second'), "
-        "bots.is_registered('first:third'), bots.is_registered('first:second'))"
+        "import sys; from risk_env import bots; "
+        "print(sorted({'first', 'first:second', 'tactician:quick', 'broken'} - {*bots.names()}), "
+        "'a:b' in bots.names(), bots.is_registered('first:third'), bots.is_registered('first:second'), "
+        "{'plugin_bots', 'risk_agents'} & {*sys.modules}, "
+        "bots.find('first:second').version, bots.about('first:second'))"
     )
     search = os.pathsep.join((str(tmp_path), SEARCH))
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": search}, capture_output=True, text=True)
-    assert done.stdout == "[] False 2 `second`: the other one. False True\n", done.stderr
+    assert done.stdout == "[] False False True set() 2 `second`: the other one.\n", done.stderr
 
 
 def test_the_version_is_set_in_one_place() -> None:

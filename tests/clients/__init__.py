@@ -5,12 +5,15 @@ libraries the project depends on. `python -m tests.clients` (`make clients`) run
 """
 
 HERE = ("gymnasium", "pettingzoo", "sb3")
-APART = {  # the project with an extra, and what else pip installs for the script
-    "openenv": (".[openenv]",),
-    "rllib": (".[rllib,tournament]", "torch"),
-    "textarena": (".", "textarena"),
-    "tianshou": (".", "tianshou>=2"),
-    "torchrl": (".", "torchrl"),
-    "trl": (".", "trl"),
-    "verifiers": (".", "verifiers"),
+APART = {  # arguments of `pip install`, one tuple for each run of pip
+    # Kaggle pins a Gymnasium that risk-env refuses and that its game core never calls.
+    "kaggle": (("kaggle-environments", "numba>=0.62,<0.69", "rich"), ("--no-deps", "-e", ".")),
+    "openenv": (("-e", ".", "openenv-core>=0.3", "uv", "uvicorn"),),
+    "openspiel": (("-e", ".", "open_spiel"),),
+    "rllib": (("-e", ".[rllib,tournament]", "torch"),),
+    "textarena": (("-e", ".", "textarena"),),
+    "tianshou": (("-e", ".", "tianshou>=2"),),
+    "torchrl": (("-e", ".", "torchrl"),),
+    "trl": (("-e", ".", "trl"),),
+    "verifiers": (("-e", ".", "verifiers>=0.4,<0.5"),),
 }

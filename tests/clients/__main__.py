@@ -34,14 +34,15 @@ def main() -> int:
 
 def runs(name: str) -> bool:
     """Return whether the library can be installed and its script succeeds."""
-    print(f"== {name}: {' '.join(APART[name])}", flush=True)
+    print(f"== {name}: {', then '.join(map(' '.join, APART[name]))}", flush=True)
     venv.create(FOLDER / name, with_pip=True)
     python = str(FOLDER / name / "bin" / "python")
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    install = (python, "-m", "pip", "install", "--quiet", "--no-compile", "-e", *APART[name])
+    install = (python, "-m", "pip", "install", "--quiet", "--no-compile")
     script = (python, str(Path(__file__).parent / f"with_{name}.py"))
     return all(
-        subprocess.run(words, cwd=ROOT, env=environment).returncode == 0 for words in (install, script)
+        subprocess.run(words, cwd=ROOT, env=environment).returncode == 0
+        for words in (*((*install, *packages) for packages in APART[name]), script)
     )
 
 

@@ -292,9 +292,6 @@ class LongStrategist(Strategist):
         super().__init__(LONG, find_judge)
 
 
-Strategist.variants = {"long": LongStrategist}
-
-
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     """Return the bots whose turns are compared in games with these rules on this map."""
     try:

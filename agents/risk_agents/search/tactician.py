@@ -6,7 +6,6 @@ evaluated. `tactician:quick` plays the turn that the policy rates best, and look
 its attacks.
 """
 
-from dataclasses import replace
 from pathlib import Path
 
 from risk_agents.learned.state_value import StateValueFile
@@ -19,4 +18,4 @@ FILE, VALUE_FILE = _FOLDER / "tactician.npz", _FOLDER / "tactician_value.npz"
 _POLICY, _VALUE = TurnPolicyFile.load(FILE), StateValueFile.load(VALUE_FILE)
 
 QUICK = _POLICY.bot("tactician:quick", "tactician:quick", _VALUE, Effort(plans=1, samples=1, rest=1))
-BOT = replace(_POLICY.bot("tactician", "tactician", _VALUE), variants={"quick": QUICK})
+BOT = _POLICY.bot("tactician", "tactician", _VALUE)

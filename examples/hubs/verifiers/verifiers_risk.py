@@ -1,12 +1,9 @@
 """Risk for verifiers, the library for RL of language models.
 
-    cd examples
     python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
 
-This example needs `pip install verifiers` (0.4) in an environment without the extra `llm`, whose versions of
-`openai` and `mcp` are too new for verifiers. A task is a seed, and an episode plays the game of the seed to
-its end. A user message is a report, and an answer is a plan (docs/llm.md). `risk_env.text_env`
-computes the reward.
+A task is a seed, and an episode plays the game of the seed to its end. A user message is a report, and an
+answer is a plan. `risk_env.text_env` computes the reward.
 """
 
 from __future__ import annotations
@@ -18,6 +15,7 @@ from typing import Any
 
 import verifiers.v1 as vf
 from openai import AsyncOpenAI
+from pydantic import Field
 from verifiers.v1.dialects.chat import message_to_wire
 
 from risk_agents.llm.endpoint import plan_in
@@ -29,6 +27,9 @@ SYSTEM_PROMPT = """You play the board game Risk. A message is a report that ends
 You may think first. \
 End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
 PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
+
+
+MOST_ANSWERS = 10_000  # answers after which a game counts as endless
 
 
 class RiskConfig(vf.TasksetConfig):
@@ -46,13 +47,41 @@ class RiskData(vf.TaskData):
     arguments: dict[str, Any]
 
 
-class RiskTask(vf.Task[RiskData]):
+class RiskState(vf.State):
+    """Results of a game so far."""
+
+    reward: float = 0.0
+    counts: dict[str, float] = Field(default_factory=dict)
+
+
+class RiskTask(vf.Task[RiskData, RiskState]):
     """One game."""
 
     def new_game(self) -> tuple[text_env.TextEnv, str]:
         """Return the environment at the start of the game, and the first report."""
         env = text_env.make(**self.data.arguments)
         return env, env.reset(self.data.seed)[0]
+
+    @vf.reward
+    async def game(self, trace: vf.Trace) -> float:
+        """Return the sum of the rewards of the game."""
+        return trace.state.reward
+
+    @vf.metric
+    async def answers(self, trace: vf.Trace) -> dict[str, float]:
+        """Return the counts of the model's answers."""
+        return trace.state.counts
+
+    async def validate(self, runtime: vf.Runtime) -> bool:
+        """Return whether the game begins with the prompt, and ends for a player that ends every turn."""
+        game, report = self.new_game()
+        is_over = False
+        for _ in range(MOST_ANSWERS):
+            if is_over:
+                break
+            _, _, terminated, truncated, _ = game.step("end")
+            is_over = terminated or truncated
+        return is_over and report == self.data.prompt
 
 
 class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
@@ -88,19 +117,19 @@ class RiskEnv(vf.Env[RiskEnvConfig]):
     """An environment in which the game takes the role of the user, and answers plans with reports."""
 
     async def run(self, task: RiskTask, agents: vf.Agents) -> None:
-        """Play one game, and record the sum of its rewards as the reward of the trace."""
+        """Play one game, and keep its reward and counts in the state of the trace."""
         game, _ = task.new_game()
-        total, is_over, info = 0.0, False, dict[str, Any]()
+        is_over = False
         async with agents.player.interaction(task) as interaction:
+            state = interaction.trace.state
             segment = await interaction.turn()
             while not segment.terminated and not is_over:
                 report, reward, terminated, truncated, info = game.step(plan_in(segment.last_reply))
-                total, is_over = total + reward, terminated or truncated
+                state.reward += reward
+                state.counts = {name: float(info[name]) for name in ("exchanges", "illegal", "fallbacks")}
+                is_over = terminated or truncated
                 if not is_over:
                     segment = await interaction.turn(report)
-        interaction.trace.record_reward("game", total)
-        for name in ("exchanges", "illegal", "fallbacks"):
-            interaction.trace.record_metric(name, float(info.get(name, 0)))
 
 
 class RiskHarness(vf.Harness[vf.HarnessConfig]):

@@ -1,0 +1,236 @@
+"""Instructions of fixed pieces of work, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
+
+A count of instructions, unlike a time, does not depend on other processes, so that a change of 3 % shows on a
+shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with their own cache. The counts are
+kept for each version in results/instructions.json, and docs/speed.md shows them (`make docs`).
+
+`--check` (`make bench-check`) compares with the last recorded version, and fails if a piece of work needs
+over 3 % more instructions. `--record` stores the counts for the present version. Needs valgrind on x86-64.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import mmap
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.arguments import documented_parser
+from benchmarks.records import RESULTS, table, versions
+
+ROOT = Path(__file__).parents[1]
+FILE = RESULTS / "instructions.json"
+PACKAGES = ("numpy", "numba", "llvmlite")
+PROCESSOR = "haswell"  # valgrind knows no newer instructions
+LIMIT = 0.03  # growth of a count that `--check` reports
+SEED = 7
+LANES = 64
+
+# valgrind/callgrind.h: numbers of requests, and the instructions that valgrind reads as a request
+_CALLGRIND = ord("C") << 24 | ord("T") << 16
+ZERO, DUMP_AT, START, STOP = _CALLGRIND + 1, _CALLGRIND + 3, _CALLGRIND + 4, _CALLGRIND + 5
+_REQUEST = bytes.fromhex("4889f8 31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
+
+Work = Callable[[], Any]
+
+
+def batch_steps(observation: str | None) -> Work:
+    """Return 30 steps of LANES games with random actions."""
+    from benchmarks.measures import OurBatch
+
+    ours = OurBatch(LANES, mask="bytes", observation=observation)
+
+    def work() -> None:
+        for _ in range(30):
+            ours.step(ours.choose())
+
+    return work
+
+
+def bot_games() -> Work:
+    """Return ten games between three growers."""
+    from risk_env import GameBatch, Rules
+
+    batch = GameBatch(Rules.preset("classic", 3, profile="fast"), num_games=10, seed=SEED)
+    return lambda: batch.play(["grower"] * 3, games=10, seed=SEED)
+
+
+def single_game() -> Work:
+    """Return 300 decisions of one `Game`, and the legal actions of each."""
+    from risk_env import Game
+
+    game = Game("classic", profile="fast", seed=SEED)
+
+    def work() -> None:
+        playing = game.copy()
+        for number in range(300):
+            legal = playing.legal_actions()
+            playing.step(int(legal[number % len(legal)]))
+
+    return work
+
+
+def position_texts() -> Work:
+    """Return ten round trips of a position through its text."""
+    from risk_env import Game
+
+    text = Game("classic", profile="fast", seed=SEED).to_text()
+
+    def work() -> None:
+        for _ in range(10):
+            Game.from_text(text).to_text()
+
+    return work
+
+
+WORKS: dict[str, Callable[[], Work]] = {
+    "batch, mask": lambda: batch_steps(None),
+    "batch, mask and observation": lambda: batch_steps("flat"),
+    "games of a compiled bot": bot_games,
+    "one game, step by step": single_game,
+    "position to text and back": position_texts,
+}
+
+
+class Requester:
+    """Sends requests to valgrind. Without valgrind, a request does nothing."""
+
+    def __init__(self) -> None:
+        memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        memory.write(_REQUEST)
+        self._code = ctypes.c_char.from_buffer(memory)  # keeps the memory mapped
+        self._call = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(ctypes.addressof(self._code))
+
+    def __call__(self, number: int, text: bytes = b"") -> None:
+        """Send a request with a text."""
+        buffer = ctypes.create_string_buffer(text)
+        words = (ctypes.c_uint64 * 6)(number, ctypes.addressof(buffer))
+        self._call(ctypes.addressof(words))
+
+
+def run_all() -> None:
+    """Do every piece of work twice; count the second time."""
+    request = Requester()
+    for name, make in WORKS.items():
+        work = make()
+        work()
+        gc.collect()
+        gc.disable()
+        request(ZERO)
+        request(START)
+        work()
+        request(STOP)
+        request(DUMP_AT, name.encode())
+        gc.enable()
+
+
+def measure() -> dict[str, int]:
+    """Return the number of instructions of each piece of work."""
+    if platform.machine() != "x86_64" or not shutil.which("valgrind"):
+        raise SystemExit("instructions: needs valgrind (apt-get install valgrind) on x86-64")
+    child = (sys.executable, "-m", "benchmarks.instructions", "--run")
+    run(child)  # compiles what is not in the cache
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "counts"
+        run(("valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", *child))
+        return counts_in(path.read_text(encoding="utf-8") for path in Path(folder).iterdir())
+
+
+def counts_in(dumps: Any) -> dict[str, int]:
+    """Return the counts in the files of callgrind, by the names of their requests."""
+    found = {}
+    for dump in dumps:
+        named = re.search(r"^desc: Trigger: Client Request: (.*)$", dump, re.MULTILINE)
+        total = re.search(r"^totals: (\d+)", dump, re.MULTILINE)
+        if named and total:
+            found[named[1]] = int(total[1])
+    if missing := [name for name in WORKS if name not in found]:
+        raise SystemExit(f"instructions: callgrind has no count of {', '.join(missing)}")
+    return {name: found[name] for name in WORKS}
+
+
+def run(command: Sequence[str]) -> None:
+    """Run the pieces of work in a process whose number of instructions depends on the code alone."""
+    fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    compiled = {"NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": ""}
+    cache = {"RISK_ENV_CACHE_DIR": str(ROOT / "build" / "instructions"), "OPENBLAS_CORETYPE": "Haswell"}
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, **fixed, **compiled, **cache}, capture_output=True, text=True
+    )
+    if done.returncode:
+        raise SystemExit(f"instructions: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
+
+
+def recorded() -> list[dict[str, Any]]:
+    """Return the records of all versions, the oldest first."""
+    return json.loads(FILE.read_text(encoding="utf-8")) if FILE.exists() else []
+
+
+def record(counts: dict[str, int]) -> dict[str, Any]:
+    """Return the record of the present version."""
+    from risk_env import __version__
+
+    return {
+        "version": __version__,
+        "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        "versions": {"python": platform.python_version(), **versions(PACKAGES)},
+        "counts": counts,
+    }
+
+
+def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, float]:
+    """Return the relative change of each count that both records have."""
+    return {
+        name: count / before["counts"][name] - 1
+        for name, count in now["counts"].items()
+        if name in before["counts"]
+    }
+
+
+def check(before: dict[str, Any], now: dict[str, Any]) -> int:
+    """Print the changes since a record; return 1 if a piece of work needs over 3 % more instructions."""
+    found = changes(before, now)
+    rows = [
+        (name, f"{count / 1e6:.2f}", f"{100 * found[name]:+.1f} %" if name in found else "new")
+        for name, count in now["counts"].items()
+    ]
+    print("\n".join(table(("work", "million instructions", f"since {before['version']}"), rows)))
+    if before["versions"] != now["versions"]:
+        print(f"The record has other versions: {before['versions']}; here: {now['versions']}")
+    slower = [name for name, change in found.items() if change > LIMIT]
+    print(f"over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
+    return 1 if slower else 0
+
+
+def main() -> int:
+    """Count, and compare or store the counts."""
+    parser = documented_parser(__doc__)
+    parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--check", action="store_true", help="fail if a count grew by over 3 %%")
+    parser.add_argument("--record", action="store_true", help="store the counts for the present version")
+    arguments = parser.parse_args()
+    if arguments.run:
+        run_all()
+        return 0
+    before, now = recorded(), record(measure())
+    status = check(before[-1] if before else now, now)
+    if arguments.record:
+        kept = [each for each in before if each["version"] != now["version"]]
+        FILE.write_text(json.dumps([*kept, now], indent=1) + "\n", encoding="utf-8")
+    return status if arguments.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

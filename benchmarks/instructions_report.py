@@ -1,0 +1,100 @@
+"""The page and the picture of recorded instruction counts (docs/speed.md, docs/pictures/speed.svg)."""
+
+from collections.abc import Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+from benchmarks.instructions import LIMIT, PROCESSOR, WORKS
+
+WIDTH, HEIGHT, LEFT, TOP, KEY = 760, 320, 60, 20, 250  # of the picture; KEY: width of the names at the right
+COLOURS = ("#2f7fc1", "#dd6633", "#3b8f5a", "#9b59b6", "#b8860b", "#c0392b", "#555555")
+SPAN = 0.05  # the picture shows at least this change in both directions
+
+PAGE = """# Speed over versions
+
+`make docs` generates this page from `benchmarks/results/instructions.json`.
+
+The table shows how many million instructions fixed pieces of work take, counted by valgrind. Other processes
+do not change such a count, so small changes show on any machine. A count is no time: memory and branches cost
+time, too. [Benchmarks](benchmarks.md) has times.
+
+![Instructions of each piece of work, relative to the first version that has it](pictures/speed.svg)
+"""
+
+METHOD = f"""
+* `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more
+  instructions than in the last record. It needs valgrind on x86-64.
+* `python -m benchmarks.instructions --record` stores the counts for the present version. Record them before a
+  release.
+* Every piece of work runs twice, and the second time counts. The kernels are compiled for one processor
+  (`{PROCESSOR}`), so all machines run the same code.
+* Two counts of the same code differed by 0.1 % or less, and by 0.8 % for the games of a compiled bot.
+* Counts depend on the versions of Python, NumPy and Numba. A change of these versions is no change of speed
+  of risk-env; the record names the versions.
+"""
+
+
+def page(records: Sequence[dict[str, Any]]) -> str:
+    """Return docs/speed.md."""
+    head = ("version", *WORKS)
+    rows = [
+        (record["version"], *(_millions(record["counts"].get(name)) for name in WORKS)) for record in records
+    ]
+    lines = [f"| {' | '.join(row)} |" for row in (head, ["---", *["---:"] * len(WORKS)], *rows)]
+    made = [
+        f"{record['version']}: {record['date']}, "
+        + ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+        for record in records
+    ]
+    return "\n".join([PAGE, *lines, "", "; ".join(made) + ".", METHOD])
+
+
+def _millions(count: int | None) -> str:
+    return "" if count is None else f"{count / 1e6:.2f}"
+
+
+def picture(records: Sequence[dict[str, Any]]) -> str:
+    """Return the curves as an SVG document: counts relative to the first record of each piece of work."""
+    curves = {name: _relative(records, name) for name in WORKS}
+    values = [value for curve in curves.values() for _, value in curve]
+    low, high = min(1 - SPAN, *values), max(1 + SPAN, *values)
+    right, bottom = WIDTH - KEY, HEIGHT - 40
+
+    def place(number: int, value: float) -> tuple[float, float]:
+        x = LEFT + (right - LEFT) * (number + 0.5) / len(records)
+        return round(x, 1), round(bottom - (bottom - TOP) * (value - low) / (high - low), 1)
+
+    shapes = [f"<rect width='{WIDTH}' height='{HEIGHT}' fill='#fff'/>"]
+    for value in (low, 1.0, high):
+        y = place(0, value)[1]
+        shapes += [
+            f"<path d='M{LEFT} {y}H{right}' stroke='#ccc'/>",
+            f"<text x='{LEFT - 6}' y='{y + 4}' text-anchor='end'>{value:.0%}</text>",
+        ]
+    for number, record in enumerate(records):
+        x = place(number, 1.0)[0]
+        shapes.append(
+            f"<text x='{x}' y='{bottom + 20}' text-anchor='middle'>{escape(record['version'])}</text>"
+        )
+    for line, (name, curve) in enumerate(curves.items()):
+        shapes += _curve(name, [place(*point) for point in curve], line, right)
+    head = f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {HEIGHT}' width='{WIDTH}'"
+    return "\n".join([f"{head} font-family='sans-serif' font-size='12'>", *shapes, "</svg>", ""])
+
+
+def _relative(records: Sequence[dict[str, Any]], name: str) -> list[tuple[int, float]]:
+    counts = [
+        (number, record["counts"][name]) for number, record in enumerate(records) if name in record["counts"]
+    ]
+    return [(number, count / counts[0][1]) for number, count in counts]
+
+
+def _curve(name: str, points: list[tuple[float, float]], line: int, right: int) -> list[str]:
+    colour, y = COLOURS[line % len(COLOURS)], TOP + 20 * line + 10
+    path = "L".join(f"{x} {y}" for x, y in points)
+    return [
+        f"<path d='M{path}' fill='none' stroke='{colour}' stroke-width='2'/>",
+        *(f"<circle cx='{x}' cy='{y}' r='4' fill='{colour}'/>" for x, y in points),
+        f"<circle cx='{right + 20}' cy='{y}' r='4' fill='{colour}'/>",
+        f"<text x='{right + 32}' y='{y + 4}'>{escape(name)}</text>",
+    ]

@@ -1,0 +1,78 @@
+"""Write the folder that a hub for environments takes: `python examples/hubs/bundle.py NAME` (`make hub`).
+
+The folders beside this file are the bundles without the parts that follow from the clone. The command copies
+one of them, writes the version of risk-env into it, and adds what the hub needs:
+
+* openenv: a wheel of risk-env and the lock file. This needs `pip install uv`.
+* verifiers: nothing else. The hub installs risk-env from a package index.
+* kaggle: nothing else. Kaggle's package and risk-env are installed beside it.
+
+docs/hubs.md says how each bundle is checked and uploaded.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+HUBS = ("kaggle", "openenv", "verifiers")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "build", ".venv")
+PLACEHOLDER = "0.0.0"  # of the version, in TEXTS
+TEXTS = ("*.toml", "*.json")
+
+
+def bundle(name: str, folder: Path) -> Path:
+    """Write the bundle of a hub into a new folder, and return the folder."""
+    if folder.exists():
+        raise SystemExit(f"bundle: {folder} exists already; delete it, or choose another folder with --out")
+    shutil.copytree(HERE / name, folder, ignore=LEFT_OUT)
+    for path in sorted(path for pattern in TEXTS for path in folder.rglob(pattern)):
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace(PLACEHOLDER, version()), encoding="utf-8")
+    if name == "openenv":
+        add_wheel(folder / "wheels")
+        lock(folder)
+    return folder
+
+
+def version() -> str:
+    """Return the version of risk-env in this clone."""
+    text = (ROOT / "risk_env" / "__init__.py").read_text(encoding="utf-8")
+    return re.findall(r'^__version__ = "([^"]+)"', text, re.MULTILINE)[0]
+
+
+def add_wheel(folder: Path) -> None:
+    """Build a wheel of risk-env into a folder."""
+    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT))
+
+
+def lock(folder: Path) -> None:
+    """Write `uv.lock`."""
+    if not (uv := shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")):
+        raise SystemExit("bundle: the lock file needs uv: pip install uv")
+    run(uv, "lock", "--quiet", "--project", str(folder))
+
+
+def run(*command: str) -> None:
+    """Run a command; exit with its error if it fails."""
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        raise SystemExit(f"bundle: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
+
+
+def main() -> None:
+    """Write one bundle."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("name", choices=HUBS, help="hub of the bundle")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="new folder (default: build/hubs/NAME)")
+    arguments = parser.parse_args()
+    folder = arguments.out or ROOT / "build" / "hubs" / arguments.name
+    print(f"wrote {bundle(arguments.name, folder)}; docs/hubs.md says how to check and upload it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The server: one environment for each session.
+
+    server --port 8000 --curriculum duel
+
+Environment variables change the settings of a container: `RISK_CURRICULUM`, `RISK_OPPONENTS`,
+`RISK_SESSIONS` (most sessions at the same time) and `RISK_SESSION_TIMEOUT` (seconds after which a session
+whose client sends nothing makes room for another).
+"""
+
+import argparse
+import os
+from functools import partial
+from typing import Any
+
+from openenv.core.env_server.http_server import create_app
+from openenv.core.env_server.types import ConcurrencyConfig
+from risk_env import text_env
+
+from ..models import RiskAction, RiskObservation
+from .environment import RiskEnvironment
+
+SETTINGS = {"curriculum": "tiny", "opponents": "random", "sessions": "64", "session_timeout": "1800"}
+
+
+def make_app(**settings: str) -> Any:
+    """Return the application of the server. A setting comes from the arguments, or else the environment."""
+    found = {name: os.environ.get(f"RISK_{name.upper()}", default) for name, default in SETTINGS.items()}
+    found |= settings
+    limits = ConcurrencyConfig(
+        max_concurrent_envs=int(found["sessions"]), session_timeout=float(found["session_timeout"])
+    )
+    environment = partial(RiskEnvironment, found["curriculum"], found["opponents"])
+    return create_app(
+        environment, RiskAction, RiskObservation, env_name="risk_openenv", concurrency_config=limits
+    )
+
+
+app = make_app()
+
+
+def main() -> None:
+    """Run the server."""
+    import uvicorn
+
+    parser = argparse.ArgumentParser(description="Risk as an OpenEnv server")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine)")
+    parser.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
+    parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="stage of the games (default: tiny)")
+    parser.add_argument("--opponents", help="compiled bot in the other seats (default: random)")
+    parser.add_argument("--sessions", help="most sessions at the same time (default: 64)")
+    parser.add_argument(
+        "--session-timeout", metavar="SECONDS", help="idle time that ends a session (default: 1800)"
+    )
+    arguments = vars(parser.parse_args())
+    host, port = arguments.pop("host"), arguments.pop("port")
+    given = {name: value for name, value in arguments.items() if value is not None}
+    uvicorn.run(make_app(**given), host=host, port=port)
+
+
+if __name__ == "__main__":
+    main()
