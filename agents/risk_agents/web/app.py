@@ -37,7 +37,7 @@ MOST_POSTS = 6  # concurrent POST requests per address
 PATIENCE = 10.0  # seconds for a browser to send its first message
 TRY_AGAIN_LATER = 1013  # code of a WebSocket that is closed because the server is busy
 SENDING = 10.0  # seconds until a browser must have room for the next message
-OWN_MODULES = ("analysis", "guide", "lobby", "news", "play", "question", "server", "sound")
+OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question", "server", "sound")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
@@ -60,7 +60,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (analysis.node, analysis.chances, analysis.plans, analysis.agents, analysis.odds)
+            for answer in (
+                *(analysis.node, analysis.start, analysis.edit),
+                *(analysis.chances, analysis.plans, analysis.agents, analysis.odds),
+            )
         ),
         WebSocketRoute("/game/{game}/live", pages.live),
     ]
