@@ -475,7 +475,7 @@ def test_in_duels_much_is_tried_only_while_they_are_open() -> None:
             "attack through Africa with the draft on Egypt",
         ),
         ([], [("Egypt", "Congo")], "attack Congo from Egypt"),
-        (["Egypt", "Congo"], [], "no attack, the draft on Egypt and Congo"),
+        (["Egypt", "Congo"], [], "no attack, draft on Egypt and Congo"),
         ([], [], "no attack"),
         (
             ["Alaska", "Peru", "Egypt", "Congo"],

@@ -56,14 +56,14 @@ def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str
 
     `drafts` are the territories that get troops, `captures` the attacks of the plan.
     """
-    draft = f"the draft on {_listed(drafts)}" if drafts else ""
+    draft = f"draft on {_listed(drafts)}" if drafts else ""
     if not captures:
         return f"no attack, {draft}" if draft else "no attack"
     if len(captures) == 1:
         attack = "attack {1} from {0}".format(*captures[0])
     else:
         attack = f"attack through {_listed([_area(board, target) for _, target in captures])}"
-    return f"{attack} with {draft}" if draft else attack
+    return f"{attack} with the {draft}" if draft else attack
 
 
 def _area(board: Board, territory: str) -> str:
