@@ -2,7 +2,7 @@
 
 Every bot plays against itself in all seats, on one thread, through `arena.play`. The rules follow the
 profile "fast", except that territories are claimed with three and six players. The number of games is doubled
-until they take long enough; compiling is not timed.
+until the games take `--seconds`. Compiling is not timed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--bots", default=",".join(BOTS), metavar="A,B,...", help="compiled bots (default: %(default)s)"

@@ -27,7 +27,7 @@ SECOND = ("command_room", 4)  # another preset, another deck, another number of 
 
 
 def main() -> None:
-    """Measure in this process and print."""
+    """Measure in this process, and print the result."""
     start = time.perf_counter()
     decisions = play_game(*FIRST)
     first = time.perf_counter() - start
@@ -81,7 +81,7 @@ def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
 
 
 def run(cache: Path | None) -> dict[str, Any]:
-    """Measure in a new process.
+    """Return the result of `main` in a new process.
 
     Compiled code is cached in `cache` (None: the usual folder).
     """

@@ -9,8 +9,8 @@ Two agents play each deal from both seats. The table shows for each pair:
 * luck ± error: the first agent's mean luck per game, and the standard error over deals. The mean should be
   within about two errors of 0.
 * gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
-  over deals). A plain win rate needs this many times the number of games.
-* ms: CPU time of measuring the luck of a game.
+  over deals). For the same precision, a plain win rate needs this many times as many games.
+* ms: CPU time to measure the luck of a game.
 """
 
 from __future__ import annotations
@@ -35,20 +35,20 @@ from risk_env.seeds import game_seed
 
 PAIRS = ("grower-breaker", "hunter-breaker", "planner-breaker", "beam-planner", "beam-marshal")
 GAMES = 2000
-MOST_AT_ONCE = 512  # games in a chunk
-SAMPLES = 1000  # bootstrap samples
+MOST_AT_ONCE = 512  # maximum number of games in a chunk
+SAMPLES = 1000  # number of bootstrap samples
 PACKAGES = ("risk-env", "numpy", "numba")
 
 Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     pairs = ",".join(PAIRS)
     add("--pairs", default=pairs, metavar="A-B,C-D,...", help="pairs of agents (default: %(default)s)")
-    add("--games", type=at_least_one, default=GAMES, help="number of games of a pair (default: %(default)s)")
+    add("--games", type=at_least_one, default=GAMES, help="number of games per pair (default: %(default)s)")
     attack = "option `attack` of the rules: blitz, max or choice (default: %(default)s)"
     add("--attack", default="blitz", help=attack)
     add("--seed", type=int, default=40, help="seed of all deals (default: %(default)s)")

@@ -2,8 +2,8 @@
 
 Each measure runs in a separate process. A measure is a generator of rows. In all measures, the policy is
 uniformly random among the legal actions, and choosing actions is not timed. A step returns everything that a
-learner needs: the next observation and mask, rewards and ends. Finished games begin again. Each library is
-imported only by its own measure, because none is a dependency of risk_env.
+learner needs: the next observation and mask, rewards and ends. When a game ends, a new game begins. Each
+library is imported only by its own measure, because no other library is a dependency of risk_env.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy as np
 
 BATCHES = (1, 64, 256, 1024, 16384)
 THREADED_BATCHES = (1024, 16384)
-TYPICAL_BATCH = 1024  # number of games where one size is measured
+TYPICAL_BATCH = 1024  # number of games in measures of a single size
 PGX_BATCHES = {"backgammon": (64, 256, 1024, 4096), "chess": (16, 64, 256, 1024)}
 PUFFER_BATCHES = (64, 1024)
-PUFFER_ACTIONS = 256  # sets of actions drawn before the clock starts
-LANES_SPREAD = 256  # number of stages of a game; further lanes repeat them with other random numbers
-WARM_UP = 20  # steps before the clock starts
-PAIRS = 10  # of short windows with one and with two threads, in the time of one usual window of each
+PUFFER_ACTIONS = 256  # number of sets of actions drawn before the clock starts
+LANES_SPREAD = 256  # number of stages of a game; other lanes repeat the stages with other random numbers
+WARM_UP = 20  # number of steps before the clock starts
+PAIRS = 10  # pairs of short windows (one thread, two threads) in the time of one pair of usual windows
 OPTIONS: dict[str, Any] = {
     "setup": "random",
     "attack": "choice",
@@ -165,7 +165,7 @@ def parts_of_a_step(ours: OurBatch, seconds: float) -> dict[str, float]:
 def our_threads(clock: Clock) -> Iterator[Row]:
     """Measure one and two threads in alternating short windows.
 
-    Other load on the machine then affects both equally.
+    Other load on the machine then affects both numbers of threads equally.
     """
     brief = Clock(clock.seconds / PAIRS, clock.repeats)
     for games in THREADED_BATCHES:
@@ -307,7 +307,7 @@ def begin_open_spiel(game: Any, picker: random.Random) -> Any:
 
 
 def roll_open_spiel(state: Any, picker: random.Random) -> None:
-    """Play chance events until a player is to act."""
+    """Play chance events until a player must act."""
     while state.is_chance_node():
         outcomes, chances = zip(*state.chance_outcomes(), strict=True)
         state.apply_action(picker.choices(outcomes, chances)[0])

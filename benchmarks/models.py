@@ -1,8 +1,8 @@
 """Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
-The model is a script behind an endpoint on loopback, in a separate process, which takes `--delay` seconds
-for an answer. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
-thread that wakes every 10 ms measures stalls: the time by which it wakes too late.
+The model is a script in a separate process, behind an endpoint on loopback. Each answer takes `--delay`
+seconds. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
+thread that should wake every 10 ms measures stalls, the delays of its wake-ups.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from risk_agents.game_files import read_games
 from risk_agents.tournament import cli
 
 ROOT = Path(__file__).parents[1]
-BEAT = 0.01  # seconds
+BEAT = 0.01  # seconds between two wake-ups
 PACKAGES = ("risk-env", "numpy", "numba", "httpx2")
 GAMES = ["--players", "2", "--max-rounds", "20", "--option", "setup=random", "--quiet", "--seed", "1"]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=64, help="simultaneous games (default: %(default)s)"
@@ -50,7 +50,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[str, Any]:
-    """Play games at the same time, with these options of a tournament."""
+    """Play games at the same time, with these options of a tournament, and return the measurements."""
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
@@ -102,7 +102,7 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def heartbeat() -> Iterator[list[float]]:
-    """Yield a list of the seconds by which a thread that should wake every `BEAT` is late."""
+    """Yield a growing list of the delays, in s, of a thread that should wake every `BEAT` seconds."""
     lags, stop = list[float](), threading.Event()
 
     def beat() -> None:

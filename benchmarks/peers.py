@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the measures, print, and with `--record` store the result."""
+    """Run the measures, print the results, and store the results with `--record`."""
     argv = sys.argv[1:] if argv is None else argv
     arguments = read_arguments(argv)
     if arguments.measure is not None:
@@ -96,7 +96,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the names of measures in a text, separated by commas."""
+    """Return the names of measures in a comma-separated string."""
     names = tuple(text.split(","))
     unknown = [name for name in names if name not in MEASURES]
     if unknown:
@@ -130,7 +130,7 @@ def hold_to_cores(cores: int) -> None:
 
 
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Run all measures one after another, in every round, and return the best of each row.
+    """Run all measures one after another in every round, and return the best version of each row.
 
     With several rounds, a machine that is slow for some minutes does not slow down only one measure.
     """
@@ -150,7 +150,10 @@ def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]
 
 
 def better(row: Row, other: Row) -> Row:
-    """Return the faster of two rows, or for threads the best of each number of threads and all ratios."""
+    """Return the faster of two rows.
+
+    A row about threads combines the best rate of each number of threads and all ratios.
+    """
     if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
         return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
@@ -309,7 +312,7 @@ def aims(measures: dict[str, Any]) -> list[Aim]:
     return [
         Aim("GameBatch, byte mask and int8 observation, decisions/s per core", over(batch, 1e6), 8, " M"),
         Aim(
-            "the same, relative to backgammon in Pgx at its best batch size",
+            "GameBatch, relative to backgammon in Pgx at the best batch size of Pgx",
             over(batch, backgammon),
             100,
             " ×",

@@ -1,9 +1,9 @@
 """Cost of a message of the line protocol for the referee: `python -m benchmarks.protocol [--record]`.
 
 A program that acts at random plays one of three seats, with the rules of the ladder. Every decision is a
-message and an answer. The measured time is CPU time of the referee's thread. It covers the copy of the game
-without hidden facts, the message, its way to the program and back, and the check of the answer. It does not
-include the CPU time of the program. The last column is the elapsed time, which includes both.
+message and an answer. The measured time is CPU time of the referee's thread. This thread copies the game
+without hidden facts, writes the message, transfers message and answer, and checks the answer. The CPU time of
+the program is not included. The last column is the elapsed time, which includes referee and program.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument(
         "--games", type=at_least_one, default=10, help="number of games per form (default: %(default)s)"
@@ -70,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(form: str, games: int, rules: Rules) -> Row:
-    """Return the messages and the CPU time of the best of some games. The first game is not measured."""
+    """Return the number of messages and the time per message. The first game is not measured."""
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
         found = [play(agent, rules, seed) for seed in range(games + 1)][1:]
@@ -88,7 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """Play one game; return the number of messages to seat 0, their CPU time and their elapsed time."""
+    """Play one game; return number, CPU time and elapsed time of the messages to seat 0."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -101,7 +101,7 @@ class TimedMatch(Match):
     processor_seconds = 0.0
 
     def query_player(self) -> int:
-        """Return the action of the player to act."""
+        """Return the action of the deciding player."""
         start = time.thread_time()
         action = super().query_player()
         self.processor_seconds += time.thread_time() - start

@@ -1,6 +1,6 @@
-"""Uniformly random legal play as kernels, for measuring the speed of the core.
+"""Kernels that play uniformly random legal actions, to measure the speed of the core.
 
-Every lane has its own generator, one word of splitmix64 in `pickers` (uint64, N). The actions of a lane do
+Every lane has its own splitmix64 generator, whose state is in `pickers` (uint64, N). The actions of a lane do
 not depend on other lanes or on the order of lanes. Therefore `play`, lane by lane or phase by phase, and
 `take_census` play the same games.
 """
@@ -27,8 +27,8 @@ class Event(IntEnum):
 
     BATTLE = 0  # a roll
     DRAW = 1  # the end of a turn in which a card may have been drawn
-    TURN = 2  # a turn that ended and another began
-    GAME = 3  # a game that began
+    TURN = 2  # the end of a turn that another turn follows
+    GAME = 3  # the beginning of a game
 
 
 @inlined
@@ -51,7 +51,7 @@ def pick(game, pickers, lane):
 def play(games, boards, rules, pickers, lanes, sweeps):
     """Play `sweeps` decisions in each of the lanes (int64, k), or begin a new game if a game is over.
 
-    Return the number of games that began. The rest of the `sweeps * k` steps were decisions.
+    Returns the number of games that began. All other steps, of `sweeps * k` in total, were decisions.
     """
     begun = 0
     for _ in range(sweeps):
@@ -119,7 +119,7 @@ def play_chance_counted(game, board, rules, events):
 
 @entry_point
 def choose(games, pickers, lanes, actions):
-    """Write an action for each of the lanes into `actions` (int64, N), unless its game is over."""
+    """Write an action for each of the lanes into `actions` (int64, N), unless the lane's game is over."""
     for k in range(len(lanes)):
         lane = lanes[k]
         if games[lane].phase != Phase.OVER:

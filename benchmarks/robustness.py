@@ -39,7 +39,7 @@ STYLES = ("holder", "walker", "card_killer", "saver", "turtle", "leader_stopper"
 KNOWN = ("grower", "hunter", "breaker", "planner", "beam")
 PLAYERS, SETUPS = "3,5,6", "deal,claim"
 TESTED = "tested"  # label of the agent in the file of the games
-KNOWN_BOTS = "known bots"  # in the report
+KNOWN_BOTS = "known bots"  # label of the known bots in the report
 PACKAGES = ("risk-env", "numpy", "numba")
 
 
@@ -61,7 +61,7 @@ class TableRows(NamedTuple):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play, print the report, and store it with `--record`."""
+    """Play the games, print the report, and store the report with `--record`."""
     arguments = _parser().parse_args(argv)
     command = ["python", "-m", "benchmarks.robustness", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
@@ -90,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add("agent", help="agent to measure: a name, or a spec")
-    add("--styles", default=",".join(STYLES), metavar="A,B,...", help="styles (default: %(default)s)")
+    add("--styles", default=",".join(STYLES), metavar="A,B,...", help="bots of styles (default: %(default)s)")
     add("--known", default=",".join(KNOWN), metavar="A,B,...", help="known bots (default: %(default)s)")
     add("--players", default=PLAYERS, metavar="N,...", help="numbers of players (default: %(default)s)")
     add("--setups", default=SETUPS, metavar="NAME,...", help="set-ups (default: %(default)s)")
@@ -138,7 +138,7 @@ def _played(arguments: argparse.Namespace, rules: Rules) -> list[Row]:
 def configured(
     agent: str, styles: Sequence[str], known: Sequence[str], rules: Rules, map_source: str, seed: int
 ) -> TournamentConfig:
-    """Return the configuration of a tournament with a group for each style, and one for the known bots."""
+    """Return the configuration of a tournament: a group for each style, and a group for the known bots."""
     own = f"{TESTED}={labelled(agent).spec}"
     first = 1 + len(styles)
     groups = (*((number,) for number in range(1, first)), tuple(range(first, first + len(known))))
@@ -147,7 +147,7 @@ def configured(
 
 @contextmanager
 def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
-    """Open the file of the games in the folder, or create it; without a folder, in a temporary one."""
+    """Open or create the file of the games in `folder`, or in a temporary folder if `folder` is None."""
     with TemporaryDirectory() as temporary:
         path = (folder or Path(temporary)) / f"{config.num_players}-{config.rules.setup}.sqlite"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
 
 
 def rows(store: Store, names: Sequence[str]) -> list[Row]:
-    """Return a row for each group of opponents. The last group has the known bots."""
+    """Return a row for each group of opponents. The last group consists of the known bots."""
     results = list(store.results())
     found = []
     for group, name in enumerate(names):

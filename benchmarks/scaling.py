@@ -3,10 +3,12 @@
 The benchmark measures 1 and 2 workers of each kind:
 
 * Games per second of a tournament between six copies of an agent, and decisions per second of self-play with
-  one actor per worker, with and without learning. The results are medians over windows, and the kinds take
-  turns. In each round, two workers are compared with one worker of the same kind, and Ray workers with the
-  same number of processes. Workers run only during their own window, so Ray does not slow other kinds down.
-* CPU time of the driver per game, in a tournament whose thousands of simulated workers return at once.
+  one actor per worker, with and without learning. The results are medians over windows, and the kinds
+  alternate. In each round, two workers are compared with one worker of the same kind, and Ray workers with
+  the same number of processes. Workers run only during their own window, so Ray does not slow other kinds
+  down.
+* CPU time of the driver per game, in a tournament with thousands of simulated workers, which return results
+  immediately.
 * Bytes sent per game, per decision and per update of the weights.
 
 From these results, the benchmark estimates the speed of 10, 100 and 1,000 cores.
@@ -51,13 +53,13 @@ from risk_training.rollout_steps import Rollout
 
 PACKAGES = ("risk-env", "numpy", "numba", "torch", "ray")
 SEATS = 6
-SIMULATED = 2048  # workers that return at once
+SIMULATED = 2048  # number of workers that return results immediately
 CORES = (1, 10, 100, 1000)
 NO_WORKER = "this process"
 KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
 PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
-CHANCE = 0.05  # probability that the median of the ratios is outside its interval
+CHANCE = 0.05  # probability that the median of the ratios is outside the interval
 PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
 RATES = {
     "games_a_second": "games per second",
@@ -69,7 +71,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Print the results of the measurement, and store the results with `--record`."""
     arguments = _parser().parse_args(argv)
     torch.set_num_threads(1)
     record = heading(
@@ -124,7 +126,7 @@ def _parser() -> argparse.ArgumentParser:
 def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row]:
     """Measure games and decisions per second of each kind of workers.
 
-    Each round has a window of each kind, in this order and back.
+    Each round has a window of each kind. Every second round has the reverse order of kinds.
     """
     windows: dict[str, list[Row]] = {kind: [] for kind in KINDS if kind in arguments.kinds}
     for number in range(arguments.pairs):
@@ -137,7 +139,7 @@ def measure(arguments: argparse.Namespace, config: TournamentConfig) -> list[Row
 
 @contextmanager
 def workers(kind: str) -> Iterator[WorkExecutor]:
-    """Open the executor of a kind in KINDS."""
+    """Open the executor for a kind of workers in KINDS."""
     if kind == NO_WORKER:
         with open_executor("1") as executor:
             yield executor
@@ -183,7 +185,7 @@ class Window:
         return trainer
 
     def games(self, games: int, name: str) -> float:
-        """Games per second of wall time in a tournament."""
+        """Return the games per second of wall time in a tournament."""
         with closing(Store.create(self.folder / f"{name}.sqlite", self.config)) as store:
             start = time.perf_counter()
             conduct(store, games, executor=self.executor)
@@ -211,8 +213,8 @@ def compared(ones: Sequence[Row], others: Sequence[Row], name: str) -> Row:
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Return the confidence interval of the median, with a probability of error of at most CHANCE.
 
-    The ends are values of the sample. Each value is below the true median with probability 1/2, whatever the
-    distribution. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
+    The ends are values of the sample. For any distribution, each value is below the true median with
+    probability 1/2. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
     """
     found, count = sorted(values), len(values)
     tails = accumulate(comb(count, below) / 2**count for below in range(count))
@@ -261,7 +263,7 @@ def one_update(trainer: ppo.Trainer) -> None:
 
 
 class Simulated(WorkExecutor):
-    """Workers that return copies of one game at once.
+    """Workers that immediately return copies of one game.
 
     `seconds` is the CPU time of the simulation itself, and `pieces` the number of pieces of work.
     """
@@ -297,7 +299,7 @@ class Simulated(WorkExecutor):
 
 
 def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
-    """CPU time of the driver per game, with a share of the cost of a chunk, and bytes sent per game."""
+    """Return the driver's CPU time per game, with a share of the cost of a chunk, and bytes per game."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -359,7 +361,7 @@ def learner(name: str) -> Row:
 
 
 def expected(record: Row) -> list[Row]:
-    """Return the computed games and decisions per second of each number of cores in CORES."""
+    """Return the estimated games and decisions per second for each number of cores in CORES."""
     games, learning = record["driver"], record["learner"]
     fed, learned = 1e6 / games["us_a_game"], 1e6 / (learning["us_learn"] + learning["us_unpack"])
     played = 1e6 / (learning["us_play"] + learning["us_pack"])
@@ -388,8 +390,8 @@ def _of_the_driver(row: Row) -> list[str]:
     return [
         f"A game takes {row['us_a_game']:,.0f} µs of CPU time in the driver (the main process) "
         f"and {row['core_seconds_a_game']:.2f} s in a worker, so one driver can supply {cores:,.0f} cores. "
-        f"The driver was measured with {row['simulated_workers']:,} simulated workers that return at once, "
-        f"and chunks of {row['games_a_piece']:.0f} games. "
+        f"The driver was measured with {row['simulated_workers']:,} simulated workers that return results "
+        f"immediately, and chunks of {row['games_a_piece']:.0f} games. "
         f"A game sends {row['bytes_out_a_game']:,.0f} bytes to a worker and returns "
         f"{row['bytes_back_a_game']:,.0f} bytes."
     ]

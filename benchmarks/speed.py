@@ -42,7 +42,7 @@ ALL = "all"
 PACKAGES = ("risk-env", "numpy", "numba")
 CALIBRATION_SWEEPS = 50
 STAGES = 64  # number of stages of a game over which the lanes are spread
-SCOUTS = 8  # lanes that measure the length of a game
+SCOUTS = 8  # number of lanes that measure the length of a game
 SCOUT_SWEEPS = 200
 EMPTY_CALLS = 200
 DECISIONS_ALONE = 200_000
@@ -73,7 +73,7 @@ class Play(NamedTuple):
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `bench`: measure, print, and with `--record` store the result."""
+    """Run the command `bench`: print the results, and store the results with `--record`."""
     arguments = read_arguments(argv)
     chosen = presets() if arguments.preset == ALL else (arguments.preset,)
     record = heading(["risk-env", "bench", *argv], PACKAGES)
@@ -244,7 +244,7 @@ def rates(runs: Sequence[Run], census: Census) -> dict[str, Any]:
 
 
 def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
-    """Return the ns of choosing an action and of writing a mask, from passes that do nothing else."""
+    """Return the ns to choose an action and to write a mask, from passes that do nothing else."""
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
     rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
     parts: dict[str, Callable[[], Any]] = {
@@ -261,7 +261,7 @@ def each_time(work: Callable[[], Any], rounds: int, repeats: int) -> float:
 
 
 def phases(begin: Play, sweeps: int, repeats: int) -> list[dict[str, Any]]:
-    """Return share of decisions, ns each and share of time by phase.
+    """Return a row for each phase: share of decisions, ns per decision, and share of time.
 
     The phase `OVER` is the start of a new game.
     """
@@ -335,7 +335,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
     )
     return [
         f"Random play chooses uniformly among the legal actions: one thread, {options},",
-        f"{first['games']:,} games. The mask is written in bit words at every decision.",
+        f"{first['games']:,} games. The mask is written as bits at every decision.",
         "Forced actions are not counted.",
         f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
         "the best rate per CPU second. A rate far above the first column means that the machine was busy.",
@@ -359,7 +359,7 @@ def summary_row(preset: dict[str, Any]) -> tuple[str, ...]:
 
 
 def phase_table(preset: dict[str, Any]) -> list[str]:
-    """Return a table with one row for each phase, the costliest first."""
+    """Return a table with one row for each phase, in descending order of the share of time."""
     rows = [
         (
             "(a new game)" if row["phase"] == Phase.OVER.name else row["phase"],
@@ -373,7 +373,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
-    """Return lines on the costliest phases, two parts of a decision, and the effect of sorting by phase."""
+    """Return lines on the slowest phases, two parts of a decision, and the effect of sorting by phase."""
     rows = preset["phases"]
     top = [f"{row['phase']} {row['share_of_time']:.0%}" for row in rows[:3]]
     alone = ", ".join(f"{name} {ns:.0f} ns" for name, ns in preset["alone_ns"].items())

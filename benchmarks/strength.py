@@ -1,11 +1,11 @@
-"""Win rate of an agent in one of several seats, and the CPU time of its turns.
+"""Win rate of an agent against players of a field, and the CPU time of the agent's turns.
 
     python -m benchmarks.strength strategist --players 6 --field breaker,hunter,beam,planner,grower
 
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
-training used. A file of a state value, in a field or as the agent, stands for the `tactician` with this value
-as judge. The rules follow the profile "fast".
+training uses. A file of a state value, in a field or as the agent, stands for `tactician` with this value.
+The rules follow the profile "fast".
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from risk_env.bots import CompiledBot
 from risk_env.players import Named
 from risk_training.win_rate import WinRate
 
-KEPT_OUT = "kept_out"  # in a field
+KEPT_OUT = "kept_out"  # name in a field
 
 
 class Clock:
-    """CPU time and number of an agent's turns."""
+    """CPU time of an agent's turns, and number of turns."""
 
     def __init__(self) -> None:
         self.seconds, self.turns = 0.0, 0
@@ -52,10 +52,7 @@ class Timed(Agent):
         self.agent, self.clock, self.name, self.version = agent, clock, agent.name, agent.version
 
     def prepare(self, rules: Rules, board: Any) -> None:
-        """Let the agent prepare.
-
-        This is not timed.
-        """
+        """Let the agent prepare. The preparation is not timed."""
         self.agent.prepare(rules, board)
 
     def reset(self, seat: int, rules: Rules, board: Any, seed: int) -> None:
@@ -74,7 +71,7 @@ class Timed(Agent):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Play, and print the win rate with its 95 % interval (Wilson) and the time of a turn."""
+    """Play the games, and print the win rate, the 95 % interval (Wilson) and the time of a turn."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
     parser.add_argument(
@@ -103,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 def strength(
     spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock
 ) -> WinRate:
-    """Play whole deals, at least `games` games, with the agent in every seat of each deal."""
+    """Return the win rate of an agent in at least `games` games, in every seat of each deal."""
     judged = _judged_by(spec)
     agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
     return win_rate_in_field(lambda: Timed(agents(), clock), field, rules, board, games, seed)
@@ -118,7 +115,7 @@ def win_rate_in_field(
     seed: int,
     lanes: int = MAX_LANES,
 ) -> WinRate:
-    """Play whole deals, at least `games` games, with the player in every seat of each deal.
+    """Return the win rate of a player in at least `games` games, in every seat of each deal.
 
     The other players are drawn from the field.
     """
@@ -134,9 +131,9 @@ def win_rate_in_field(
 
 
 def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
-    """Draw `count` bots of a field of `size` and return their numbers from 1, int64 (count,).
+    """Draw `count` of the `size` bots of a field, and return their numbers from 1, int64 (count,).
 
-    The bots are different if the field has enough.
+    The bots are different if the field has enough bots.
     """
     numbers = chance.permutation(size)[:count] if size >= count else chance.integers(size, size=count)
     return 1 + numbers
@@ -148,12 +145,12 @@ def _compiled(name: str) -> tuple[CompiledBot, ...]:
         return attacker.BOT, *kept_out.bots()
     found = _judged_by(name) or load(name)
     if not isinstance(found, CompiledBot):
-        raise ValueError(f"--field {name}: only compiled bots can sit there")
+        raise ValueError(f"--field {name}: must be a compiled bot, a file of a state value or {KEPT_OUT}")
     return (found,)
 
 
 def _judged_by(name: str) -> CompiledBot | None:
-    """Return the tactician with the state value in a file as judge, or None for other names."""
+    """Return `tactician` with the state value of a file, or None if the name is not such a file."""
     if name.endswith(".npz") and kind_in(facts_of(name)) == STATE_VALUE:
         return TurnPolicyFile.load(TACTICIAN).bot(name, name, StateValueFile.load(name))
     return None

@@ -1,15 +1,15 @@
 """Exact values of a small duel without cards on the map `tiny`, and the mistakes of agents without memory.
 
-    python -m benchmarks.tiny                    # the duel of docs/tiny.md, with at most 3 troops a territory
+    python -m benchmarks.tiny                    # the duel of docs/tiny.md: at most 3 troops per territory
     python -m benchmarks.tiny --max-troops 4     # eight times as many states
 
-Results are expected results from both seats: 100 is a certain win, -100 a certain loss, and 0 an even game or
-one that never ends. The table shows for each agent:
+Results are expected results, as means over both seats. 100 is a certain win, -100 a certain loss, and 0 an
+even game or a game that never ends. The table shows for each agent:
 
 * exploitability: the result of a best response to the agent.
 * against best play: the result of the agent against the solved player.
-* mean regret: the mean loss of a decision, over all decisions that the duel can have.
-* best choices: the share of these decisions in which the agent makes a best choice.
+* mean regret: the expected loss of value per decision, as a mean over all decisions of the duel.
+* best choices: the share of these decisions in which the agent chooses an action with the best value.
 """
 
 from __future__ import annotations
@@ -43,10 +43,11 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Solve, print, and with `--record` store the result."""
+    """Solve the duel, print the results, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--max-troops", type=int, default=TINY.max_troops, help="option of the rules (default: %(default)s)")
+    max_troops = "option `max_troops` of the rules (default: %(default)s)"
+    add("--max-troops", type=int, default=TINY.max_troops, help=max_troops)
     add("--agents", default="random,attacker,grower", help="comma-separated bots (default: %(default)s)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -54,11 +55,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     record = heading(command, PACKAGES) | measure(arguments.max_troops, arguments.agents.split(","))
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('tiny', record, report(record))}")
+        print(f"\nrecorded in {keep('tiny', record, report(record))}")
 
 
 def measure(max_troops: int, names: Sequence[str]) -> dict[str, Any]:
-    """Return the facts of the record below its heading."""
+    """Return the entries of the record that follow the heading."""
     agents = [bots.compiled(name) for name in names]
     started = time.process_time()
     graph = StateGraph(TINY.replace(max_troops=max_troops))

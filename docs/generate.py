@@ -191,8 +191,8 @@ to three digits.
 
 ## Method
 
-* **Decisions.** The tables count choices between two legal actions or more. The engine plays forced
-  actions and dice; they take time but are not counted.
+* **Decisions.** The tables count decisions with two or more legal actions. The engine plays forced
+  actions and dice, which take time but are not counted.
 * **Random play.** Every action is drawn uniformly from the legal actions, so that the speed does not
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
@@ -320,13 +320,13 @@ alternating windows (medians with 95 % intervals):
 """
 
 SCALING = """
-Six `beam`s play each game. Decisions are decisions of self-play, with one actor for each worker and a learner
-on one core. If there are as many workers as cores, the learner and the *driver* (the main process) share
-a core with a worker. The load of the machine at the start was {load:g}. The rates
-above are per second of wall time, so other processes reduce them.
+Six `beam`s play each game. The decisions belong to self-play with one actor for each worker and a learner on
+one core. If there are as many workers as cores, the learner and the *driver* (the main process) share a core
+with a worker. The load of the machine at the start was {load:g}. The rates above are per second of wall time,
+so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
-supply {cores:,.0f} cores. One of the cores is the learner.
+supply {cores:,.0f} cores. The learner uses one of the cores.
 """
 
 
@@ -350,7 +350,7 @@ def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Seq
 
 
 def citation() -> str:
-    """Return CITATION.cff with the package's version; people write the rest of the file."""
+    """Return CITATION.cff with the package's version. The rest of the file is not generated."""
     text = (FOLDER.parent / "CITATION.cff").read_text(encoding="utf-8")
     return re.sub("^version: .*$", f"version: {__version__}", text, flags=re.MULTILINE)
 

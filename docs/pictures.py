@@ -56,7 +56,7 @@ def main() -> None:
 
 
 def attack_of(game: Game) -> Game:
-    """Return the game at its first attack in the fifth round."""
+    """Return the game at the first attack of the fifth round."""
     past = game.beginning()
     for action in game.actions:
         if past.round == 5 and past.phase == Phase.ATTACK:
@@ -124,7 +124,7 @@ def draw_lobby(browser: Any, address: str) -> None:
 def save(page: Any, path: Path) -> None:
     """Save a screenshot of the page in 256 colours."""
     path.parent.mkdir(exist_ok=True)
-    # few colours suffice then
+    # with a plain background, few colours suffice
     page.evaluate("document.getElementById('stage')?.style.setProperty('background', 'var(--sea)')")
     picture = Image.open(BytesIO(page.screenshot())).convert("RGB")
     picture.quantize(method=Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -62,7 +62,7 @@ def show_replay(page: Path) -> None:
     text, count = PICTURE.subn(FRAME, page.read_text(encoding="utf-8"))
     if count != 1:
         raise ValueError(
-            f"{page.name} shows docs/pictures/replay.png {count} times: the site needs one place for it"
+            f"{page.name} shows docs/pictures/replay.png {count} times: it must show the picture exactly once"
         )
     page.write_text(text, encoding="utf-8")
 

@@ -40,7 +40,7 @@ class Borderer(Agent):
         return int(view.rng.choice(legal))
 
     def gains(self, view: View) -> np.ndarray[Any, Any]:
-        """Return by how many troops each border's source outnumbers its target, int64 (B,).
+        """Return the troops of each border's source minus the troops of the target, int64 (B,).
 
         The value is -10**6 if the bot owns the target.
         """

@@ -11,7 +11,7 @@ import sys
 
 
 def plan(game, question):
-    """Return a plan for the whole turn at its beginning, or a single action elsewhere."""
+    """Return a plan for the whole turn in the phase `DRAFT`, or a single action in other phases."""
     phase, amount = question["phase"], question.get("amount")
     if phase == "DRAFT":
         return campaign(game, question)
@@ -29,7 +29,7 @@ def plan(game, question):
 
 
 def campaign(game, question):
-    """Return a plan: draft all troops to one border, attack there, and go on from the captured territory."""
+    """Return a plan: draft all troops to one border, attack there, and attack from the captured territory."""
     names, borders = game["map"]["territories"], game["map"]["borders"]
     owner, troops, seat = question["owner"], question["troops"], question["seat"]
     fronts = [(a, b) for a, b in borders if owner[a] == seat != owner[b]]

@@ -3,7 +3,7 @@
     risk-env tournament --agents "random,cmd:python examples/bot_stdlib.py" --players 2 --games 100
 
 The bot attacks where its majority is largest, and otherwise acts at random. The protocol (docs/protocol.md)
-has one JSON object in each line, both ways. Only `hello` and `act` need an answer.
+has one JSON object in each line, in both directions. Only `hello` and `act` need an answer.
 """
 
 import json
@@ -12,7 +12,7 @@ import sys
 
 
 def majority(game, question, action):
-    """Return by how many troops an attack outnumbers its target, or None if the action is not an attack."""
+    """Return the attacking troops minus the defending troops, or None if the action is not an attack."""
     border = action - game["actions"]["border"]
     if not 0 <= border < len(game["map"]["borders"]):
         return None

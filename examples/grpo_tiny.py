@@ -3,9 +3,9 @@
     python examples/grpo_tiny.py --steps 20         # needs `pip install trl`
 
 A prompt is a report in the middle of a game, and an answer is a plan. The reward is the change of the
-learner's share of the map until its next report. An answer that cannot be played gets a reward from -1 to 0
-by its similarity to a legal action. Otherwise, a random model would never see a reward. With a real model,
-use `text_env.make("duel")` and a GPU.
+learner's share of the map until the next report. The reward of an answer that cannot be played is between -1
+and 0, and depends on the similarity of the answer to a legal action. Without this reward, a random model
+would learn nothing. With a real model, use `text_env.make("duel")` and a GPU.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def worth(completions: list[str], position: list[str], **others: Any) -> list[fl
 
 
 def likeness(answer: str, action: str) -> float:
-    """Return the similarity of two texts, from 0 to 1."""
+    """Return the similarity of two strings, from 0 to 1."""
     return SequenceMatcher(None, answer, action).ratio()
 
 
@@ -99,7 +99,7 @@ def train(steps: int, folder: str) -> list[dict[str, float]]:
 
 
 def main() -> None:
-    """Train, and print the mean reward of every step."""
+    """Train the model, and print the mean reward of every step."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20)
     arguments = parser.parse_args()

@@ -26,9 +26,9 @@ HELD_OUT = 20  # every 20th game is test data
 
 
 def new_network(schema: Schema) -> Network:
-    """Return a network for the games of a file, or raise ValueError if its observations or actions differ.
+    """Return a network for the games of a file.
 
-    They are compared with the observations and actions of this version.
+    Raises ValueError if this version has other columns of observations or other action numbers.
     """
     return Network(Layout(schema.rules, schema.board, schema.num_actions), WIDTH, LOCAL)
 
@@ -58,7 +58,7 @@ def answers(network: Network, columns: dict[str, Any], rows: Any) -> tuple[torch
 
 
 def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
-    """Return the share of decisions in which the likeliest action is the recorded one."""
+    """Return the share of decisions in which the likeliest action is the recorded action."""
     with torch.no_grad():
         parts = np.array_split(rows, -(-len(rows) // BATCH))
         found = [
@@ -68,7 +68,7 @@ def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
 
 
 def main(source: str, target: str) -> None:
-    """Read the decisions, learn, test, and write the policy."""
+    """Read the decisions, fit and test the policy, and write the policy."""
     facts, columns = read_decisions(source)
     schema = Schema.from_dict(facts["schema"])
     is_held_out = columns["game"] % HELD_OUT == 0
@@ -77,7 +77,7 @@ def main(source: str, target: str) -> None:
     learn(network, columns, np.flatnonzero(~is_held_out))
     share = agreement(network, columns, np.flatnonzero(is_held_out))
     seconds = time.perf_counter() - start
-    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} the same in other games")
+    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} same actions in other games")
     PolicyFile(
         network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}
     ).save(target)

@@ -3,8 +3,8 @@
     python examples/openenv_risk.py --port 8322 --curriculum tiny
 
 This example needs `pip install openenv-core`. The observation is a report, and the action is a plan
-(docs/llm.md). In a container, add `--host 0.0.0.0`. A session whose client sends nothing for
-`--session-timeout` seconds makes room for another, so that clients that disappear do not use up the sessions.
+(docs/llm.md). In a container, add `--host 0.0.0.0`. A new session can replace a session whose client has sent
+nothing for `--session-timeout` seconds, so clients that disappear do not use up the sessions.
 """
 
 import argparse
@@ -49,7 +49,7 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RiskObservation:
-        """Begin an episode. Without a seed, begin the game after the previous one."""
+        """Begin an episode. Without a seed, begin the game after the previous game."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
@@ -62,12 +62,12 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
 
     @property
     def state(self) -> State:
-        """The episode and its number of steps."""
+        """Id of the episode, and number of steps."""
         return self._state
 
 
 class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
-    """A client. Each `RiskClient(base_url=...)` holds a session of its own."""
+    """A client. Each `RiskClient(base_url=...)` has a separate session."""
 
     def _step_payload(self, action: RiskAction) -> dict[str, Any]:
         return {"text": action.text}
@@ -84,7 +84,7 @@ class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
 
 
 def make_app(session_timeout: float = SESSION_TIMEOUT) -> Any:
-    """Return the application of the server, where sessions idle for `session_timeout` s make room."""
+    """Return the server's application. New sessions can replace sessions idle for `session_timeout` s."""
     limits = ConcurrencyConfig(max_concurrent_envs=MOST_SESSIONS, session_timeout=session_timeout)
     return create_fastapi_app(RiskEnvironment, RiskAction, RiskObservation, concurrency_config=limits)
 

@@ -4,8 +4,8 @@
 
 The learner has one seat in each lane. Each game draws new opponents: bots, and earlier versions of the
 learner. The network reads `risk_env.features`, and scores the actions of territories and borders with
-shared weights. The program prints the win rate of the learner in 600 games against two growers. With seed 0
-it is 21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880.
+shared weights. The program prints the win rate of the learner in 600 games against two `grower`s. With seed
+0, the win rate is 21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880 decisions.
 """
 
 import argparse
@@ -60,7 +60,7 @@ class Network(nn.Module):
 
 
 class Snapshots(Policy):
-    """Earlier versions of the learner. The number of the seat chooses the version that decides."""
+    """Earlier versions of the learner. The number of the seat determines the version that decides."""
 
     name = "snapshots"
 
@@ -68,7 +68,7 @@ class Snapshots(Policy):
         self.networks = []
 
     def add(self, network):
-        """Add a copy of the learner, and drop the oldest if there are too many."""
+        """Add a copy of the learner, and drop the oldest copy if there are too many copies."""
         self.networks = [*self.networks, deepcopy(network)][-SNAPSHOTS:]
 
     @torch.no_grad()
@@ -84,7 +84,7 @@ class Snapshots(Policy):
 
 
 class Games:
-    """The learner at one seat of each lane, and drawn opponents at the other seats (docs/arena.md)."""
+    """The learner at one seat of each lane, and random opponents at the other seats (docs/arena.md)."""
 
     def __init__(self, opponents, lanes, seed):
         self.batch = GameBatch(RULES, BOARD, lanes, seed=seed, autoreset=False)
@@ -111,7 +111,7 @@ class Games:
             self.arena.actions[:] = actions
         for stopped in self.arena.run(self.lanes):
             new = stopped[~ended[stopped]]  # games without a decision of the learner do not count
-            reward[new], ended[new] = batch.reward[new, self.seat[new]], True  # a truncated game pays 0
+            reward[new], ended[new] = batch.reward[new, self.seat[new]], True  # 0 if truncated
             first = new[np.isnan(self.won[new])] if actions is not None else new[:0]
             self.won[first] = batch.records["winner"][first] == self.seat[first]
             self.begin(stopped)
@@ -143,7 +143,7 @@ def collect(network, games):
 
 
 def learn(network, optimizer, data, rng):
-    """Update the network with PPO on as many random minibatches as EPOCHS passes over the data have."""
+    """Update the network with PPO on random minibatches, as many as in EPOCHS passes over the data."""
     codes, masks, *rest = data
     actions, old, advantages, returns = map(torch.from_numpy, rest)
     advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
@@ -172,10 +172,10 @@ def win_rate(network, bot, games=600):
 
 
 def main():
-    """Train, and print the win rate against two growers."""
+    """Train the network, and print the win rate against two `grower`s."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--updates", type=int, default=30, help="number of updates (default: 30)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of network, games and draws (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of network and games (default: 0)")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
     rng, network, league = np.random.default_rng(arguments.seed), Network(), Snapshots()

@@ -1,6 +1,6 @@
 """A scripted stand-in for a language model: it reads only the text of reports, and answers with plans.
 
-python examples/report_reader.py --games 100          # duels against `random`: how often it wins
+python examples/report_reader.py --games 100          # plays duels against `random`, and counts wins
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def attacks(report: str) -> list[str]:
     steps = []
     for number, (source, targets) in enumerate(sorted(fronts(report), key=lambda front: -len(front[1]))):
         if number == 0 or not new_troops(report) or not needs_new_troops(source, report):
-            attack = "try attack" if steps else "attack"  # without the first victories, plan again
+            attack = "try attack" if steps else "attack"  # `try` skips an attack that is not legal
             steps += [step for target in targets for step in (f"{attack} {source} > {target}", "occupy 0")]
             steps = [*steps[:-1], "occupy all"] if targets else steps
     return steps
 
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
-    """Return own territories with the neighbours that are likely to fall, the likeliest first."""
+    """Return own territories with neighbours that are likely to fall, in order of the probability."""
     found = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
@@ -107,7 +107,7 @@ def needs_new_troops(source: str, report: str) -> bool:
 
 
 def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
-    """Play one episode. Return True if the reader won, and its exchanges in each of its turns."""
+    """Play one episode; return True if the reader won, and the number of exchanges in each own turn."""
     report, info = env.reset(seed)
     turns: dict[int, int] = {}
     is_over = False
@@ -128,7 +128,7 @@ def main() -> None:
     wins = sum(won for won, _ in results)
     exchanges = [count for _, turns in results for count in turns]
     print(
-        f"{wins} of {arguments.games} duels won; exchanges a turn: median {median(exchanges):g}, "
+        f"{wins} of {arguments.games} duels won; exchanges per turn: median {median(exchanges):g}, "
         f"mean {sum(exchanges) / len(exchanges):.2f}"
     )
 

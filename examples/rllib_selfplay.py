@@ -5,8 +5,8 @@
     python examples/rllib_selfplay.py --single        # one agent: `make_vec`, bots at all other seats
     python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/rllib
 
-RLlib's masking module expects another name for the observation and a mask of floats. Nothing else has to be
-adapted. RLlib's check of the environment must be off, because it plays illegal actions.
+RLlib's masking module expects another name for the observation and a mask of floats. No other adaptation is
+needed. RLlib's check of the environment must be off, because the check plays illegal actions.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ENVIRONMENTS = 32  # number of environments with a single agent
 
 
 class RiskLeague(MultiAgentEnv):
-    """`risk_v0` for RLlib: in some games, the learner plays all seats, in others one, and a bot the rest.
+    """`risk_v0` for RLlib: the learner plays all seats in some games, and one seat against a bot in others.
 
     The bots act inside the environment. RLlib only sees the learner's seats, `player_0` and so on.
     """
@@ -60,9 +60,9 @@ class RiskLeague(MultiAgentEnv):
         self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
-        """Begin a game, and play until the learner is to act.
+        """Begin a game, and play until the learner must decide.
 
-        If the game is over before that, begin another one.
+        If the game ends before the learner decides, begin another game.
         """
         seed = int(self.chance.integers(2**31)) if seed is None else seed
         self.env.reset(seed=seed)
@@ -77,7 +77,7 @@ class RiskLeague(MultiAgentEnv):
         return (observations, {}) if self.env.agents else self.reset()
 
     def step(self, action: dict[str, int]) -> Any:
-        """Play one action, then play on until the learner is to act again or the game is over."""
+        """Play one action, then play on until the learner must decide again or the game is over."""
         self.env.step(action[self.env.agent_selection])
         observations, rewards, terminated, truncated = self._play_on()
         is_over = not self.env.agents
@@ -88,7 +88,7 @@ class RiskLeague(MultiAgentEnv):
     def _play_on(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool]]:
         """Return observations, rewards and ends of the learner's seats.
 
-        The next seat to act is the last.
+        The seat that decides next is the last entry.
         """
         found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         while self.env.agents:
@@ -156,7 +156,7 @@ def vector_of(options: dict[str, Any], bots: Sequence[str] = BOTS) -> VectorEnv:
 
 
 def configuration(single: bool, board: str) -> PPOConfig:
-    """Return the configuration of PPO with masks, for one agent or many."""
+    """Return the configuration of PPO with masks, for one agent or many agents."""
     network = DefaultModelConfig(fcnet_hiddens=[128, 128], fcnet_activation="relu", vf_share_layers=False)
     sizes = {"train_batch_size_per_learner": 4000, "minibatch_size": 500, "num_epochs": 4}
     register_env("risk_vector", vector_of)
@@ -210,14 +210,14 @@ def games_won(module: Any, board: str, bot: str, games: int) -> tuple[int, int]:
 
 
 def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
-    """Train, measure the policy at each tenth of the time, and return the log."""
+    """Train the policy, measure the win rates at each tenth of the time, and return the log."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--single", action="store_true", help="one agent, through make_vec")
-    parser.add_argument("--map", default="tiny", help="of the games (default: %(default)s)")
-    parser.add_argument("--minutes", type=float, default=4.0, help="of training (default: %(default)s)")
-    parser.add_argument("--games", type=int, default=192, help="of a measurement, against each bot")
+    parser.add_argument("--single", action="store_true", help="train one agent, through make_vec")
+    parser.add_argument("--map", default="tiny", help="map of the games (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=4.0, help="minutes of training (default: 4)")
+    parser.add_argument("--games", type=int, default=192, help="games per measurement and bot (default: 192)")
     parser.add_argument(
         "--out", metavar="FOLDER", help="write metrics.jsonl, as `risk-env train` does, and a picture"
     )

@@ -1,10 +1,11 @@
-"""A training script to copy: MaskablePPO on `RiskVecEnv`, its win rate, and the model as a bot.
+"""A training script to copy: MaskablePPO on `RiskVecEnv`, the model's win rate, and the model as a bot.
 
     pip install -e '.[train]'  # in a clone
     python examples/sb3_own_script.py --minutes 2  # writes runs/sb3_own_script.zip
     risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
 
-It learns a game of two players on the classic map, with Stable-Baselines3's own network (docs/gymnasium.md).
+The model learns a game of two players on the classic map, with Stable-Baselines3's own network
+(docs/gymnasium.md).
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ GAME: dict[str, Any] = {"preset": "classic", "num_players": 2}
 
 
 class StopAfter(BaseCallback):
-    """Stop the training after a number of seconds."""
+    """A callback that stops the training after a number of seconds."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__()
@@ -94,7 +95,7 @@ def policy_of(path: Path) -> Any:
 class Mine(Agent):
     """The trained model as a bot.
 
-    It samples with `view.rng`, so that the same deal gives the same game.
+    The bot samples with `view.rng`, so that the same deal gives the same game.
     """
 
     name = "mine"
@@ -113,7 +114,7 @@ class Mine(Agent):
 
 
 def main() -> None:
-    """Train, save and evaluate."""
+    """Train, save and evaluate a model."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,8 +3,8 @@
     python examples/search.py [--games 30] [--playouts 48]
 
 The search plays each legal action in copies of the game. In every copy, all facts that the seat does not
-know, and all dice and cards to come, are drawn again. A compiled bot plays the copies on for all seats, in
-the lanes of one `Arena`. The search chooses the action with the highest mean result.
+know, and all future dice and cards, are redrawn. A compiled bot then plays all seats of the copies, in the
+lanes of one `Arena`. The search chooses the action with the highest mean result.
 
 The program plays games against two `hunter`s on the map `tiny`: first the bot alone, then the search. With
 the defaults, the bot wins 11 of 30 games and the search 17. See docs/search.md.
@@ -23,7 +23,7 @@ TURNS = 2  # number of turns of the seat that are played before the result of a 
 
 
 class FlatSearch(Agent):
-    """Chooses the action with the best mean result of sampled games."""
+    """An agent that chooses the action with the best mean result in sampled games."""
 
     name = "flat search"
 
@@ -45,7 +45,7 @@ class FlatSearch(Agent):
         return int(actions[self.results(games, view.seat).reshape(len(actions), each).mean(axis=1).argmax()])
 
     def results(self, games, seat):
-        """Play games on, and return the estimated result of each for a seat, float64 (k,)."""
+        """Play games on, and return the estimated results of a seat in these games, float64 (k,)."""
         lanes = np.arange(len(games))
         self.batch.load(lanes, games)
         self.arena.seat_players(lanes)
@@ -73,7 +73,7 @@ def wins(player, games, opponent="hunter"):
 
 
 def main():
-    """Compare the search with the bot that plays its copies."""
+    """Compare the search with the bot that the search uses."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--games", type=int, default=30, help="number of games (default: 30)")
     parser.add_argument("--playouts", type=int, default=48, help="sampled games per decision (default: 48)")

@@ -4,8 +4,8 @@
     python examples/selfplay_torch.py
 
 A stream is the sequence of decisions of one seat in one lane, however many decisions other seats make in
-between. Returns and advantages run along streams. The reward of a seat at its end goes to the seat's last
-decision.
+between. Returns and advantages are computed along streams. The reward of a seat at its end belongs to the
+seat's last decision.
 """
 
 from __future__ import annotations
@@ -78,10 +78,10 @@ def collect(policy: ActorCritic, batch: GameBatch) -> dict[str, Tensor]:
 def along_streams(
     seats: Any, rewards: Any, ends: Any, values: Any, last_values: Any, next_seats: Any, next_values: Any
 ) -> tuple[Any, Any]:
-    """Return generalised advantages (T, N) along each stream, and a mask of the known ones.
+    """Return generalised advantages (T, N) along each stream, and a mask of the known advantages.
 
     An advantage is known if another decision or the end of the stream follows in the rollout. In each lane,
-    the advantages of the stream that acts next are known as well.
+    the advantages of the stream that decides next are known as well.
     """
     lanes, shape = np.arange(seats.shape[1]), (seats.shape[1], RULES.num_players)
     value, beyond, follows = (
@@ -125,7 +125,7 @@ def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, data: dict[str,
 def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float]:
     """Play one seat with the policy against random moves and return the shares of games won and truncated.
 
-    The seat changes by lane.
+    The seat of the policy depends on the lane.
     """
     batch = GameBatch(RULES, BOARD, games, seed=10**6, autoreset=False)
     codes, masks, seat = batch.reset()
@@ -138,7 +138,7 @@ def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float
 
 
 def main(updates: int = 80) -> None:
-    """Train, and print the win rate against random moves."""
+    """Train the policy, and print the win rate against random moves."""
     torch.manual_seed(0)
     torch.set_num_threads(1)  # enough for this small network, and much faster on shared cores
     batch = GameBatch(RULES, BOARD, LANES, seed=0)

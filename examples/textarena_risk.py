@@ -1,10 +1,10 @@
-"""Risk as an environment of TextArena, in which language models play each other.
+"""Risk as an environment of TextArena, in which language models play against each other.
 
     python examples/textarena_risk.py            # a game between two scripts
 
 This example needs `pip install textarena`. In other programs, write `import textarena_risk`, then `ta.make`.
 The module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
-`Risk-v0-raw`, the same without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
+`Risk-v0-raw`, the game without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
 If more than `error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn,
 so that a game always ends.
 """
@@ -48,7 +48,7 @@ class RiskEnv(ta.Env):
         self._ask()
 
     def step(self, action: str) -> tuple[bool, dict[str, Any]]:
-        """Play a plan of the current player, then every action that needs no other answer."""
+        """Play a plan of the current player, then every action that needs no further answer."""
         player = self.state.current_player_id
         self.state.add_observation(action, ta.ObservationType.PLAYER_ACTION, from_id=player, to_id=player)
         problem = self._take(player, action.strip().removeprefix("[").removesuffix("]"))
@@ -60,7 +60,7 @@ class RiskEnv(ta.Env):
         return self.state.step(rotate_player=False)
 
     def _take(self, player: int, answer: str) -> str:
-        """Read an answer and return the problem with it, or "" if there is none."""
+        """Read an answer, and return the problem with the answer, or "" without a problem."""
         try:
             self.match.plans[player].give(answer, self.match.game)
         except ValueError as error:
@@ -74,7 +74,7 @@ class RiskEnv(ta.Env):
         return ""
 
     def _ask(self, problem: str = "") -> None:
-        """Send the next report to the seat to act."""
+        """Send the next report to the deciding seat."""
         game = self.match.game
         seat = game.seat
         problem = problem if seat == self.state.current_player_id else ""

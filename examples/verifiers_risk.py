@@ -63,7 +63,7 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
     def load(self) -> Iterator[RiskTask]:
         """Yield the tasks.
 
-        The learner's seat is `seed % players`, so that every seat comes equally often.
+        The learner's seat is `seed % players`, so that the learner plays every seat equally often.
         """
         config = self.config
         arguments = {"curriculum": config.curriculum, "opponents": config.opponents, "style": config.style}
@@ -79,13 +79,13 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
 
 
 class RiskEnvConfig(vf.EnvConfig):
-    """The seat of the model. It runs no code, so that the program for its requests runs in this process."""
+    """The seat of the model. The model runs no code, so its requests come from this process."""
 
     player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class RiskEnv(vf.Env[RiskEnvConfig]):
-    """An environment in which the game plays the user: it answers every plan with the next report."""
+    """An environment in which the game takes the role of the user, and answers plans with reports."""
 
     async def run(self, task: RiskTask, agents: vf.Agents) -> None:
         """Play one game, and record the sum of its rewards as the reward of the trace."""
@@ -121,10 +121,7 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
         mcp_urls: dict[str, str],
         data: vf.TaskData,
     ) -> vf.ProgramResult:
-        """Request one answer.
-
-        Verifiers records it on its way.
-        """
+        """Request one answer. Verifiers records the answer at `endpoint`."""
         system, prompt = self.resolve_prompt(data)
         said = (
             [{"role": "user", "content": prompt}]
@@ -156,7 +153,7 @@ def main() -> None:
     )
     parser.add_argument("--model", required=True)
     parser.add_argument(
-        "--base-url", required=True, help="of an endpoint with OpenAI's chat API; OPENAI_API_KEY has the key"
+        "--base-url", required=True, help="address of OpenAI's chat API; OPENAI_API_KEY contains the key"
     )
     parser.add_argument("--games", type=int, default=8)
     parser.add_argument("--curriculum", default="tiny", choices=text_env.CURRICULA)

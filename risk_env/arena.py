@@ -664,8 +664,7 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
 def _chosen(name: str, values: Any, count: int, choices: Sequence[int]) -> Numbers:
     """Return the values of an argument, int64 (count,). Raises ValueError unless each is a known choice."""
     numbers = whole_numbers(values, (count,), f"{name} must be")
-    if not np.isin(numbers, choices).all():
-        raise ValueError(
-            f"{name} contain {numbers.min()} ... {numbers.max()}: each must be one of {list(choices)}"
-        )
+    wrong = numbers[~np.isin(numbers, choices)]
+    if len(wrong):
+        raise ValueError(f"{name} contain {wrong[0]}: each must be one of {list(choices)}")
     return numbers.astype(np.int64)

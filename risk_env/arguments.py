@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from risk_env.board.rules import suggestion
+from risk_env.bounded_io import shortened
 
 FLAT, STRUCTURED = OBSERVATIONS = ("flat", "structured")  # forms of an observation (docs/observation.md)
 
@@ -16,13 +17,13 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
     """Raise ValueError, which lists the choices, unless the value of an argument is one of the choices."""
     if value not in choices:
         hint = suggestion(value, [choice for choice in choices if isinstance(choice, str)])
-        raise ValueError(f"{name}={value!r}: choose one of {', '.join(map(repr, choices))}{hint}")
+        raise ValueError(f"{name}={shortened(value)}: choose one of {', '.join(map(repr, choices))}{hint}")
 
 
 def check_count(name: str, value: Any) -> None:
     """Raise a ValueError that names the argument unless its value is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"{name}={value!r}: must be a whole number of at least 1")
+        raise ValueError(f"{name}={shortened(value)}: must be a whole number of at least 1")
 
 
 def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
@@ -34,4 +35,4 @@ def check_seat(seat: Any, num_players: int, or_none: bool = False) -> None:
         return
     if isinstance(seat, bool) or not isinstance(seat, int | np.integer) or not 0 <= seat < num_players:
         allowed = f"{'None (all in turn) or ' * or_none}a whole number from 0 to {num_players - 1}"
-        raise ValueError(f"seat={seat!r}: must be {allowed}")
+        raise ValueError(f"seat={shortened(seat)}: must be {allowed}")

@@ -92,24 +92,21 @@ def names() -> tuple[str, ...]:
     The function loads all players. A player that cannot be loaded is listed without variants, and `find`
     raises its error.
     """
-    found = list(_registered())
-    for name in _registered():
-        with suppress(Exception):
-            found += [f"{name}{VARIANT}{variant}" for variant in _variants(find(name))]
-    return tuple(sorted(found))
+    variants = [f"{name}{VARIANT}{variant}" for name in _registered() for variant in _variants_of(name)]
+    return tuple(sorted([*_registered(), *variants]))
 
 
 def is_registered(name: str) -> bool:
-    """Return whether `find` knows a name. This loads at most the player of this name."""
-    if name.partition(VARIANT)[0] not in _registered():
-        return False
-    if VARIANT not in name:
-        return True
-    try:
-        find(name)
-    except ValueError:
-        return False
-    return True
+    """Return whether a name is registered. A player is loaded only for the name of a variant."""
+    base, separator, variant = name.partition(VARIANT)
+    return base in _registered() and (not separator or variant in _variants_of(base))
+
+
+def _variants_of(name: str) -> Mapping[str, Any]:
+    """Return the variants of a registered player. A player that cannot be loaded has none."""
+    with suppress(Exception):
+        return _variants(_registered()[name].load())
+    return {}
 
 
 def find(name: str) -> Any:

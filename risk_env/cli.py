@@ -30,7 +30,7 @@ INTERRUPTED = 130  # the status that shells report after Ctrl-C
 
 EXTRAS = {  # extra of the package that installs each optional module
     **dict.fromkeys(("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "yaml"), "train"),
-    "matplotlib": "tournament",
+    **dict.fromkeys(("matplotlib", "scipy"), "tournament"),
     "pygame": "render",
     **dict.fromkeys(("onnx", "onnxruntime"), "onnx"),
     **dict.fromkeys(("imageio", "imageio_ffmpeg"), "video"),

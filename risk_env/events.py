@@ -89,7 +89,9 @@ class Event(NamedTuple):
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Event:
-        """Return the event of a dict made by `to_json`."""
+        """Return the event of a dict made by `to_json`. Raises ValueError if the dict has another schema."""
+        if facts.get("schema") != SCHEMA:
+            raise ValueError(f"schema={facts.get('schema')!r} of an event: this version reads {SCHEMA}")
         values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
         values["rolls"] = tuple(Roll(*roll) for roll in values.get("rolls", ()))
         return cls(**values)

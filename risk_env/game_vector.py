@@ -351,10 +351,12 @@ class GameVector(FixedArrays):
     def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
         """Move the new games in these lanes, int (k,), to their start positions.
 
-        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine future dice.
+        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine future dice. Raises
+        ValueError for positions of games with other rules or on another map.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):
+            positions.check(self.rules, self.board)
             chosen, records = positions.choose(whole_numbers(games, lanes.shape, "games must be"))
             self._place(lanes[chosen], records, reseed=True)
 

@@ -12,6 +12,7 @@ from risk_env.board.toml_table import MapError
 from risk_env.cli import PROGRAM, check_new_output, command_parser
 from risk_env.core.types import size_class
 from risk_env.text.escape import for_terminal
+from risk_env.whole_file import whole_file
 
 LIST, DRAW, CHECK, IMPORT = ACTIONS = ("list", "draw", "check", "import")
 
@@ -94,7 +95,9 @@ def draw_map(arguments: argparse.Namespace) -> None:
 
     out = arguments.out or "map.svg"
     check_new_output("--out", out, ".svg")
-    Path(out).write_text(svg.draw_map(load_map(arguments.map)), encoding="utf-8")
+    picture = svg.draw_map(load_map(arguments.map))
+    with whole_file(Path(out)) as fresh:
+        fresh.write_text(picture, encoding="utf-8")
     print(f"Wrote {out}.")
 
 
@@ -116,7 +119,8 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         print("Nothing is written. Use --out MAP.toml to write the map.")
         return
-    Path(arguments.out).write_text(found.text, encoding="utf-8")
+    with whole_file(Path(arguments.out)) as fresh:
+        fresh.write_text(found.text, encoding="utf-8")
     print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
 
 

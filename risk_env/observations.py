@@ -28,14 +28,14 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
     Columns of continents are not included.
     """
     counted = np.zeros(num_globals(len(board.continents)), np.bool_)
-    meanings = [meaning for _, width, meaning in GLOBAL_BLOCKS for _ in range(width)]
-    counted[:GLOBAL_WIDTH] = _are_counts(meanings)
+    widths = [width for _, width, _ in GLOBAL_BLOCKS]
+    counted[:GLOBAL_WIDTH] = np.repeat([is_count(meaning) for _, _, meaning in GLOBAL_BLOCKS], widths)
     return counted
 
 
-def _are_counts(meanings: list[str]) -> list[bool]:
-    """Return, for the documented meaning of each column, whether the column is a count."""
-    return ["(count" in meaning for meaning in meanings]
+def is_count(meaning: str) -> bool:
+    """Return whether a column with this documented meaning is a count."""
+    return "(count" in meaning
 
 
 @lru_cache(maxsize=16)
@@ -44,7 +44,7 @@ def observation_scales(board: Board) -> npt.NDArray[np.float32]:
 
     The float observation is the int8 codes times the scales.
     """
-    of_territory = _are_counts([meaning for _, meaning in TERRITORY_COLUMNS])
+    of_territory = [is_count(meaning) for _, meaning in TERRITORY_COLUMNS]
     counted = np.concatenate([np.tile(of_territory, board.num_territories), counted_globals(board)])
     scales = np.where(counted, 1 / COUNT_DIVISOR, 1).astype(np.float32)
     scales.flags.writeable = False

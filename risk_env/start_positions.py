@@ -26,11 +26,12 @@ class StartPositions:
     """Start positions for the games of a batch or an environment.
 
     Game number g begins at position g modulo the number of positions. With a `share` below 1, only this share
-    of the games begins at a position. The other games begin with the set-up.
+    of the games begins at a position. The other games begin with the set-up. The positions serve games with
+    the same rules, except `max_rounds`, on the same map.
     """
 
-    def __init__(self, records: Array, share: float = 1.0) -> None:
-        self.records, self.share = records, share
+    def __init__(self, records: Array, rules: Rules, board: Board, share: float = 1.0) -> None:
+        self.records, self.rules, self.board, self.share = records, rules, board, share
 
     @classmethod
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
@@ -39,12 +40,25 @@ class StartPositions:
         Raises ValueError, which names the position and the problem, if a position cannot be played on.
         """
         if isinstance(positions, StartPositions):
+            positions.check(rules, board, name)
             return positions
         listed = positions if is_several(positions) else [positions]
         if not 1 <= len(listed) <= MOST_POSITIONS:
             raise ValueError(f"{name}: {len(listed)} positions; 1 to {MOST_POSITIONS} are allowed")
         places = [f"{name}[{number}]" for number in range(len(listed))]
-        return cls(records_of(listed, places, rules, board, is_open=True))
+        return cls(records_of(listed, places, rules, board, is_open=True), rules, board)
+
+    def check(self, rules: Rules, board: Board, name: str = "positions") -> None:
+        """Raise ValueError, which begins with `name`, if games have other rules or another map.
+
+        Kernels do not check records. The record of another game would make them leave their arrays.
+        """
+        if rules is self.rules and board is self.board:
+            return
+        try:
+            check_same_game(self.rules, self.board, rules, board)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
         """Return a mask of the games, int64 (k,), that begin at a position, and their records."""
@@ -91,6 +105,13 @@ def check_open(record: Any) -> None:
         raise ValueError("the game is over")
 
 
+def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:
+    """Raise ValueError unless a game on a known map and with known rules can be played on as asked."""
+    if on.digest != board.digest:
+        raise ValueError(f"the game is on map {on.source!r}, not on {board.source!r}")
+    texts.check_same_rules(known, rules)
+
+
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:
     """Return the record of a position. Raises ValueError if it does not belong to these rules and map."""
     if isinstance(position, str):
@@ -98,9 +119,7 @@ def _record_of(position: Position, rules: Rules, board: Board) -> Any:
     if isinstance(position, bytes):
         position = Game.from_bytes(position, board)
     if isinstance(position, Game):
-        if position.board.digest != board.digest:
-            raise ValueError(f"the game is on map {position.board.source!r}, not on {board.source!r}")
-        texts.check_same_rules(position.rules, rules)
+        check_same_game(position.rules, position.board, rules, board)
         return position.records[0]
     return _checked_record(position, rules, board)
 

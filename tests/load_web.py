@@ -139,26 +139,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     lost = [
         old for old, new in zip(before, after, strict=True) if new.frames[: len(old.frames)] != old.frames
     ]
-    late, delays = lateness(before)
-    messages = sum(len(watcher.times) for watcher in before)
+    print_load(arguments, before, len(did))
+    again, after_restart = (sum(watcher.losses for watcher in watchers) for watchers in (before, after))
+    print(f"connected again after a refusal: {again} times, and {after_restart} times after the restart")
     print(
-        f"{arguments.games} games, {len(before)} watchers, {arguments.seconds:g} s: "
+        f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; "
+        f"{len(lost)} watchers lost frames"
+    )
+    return int(bool(lost) or lateness(before)[0] > arguments.late or memory > arguments.memory)
+
+
+def print_load(arguments: argparse.Namespace, watchers: Sequence[Watcher], blitzes: int) -> None:
+    """Print the number of games and clients, and how late the messages were."""
+    late, delays = lateness(watchers)
+    messages = sum(len(watcher.times) for watcher in watchers)
+    print(
+        f"{arguments.games} games, {len(watchers)} watchers, {arguments.seconds:g} s: "
         f"{messages} messages with frames"
     )
     print(f"late by {1000 * late:.0f} ms at most; a ping is answered within {1000 * delays:.0f} ms (99 %)")
     print(
         f"hostile clients: {arguments.unread} do not read, {arguments.half_open} are half open, "
-        f"{len(did)} blitzes"
+        f"{blitzes} blitzes"
     )
-    print(
-        f"connected again after a refusal: {sum(watcher.losses for watcher in before)} times, "
-        f"and {sum(watcher.losses for watcher in after)} times after the restart"
-    )
-    print(
-        f"memory {memory:.0f} MB; killed and open again within {restored:.1f} s; "
-        f"{len(lost)} watchers lost frames"
-    )
-    return int(bool(lost) or late > arguments.late or memory > arguments.memory)
 
 
 def most_memory(process: int) -> float:

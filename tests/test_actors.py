@@ -125,6 +125,7 @@ def test_rounds_of_values_are_played_ahead(tmp_path: Path) -> None:
     assert untimed(whole) == untimed(resumed)
 
 
+@pytest.mark.long
 def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: Path) -> None:
     found = []
     for judge in (None, "strategist"):

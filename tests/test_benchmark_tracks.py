@@ -22,6 +22,7 @@ from risk_agents.tournament.results import GameResult
 from risk_agents.workers import InProcess
 from risk_env import bots, cli
 from risk_env.text.escape import LABEL_LETTERS
+from tests.full_disk import full_disk
 
 RELEASED = {
     "capital-1": "71fc2711249d5148cdb1819bdb414809624f6d70f53f7af07ccf72813e8f8ae9",
@@ -339,6 +340,18 @@ def test_a_run_continues_only_with_the_same_file(tmp_path: Path) -> None:
         pass
 
 
+def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
+    run = playing.BenchmarkRun(NamedAgent(None, "hunter"), [], True, tmp_path / "games", None, "1", None)
+    with playing.same_agent(run):
+        (run.folder / "duel-1-classic.sqlite").touch()
+    before = (run.folder / playing.AGENT_FILE).read_text()
+    with full_disk(10), pytest.raises(OSError), playing.same_agent(run):
+        pass
+    assert (run.folder / playing.AGENT_FILE).read_text() == before
+    with playing.same_agent(run):
+        pass
+
+
 def test_an_agent_has_a_name_of_its_own() -> None:
     entrant = Entrant("hunter", "hunter", "1", True)
     assert playing.own_name(entrant) == "hunter"
@@ -367,6 +380,14 @@ def test_each_version_of_a_track_has_its_own_column(
     leaderboard.write_page(page, [path], 1)
     assert '<td data-value=""></td>' in page.read_text()  # no mean
     assert ">duel-1<" in page.read_text() and "duel-2" not in page.read_text()
+
+
+@pytest.mark.usefixtures("only")
+def test_a_file_that_cannot_be_read_is_left_out(lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    files, page = [written(tmp_path / "a.jsonl", lines), tmp_path / "b.jsonl"], tmp_path / "page.html"
+    files[1].symlink_to("/proc/self/mem")  # a regular file whose first byte cannot be read
+    refused = leaderboard.write_page(page, files)
+    assert [path for path, _ in refused] == files[1:] and "hunter" in page.read_text()
 
 
 @pytest.mark.usefixtures("only")

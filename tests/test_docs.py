@@ -14,9 +14,12 @@ from urllib.parse import unquote
 import pytest
 
 import risk_env
+from risk_agents.program import LONGEST_LINE
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
 from risk_env.envs.gymnasium_env import lane_arguments, make_lanes
+from risk_env.words.action_plan import MOST_CHARACTERS, MOST_STEPS
+from tests.fuzz.targets import named as fuzz_targets
 from tests.pages import ROOT, code_of, page, run_code
 
 
@@ -120,6 +123,24 @@ def test_the_architecture_names_modules_by_their_present_names() -> None:
     named = sorted(set(re.findall(r"`((?:[a-z_0-9]+/)*[a-z_0-9]+\.py)", page("architecture"))))
     assert len(named) > 30
     assert [name for name in named if not any(path.endswith(f"/{name}") for path in modules)] == []
+
+
+def test_the_page_of_the_protocol_has_the_limits_of_an_answer() -> None:
+    limits = {
+        "| 1 MiB |": LONGEST_LINE == 1 << 20,
+        f"| {MOST_STEPS} |": True,
+        f"| {MOST_CHARACTERS:,} |": True,
+    }
+    assert all(limit in page("protocol") and is_right for limit, is_right in limits.items())
+
+
+def test_the_security_policy_names_tests_and_fuzz_targets_that_exist() -> None:
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    named = set(re.findall("`([a-z]+)`", " ".join(re.findall("fuzz targets? ((?:`[a-z]+`(?:, )?)+)", text))))
+    assert len(named) > 15 and named <= set(fuzz_targets())
+    rows = [line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| a ")]
+    assert len(rows) > 15
+    assert [row[0] for row in rows if "Data." in row[1] and not re.search("tests/|fuzz target", row[2])] == []
 
 
 def test_every_file_that_is_cited_is_there() -> None:

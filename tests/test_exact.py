@@ -15,22 +15,23 @@ import pytest
 
 from benchmarks.records import RESULTS, table
 from benchmarks.tiny import cells
+from risk_agents.exact.enumeration import UNSEEN
 from risk_agents.exact.graph import TINY, StateGraph
 from risk_agents.exact.solution import (
     Choices,
     Solution,
     SolvedAgent,
+    check_choices,
     choices_of,
     from_starts,
     meet,
     regrets,
     solve,
 )
-from risk_agents.exact.sweeps import BEST
+from risk_agents.exact.sweeps import BEST, UNIFORM, Graph
 from risk_env import Game, Match, bots, load_map
 from risk_env.agent import CompiledAgent
 
-SMALL = TINY
 SAMPLES = 1000
 NAMES = ("random", "attacker", "grower")
 
@@ -54,6 +55,23 @@ def test_a_larger_map_is_refused() -> None:
         StateGraph(TINY.replace(initial_troops=None, max_troops=8), load_map("random:3:territories=12"))
 
 
+@pytest.mark.parametrize(
+    ("choices", "named"),
+    [
+        (np.array([0, 3, 0], np.int8), r"choices\[1\]=3: must be -2 to 2"),
+        (np.array([0, 0, -3], np.int8), r"choices\[2\]=-3"),
+        (np.zeros(2, np.int8), r"choices are int8 \(2,\): must be int8 \(3,\)"),
+        (np.zeros(3, np.int64), "choices are int64"),
+    ],
+)
+def test_choices_that_lead_kernels_out_of_the_graph_are_refused(choices: Any, named: str) -> None:
+    number = np.array([1, 3, 2], np.uint8)
+    graph = Graph(**dict.fromkeys(Graph._fields, number))
+    check_choices(graph, np.array([BEST, 2, UNIFORM], np.int8))
+    with pytest.raises(ValueError, match=named):
+        check_choices(graph, choices)
+
+
 def test_the_page_has_the_table_of_the_record() -> None:
     record = json.loads(max(RESULTS.glob("tiny-*.json")).read_text(encoding="utf-8"))
     page = (Path(__file__).parent.parent / "docs" / "tiny.md").read_text(encoding="utf-8")
@@ -67,7 +85,7 @@ def test_the_page_has_the_table_of_the_record() -> None:
 @cache
 def solved() -> tuple[Solution, dict[str, Choices]]:
     """Return the solution, and the choices of the bots without memory."""
-    graph = StateGraph(SMALL)
+    graph = StateGraph(TINY)
     played = choices_of(graph, [bots.compiled(name) for name in (*NAMES, "hunter")])
     return solve(graph), played
 
@@ -76,7 +94,7 @@ def sampled(number: int) -> list[Game]:
     """Return decisions of random games."""
     rng, found, seed = np.random.default_rng(7), list[Game](), 0
     while len(found) < number:
-        game = Game(SMALL, "tiny", seed=seed)
+        game = Game(TINY, "tiny", seed=seed)
         seed += 1
         for _ in range(60):
             if game.is_over:
@@ -118,7 +136,7 @@ def test_the_stored_choices_are_those_of_the_bots() -> None:
     assert set(played) == set(NAMES)
     for name in ("attacker", "grower"):
         bot = CompiledAgent(bots.compiled(name))
-        bot.reset(0, SMALL, load_map("tiny"), 1)
+        bot.reset(0, TINY, load_map("tiny"), 1)
         for game in sampled(SAMPLES):
             stored = played[name][solution.graph.find(game)]
             assert bot.seated.choose(game) == game.legal_actions()[stored]
@@ -130,7 +148,7 @@ def test_the_solved_player_is_unbeaten() -> None:
     graph = solution.graph
     free = np.full(graph.num_states, BEST, np.int8)
     worst = meet(graph, solution.choices, free)
-    reached = graph.graph().starts != -(2**31)
+    reached = graph.graph().starts != UNSEEN
     for found in (worst.first, worst.second):
         assert np.abs(found.positions - solution.values.positions)[reached].max() < 1e-6
     assert from_starts(graph, worst) == pytest.approx(0.0, abs=1e-6)
@@ -148,7 +166,7 @@ def test_games_have_the_computed_result() -> None:
     for seed in range(games):
         players = [SolvedAgent(solution), CompiledAgent(bots.compiled("grower"))]
         players = players[:: -1 if seed % 2 else 1]
-        match = Match(SMALL, "tiny", players, seed=seed)
+        match = Match(TINY, "tiny", players, seed=seed)
         match.run()
         won += 1 if match.game.winner == seed % 2 else -1
     expected = -from_starts(graph, meet(graph, played["grower"], solution.choices))

@@ -141,6 +141,13 @@ def test_luck_is_known_only_where_the_value_knows_the_rules() -> None:
         make_config([FIRST, BOLD], Rules.preset("classic", 3), luck=True)
 
 
+@pytest.mark.parametrize(("players", "name"), [(3, "classic"), (2, "tiny")])
+def test_a_meter_refuses_games_of_another_kind(players: int, name: str) -> None:
+    meter = LuckMeter(Rules.preset("classic", 2, profile="fast"), BOARD)
+    with pytest.raises(ValueError, match=r"num_players=3|on map 'tiny'"):
+        meter.of_game(Game(Rules.preset("classic", players, profile="fast"), name, seed=1))
+
+
 @pytest.mark.long
 def test_wrong_games_have_no_luck() -> None:
     meter = LuckMeter(Rules.preset("classic", 2, profile="fast"), BOARD)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from risk_env import Game, Rules, cli, load_map
+from risk_env import Game, Rules, cli, load_map, map_command
 from risk_env.board.importing.draft import MOST_SHOWN
 from risk_env.board.importing.reader import MOST_BYTES, ImportedMap, import_map
 from risk_env.board.maps import MapError
 from tests.foreign_maps import CARDS, CLUB, CONQUEST, CSV, DOMINATION, FILES, Foreign
+from tests.full_disk import full_disk
 
 
 def written(file: Foreign, folder: Path) -> Path:
@@ -176,6 +177,18 @@ def test_the_command_imports_checks_and_draws(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     assert cli.main(["maps"]) == 0
     assert "classic" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("action", ["draw", "import"])
+def test_a_full_disk_leaves_no_part_of_a_file(action: str, tmp_path: Path) -> None:
+    source, out = tmp_path / "m.map", tmp_path / ("x.svg" if action == "draw" else "x.toml")
+    source.write_text(CONQUEST)
+    arguments = [action, "tiny" if action == "draw" else str(source), "--out", str(out)]
+    with full_disk(50), pytest.raises(OSError):
+        map_command.main(arguments)
+    assert [path.name for path in tmp_path.iterdir()] == ["m.map"]
+    map_command.main(arguments)
+    assert out.stat().st_size > 50
 
 
 def test_the_command_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

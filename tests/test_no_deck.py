@@ -38,7 +38,9 @@ def test_no_card_is_ever_seen() -> None:
         assert game.phase not in (Phase.TRADE, Phase.BONUS)
         actions = [action for action in game.legal_actions() if action != game.tables.space.done]
         game.step(int(rng.choice(actions)))
-    assert captures > 10 and not any(event.kind == "card" for event in game.events())
+    kinds = {event.kind for seat in (None, 0, 1) for event in game.events(seat=seat)}
+    assert captures > 10 and "capture" in kinds
+    assert not kinds & {"card", "dealt", "draw", "shuffle", "trade"}
     state = game.public()
     assert not any(getattr(state, name) for name in CARD_FACTS)
     assert not state.hand_sizes.any() and game.hand(0) == game.hand(1) == ()

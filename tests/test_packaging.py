@@ -65,6 +65,7 @@ TOURNAMENT = "tournament --agents random,grower --players 2 --games 4 --report r
         ("yaml", "train --config tiny --out run", "train"),
         ("sb3_contrib", "train --config duel --out run", "train"),
         ("matplotlib", TOURNAMENT, "tournament"),
+        ("scipy", "tournament --agents random,grower --population", "tournament"),
         ("matplotlib", "evaluate --run nowhere --plot curves.png", "tournament"),
     ],
 )

@@ -15,7 +15,7 @@ import pytest
 from risk_env import Event, Game, PublicState, Rules, load_map, presets
 from risk_env.core import entry
 from risk_env.core.types import Phase
-from risk_env.events import KEPT_ROLLS, MOST_FORCED, PRIVATE_PHASES, GameLog, Roll
+from risk_env.events import KEPT_ROLLS, MOST_FORCED, PRIVATE_PHASES, SCHEMA, GameLog, Roll
 from risk_env.public import SECRET_PHASES, dice_of, public_facts
 from tests.games import Player
 from tests.positions import position
@@ -406,6 +406,14 @@ def test_another_form_of_a_state_is_refused(change, said):
         PublicState.from_json(Game(seed=1).public().to_json() | change)
     with pytest.raises(ValueError, match="schema=None"):
         PublicState.from_json({})
+
+
+@pytest.mark.parametrize("schema", [SCHEMA + 1, None])
+def test_another_form_of_an_event_is_refused(schema):
+    facts = Event("round", number=2).to_json()
+    assert Event.from_json(facts) == Event("round", number=2)
+    with pytest.raises(ValueError, match=f"schema={schema} of an event: this version reads {SCHEMA}"):
+        Event.from_json(facts | {"schema": schema})
 
 
 def test_a_plain_state_needs_the_board_only():

@@ -11,6 +11,7 @@ import pytest
 
 from risk_agents.learned.policy import PolicyFile
 from risk_agents.learned.state_value import StateValueFile
+from risk_agents.mcp.games import OpenGames
 from risk_agents.scripted import breaker, grower
 from risk_agents.search import beam
 from risk_agents.search.beam_value import BeamValueFile
@@ -114,9 +115,10 @@ def samples() -> Any:
     return np.repeat(game.records, 2)
 
 
-def start() -> StartPositions:
+def start(rules: Rules = RULES, name: str = "tiny") -> StartPositions:
     """Return the position of a game that has just begun."""
-    return StartPositions.of(Game(RULES, BOARD, 1), RULES, BOARD)
+    board = load_map(name)
+    return StartPositions.of(Game(rules, board, 1), rules, board)
 
 
 RNG = np.random.default_rng(0)
@@ -177,6 +179,10 @@ LANES: dict[str, list[Call]] = {
     "begin_at": [
         with_lanes(lambda b, lanes: b.begin_at(lanes, start(), np.zeros(np.size(lanes), int))),
         (lambda b, games: b.begin_at([0, 1], start(), games), [([1],), ([0.5, 1],), (None,)]),
+        (
+            lambda b, positions: b.begin_at([0, 1], positions, [0, 1]),
+            [(start(RULES.replace(num_players=2)),), (start(RULES.replace(initial_troops=None), "classic"),)],
+        ),
     ],
     "finish": [with_lanes(lambda b, lanes: b.finish(lanes))],
     "ask": [with_lanes(lambda b, lanes: b.ask(lanes))],
@@ -374,6 +380,21 @@ def test_a_stop_at_no_seat_is_an_error(name: str, seat: int) -> None:
 def test_whole_games_check_their_arguments(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         play(**{"rules": RULES, "board": BOARD, "players": ["random"] * 3, "games": 2, **change})
+
+
+@pytest.mark.parametrize("value", ["x" * 10**5, 10**5000, [[]] * 10**4], ids=["text", "number", "list"])
+def test_messages_about_wrong_values_are_short(value: Any) -> None:
+    for call in (
+        lambda: Game("classic", BOARD, 1).hand(value),
+        lambda: GameBatch(RULES, BOARD, num_games=value if isinstance(value, str | list) else -value),
+        lambda: GameBatch(RULES, BOARD, observation=value),
+        lambda: Rules.preset(value),
+        lambda: Rules.preset("classic", profile=value),
+        lambda: OpenGames().begin("classic", ["x" * 10**5]),
+    ):
+        with pytest.raises(ValueError) as caught:
+            call()
+        assert len(str(caught.value)) < 600
 
 
 @pytest.mark.parametrize("make", [batch_of, arena_of])

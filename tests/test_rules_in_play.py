@@ -950,6 +950,7 @@ def test_7_1_any_own_territory_and_in_turn():
     for place in range(3):
         seat = (starter + place) % 3
         assert in_phase(game, Phase.HEADQUARTERS, seat)
+        assert game.public().deck == 44 - place  # each pick removes a card at once
         assert [owner_of(game, text.removeprefix("headquarters ")) for text in legal(game)] == [seat] * len(
             legal(game)
         )

@@ -514,9 +514,11 @@ def test_9_8_two_airfields_never_stand_on_one_territory():
     goals = {"Asia": (0, "airfield"), "2 complete continents": ("face up", "major airfield")}
     game = command_room("Alaska 5, Europe 5, Africa 5", "Kamchatka 9", "rest", goals=goals, airfield="Egypt")
     play(game, "done", "objective 2 complete continents")
+    assert [CLASSIC.territories[t] for t in game.public().airfields] == ["Egypt"]
+    assert game.public().rewards[Reward.MAJOR_AIRFIELD] == 0  # owned before its place is chosen
     refused(game, "airfield Egypt")
     play(game, "airfield Alaska")
-    assert [CLASSIC.territories[t] for t in game.record.airfield] == ["Egypt", "Alaska"]
+    assert [CLASSIC.territories[t] for t in game.public().airfields] == ["Egypt", "Alaska"]
 
 
 def test_9_8_airfields_of_two_players_may_stand_together_after_a_capture():

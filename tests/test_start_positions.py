@@ -6,6 +6,7 @@ import dataclasses
 import importlib
 import json
 import pickle
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,6 +19,7 @@ from risk_env import Game, GameBatch, Rules, SavedGame, load_map
 from risk_env.bots import compiled
 from risk_env.envs.single_seat_vector import SingleSeatVector
 from risk_env.game_vector import GameVector
+from risk_env.start_positions import StartPositions
 from risk_training import position_files
 from risk_training.config import TRAINERS, PositionSettings
 from risk_training.position_files import start_positions
@@ -117,6 +119,22 @@ def test_a_wrong_position_is_refused_with_its_lane_and_changes_nothing(bad: Any,
     with pytest.raises(ValueError, match="1 positions for 2 lanes"):
         batch.load([1, 3], [played(3)])
     assert before == (batch.records.tobytes(), batch.episodes.tolist(), batch.seeds.tolist())
+
+
+@pytest.mark.parametrize(("players", "name"), [(6, "classic"), (3, "classic"), (2, "tiny")])
+def test_checked_positions_of_other_games_are_refused(players: int, name: str) -> None:
+    """Their records have the dtype of the batch, but seats and territories that its arrays do not have."""
+    rules, board = Rules.preset("classic", players, profile="fast"), load_map(name)
+    others = StartPositions.of(Game(rules, board, seed=1), rules, board)
+    env: Any = gymnasium.make_vec("risk_env/Risk-v0", num_envs=2, **GAME)
+    env.reset(seed=1)
+    before = env.lanes.batch.records.tobytes()
+    with pytest.raises(ValueError, match=r"^positions: .*(num_players=|map 'classic', not on 'tiny')"):
+        env.reset(options={"positions": others})
+    assert env.lanes.batch.records.tobytes() == before
+    for make in (partial(RiskVecEnv, 2), partial(gymnasium.make, "risk_env/Risk-v0")):
+        with pytest.raises(ValueError, match=r"^positions: "):
+            make(**GAME, positions=others)
 
 
 def rounds_of(lanes: SingleSeatVector) -> list[int]:

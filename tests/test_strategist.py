@@ -428,6 +428,14 @@ def duel_chances(game: Game) -> Any:
     return judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))[0]
 
 
+@pytest.mark.parametrize(("players", "name"), [(2, "tiny"), (3, "classic")])
+def test_a_value_judges_no_games_that_its_weights_do_not_fit(players: int, name: str) -> None:
+    rules = Rules.preset("classic", players, profile="fast")
+    batch = GameVector(rules, name, 1, observation=None, mask=None, autoreset=False)
+    with pytest.raises(ValueError, match=f"{players} players on map '{name}', but .* 2 players on map 'clas"):
+        judge_by_beam_value(marshal.VALUE)(batch, np.zeros(1, np.int64))
+
+
 def test_the_value_of_marshal_judges_the_seat_whose_turn_is_over() -> None:
     rules = table(2)
     records = np.concatenate([at_turn(rules, turns).records for turns in (2, 5, 8)])

@@ -66,6 +66,7 @@ def test_it_takes_the_plan_that_wins_now() -> None:
     assert game.is_over and game.winner == 0
 
 
+@pytest.mark.long
 def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
     names = ["breaker", "hunter", "grower"]
     places = np.arange(60) % 3

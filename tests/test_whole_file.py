@@ -11,9 +11,9 @@ from risk_agents.tournament.cli import main as tournament
 from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.results_store import Store
-from risk_agents.whole_file import new_file, new_folder, whole_file
 from risk_env import Game, Rules
 from risk_env.saved_game import SavedGame
+from risk_env.whole_file import new_file, new_folder, whole_file
 from tests.full_disk import full_disk
 
 RULES = Rules.preset("classic", 2, max_rounds=3, attack="blitz", defender_dice="max", initial_troops=8)

@@ -6,9 +6,8 @@ called `agents`, `training` and `benchmarks` in the current directory, without a
 any extra; then the server is used with the extra `web`. With `--tests`, a part of the sdist's own tests also
 runs from the unpacked archive, with this environment's Python.
 
-With `--release` (`make release`), the archives and the release notes are written to dist/. Before, the
-version, the changelog, the citation and git must agree. Of the commands, only the short ones are run, and
-`twine check`.
+With `--release` (`make release`), the archives and the release notes are written to dist/. The version, the
+changelog, the citation and git must agree before that. Only the short commands and `twine check` are run.
 """
 
 import argparse

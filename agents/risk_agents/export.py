@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from risk_agents.whole_file import whole_file
 from risk_env.cli import check_output, command_parser
+from risk_env.whole_file import whole_file
 
 if TYPE_CHECKING:  # other imports are in functions, so that --help is quick
     from risk_agents.learned.trained import TrainedFile

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from risk_agents.game_files import read_games
 from risk_agents.tournament.records import check_result
-from risk_agents.whole_file import whole_file
 from risk_agents.win_chances import chances_by_play
 from risk_env.cli import check_output, command_parser
 from risk_env.game import Game
@@ -18,6 +17,7 @@ from risk_env.render.scene import scene_of
 from risk_env.render.video import FRAMES_A_SECOND, check_fps, import_imageio, write_video
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal
+from risk_env.whole_file import whole_file
 
 if TYPE_CHECKING:
     from risk_agents.luck import LuckMeter

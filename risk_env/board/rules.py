@@ -360,9 +360,8 @@ OPTIONS: tuple[str, ...] = tuple(field.name for field in dataclasses.fields(Rule
 
 def _preset(name: str) -> Preset:
     if not isinstance(name, str) or name not in PRESETS:
-        raise ValueError(
-            f"preset={name!r} is unknown{suggestion(name, PRESETS)}; allowed: {_listed(PRESETS, ', ')}"
-        )
+        told = f"preset={shortened(name)} is unknown{suggestion(name, PRESETS)}"
+        raise ValueError(f"{told}; allowed: {_listed(PRESETS, ', ')}")
     return PRESETS[name]
 
 
@@ -396,7 +395,9 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
     """Return the options that a profile changes in the rules of a preset, except the `given` options."""
     if not isinstance(profile, str) or profile not in PROFILES:
         names = _listed(PROFILES, ", ")
-        raise ValueError(f"profile={profile!r} is unknown{suggestion(profile, PROFILES)}; allowed: {names}")
+        raise ValueError(
+            f"profile={shortened(profile)} is unknown{suggestion(profile, PROFILES)}; allowed: {names}"
+        )
     return {
         option: next((value for value in values if _is_allowed(rules, option, value)), usual)
         for option, usual, values in PROFILES[profile]
@@ -427,7 +428,8 @@ def _listed(values: Iterable[Any], between: str) -> str:
 
 def suggestion(name: Any, names: Iterable[str]) -> str:
     """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
-    close = difflib.get_close_matches(str(name), list(names), n=1)
+    text = name[:100] if isinstance(name, str) else shortened(name)
+    close = difflib.get_close_matches(text, list(names), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
 
 

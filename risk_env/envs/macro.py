@@ -74,7 +74,7 @@ class MoveVector(SingleSeatVector):
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
         n = self.batch.num_actions
-        _check_range(actions, lanes, self.num_actions, f"from 0 to {self.num_actions - 1}")
+        _check_range(actions, lanes, self.num_actions)
         super()._check_legal(actions % n, lanes)
         named = lanes[actions[lanes] >= n]
         if not len(named):
@@ -152,13 +152,7 @@ class TurnVector(SingleSeatVector):
         return np.ones((self.num_lanes, self.num_actions), np.int8)
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
-        names = [plan.name for plan in self.plans]
-        _check_range(
-            actions,
-            lanes,
-            self.num_actions,
-            f"from 0 to {self.num_actions - 1}, the number of a plan: {names}",
-        )
+        _check_range(actions, lanes, self.num_actions, self.plans)
 
     def _take(self, actions: Array, lanes: Array) -> None:
         self.arena.seat_bots(lanes, self.seat[lanes], len(self.players) + actions[lanes])
@@ -182,12 +176,16 @@ class TurnVector(SingleSeatVector):
         self.arena.stop_at_turn[:] = self.seat
 
 
-def _check_range(actions: Array, lanes: Array, count: int, allowed: str) -> None:
-    """Raise IllegalAction unless the actions in these lanes are from 0 to `count` - 1."""
+def _check_range(actions: Array, lanes: Array, count: int, plans: Sequence[CompiledBot] = ()) -> None:
+    """Raise IllegalAction unless the actions in these lanes are from 0 to `count` - 1.
+
+    If actions are numbers of plans, the message lists the `plans`.
+    """
     wrong = lanes[(actions[lanes] < 0) | (actions[lanes] >= count)]
     if len(wrong):
-        lane = int(wrong[0])
-        raise IllegalAction(f"lane {lane}: action {actions[lane]} must be {allowed}")
+        lane, names = int(wrong[0]), [plan.name for plan in plans]
+        listed = f", the number of a plan: {names}" if names else ""
+        raise IllegalAction(f"lane {lane}: action {actions[lane]} must be from 0 to {count - 1}{listed}")
 
 
 def _compiled(plans: Any) -> list[CompiledBot]:

@@ -31,7 +31,7 @@ from risk_env.game import Game
 from risk_env.game_vector import REWARDS
 from risk_env.observations import observation_scales, observation_size, split_view
 
-_SHARES, _MARKS = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
+_FLOAT32, _INT8 = np.dtype(np.float32), np.dtype(np.int8)  # dtypes of observations and masks
 
 Observation = dict[str, Any]
 Mask = npt.NDArray[np.int8]
@@ -98,10 +98,11 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
+        # observation and mask of the agent to act, until a caller gets them
+        self._unseen: tuple[npt.NDArray[np.float32], Mask] | None = None
         # the mask of all agents that are not to act
         self._nothing = np.zeros(self._num_actions, np.int8)
-        self._nothing.flags.writeable = False
-        self._nothing.flags.writeable = False
+        self._nothing.setflags(write=False)
         self._make_agents()
 
     def _make_agents(self) -> None:
@@ -177,7 +178,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self._skip_agent_selection = None
         self._ending = False
         self._to_act = self.agent_selection = self.possible_agents[game.seat]
-        view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+        view, mask = empty(self._size, _FLOAT32), empty(self._num_actions, _INT8)
         self._put(self._kernel(self._buffer, NO_ACTION, view, mask), view, mask)
 
     def _use_buffer_of(self, game: Game) -> None:
@@ -199,7 +200,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
                 not self.agents or any(self.terminations.values()) or any(self.truncations.values())
             )
         else:
-            view, mask = empty(self._size, _SHARES), empty(self._num_actions, _MARKS)
+            view, mask = empty(self._size, _FLOAT32), empty(self._num_actions, _INT8)
             game: Any = self._game  # not None after `reset`
             self._put(game.step_in(self._buffer, self._kernel, action, view, mask), view, mask)
         if self._is_shown:
@@ -214,9 +215,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         if agent != self._to_act:
             self.infos[self._to_act] = {"action_mask": self._nothing}
             self._to_act = self.agent_selection = agent
-        mask.flags.writeable = False  # equal infos compare equal only if they share one mask
-        self.infos[agent] = {"action_mask": mask}
-        self._view, self._mask = view, mask  # current observation and mask; callers get copies
+        self._unseen = view, mask
+        shared = mask.copy()
+        shared.setflags(write=False)  # equal infos compare equal only if they share one mask
+        self.infos[agent] = {"action_mask": shared}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
         """End the agents whose seats are eliminated, or all of them with the game."""
@@ -263,19 +265,28 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            self.infos[agent].copy(),
+            {**self.infos[agent]},
         )
 
     def observe(self, agent: str) -> Observation:
         """Return the observation of an agent. The mask is all zero unless the agent is to act."""
         if agent == self._to_act:
-            view = self._view.copy()
-            seen = view if self._kind == FLAT else split_view(view, self.board)
-            return {"observation": seen, "action_mask": self._mask.copy()}
+            view, mask = self._unseen or self._observe_again()
+            self._unseen = None  # the caller may change these arrays
+            return {
+                "observation": view if self._kind == FLAT else split_view(view, self.board),
+                "action_mask": mask,
+            }
         game = self.game
         check_choice("agent", agent, self.possible_agents)
         view = game.observe(self.possible_agents.index(agent), self._kind)
         return {"observation": view, "action_mask": np.zeros(self._num_actions, np.int8)}
+
+    def _observe_again(self) -> tuple[npt.NDArray[np.float32], Mask]:
+        """Return observation and mask of the agent to act in new arrays."""
+        view, mask = empty(self._size, _FLOAT32), empty(self._num_actions, _INT8)
+        self._kernel(self._buffer, NO_ACTION, view, mask)
+        return view, mask
 
     def state(self) -> npt.NDArray[np.float32]:
         """Return the flat observations of all seats, one after another, float32 (P * D,)."""
@@ -300,9 +311,10 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._nothing.flags.writeable = False  # copies are writeable
+        self._nothing.setflags(write=False)  # copies are writeable
         if self._game is not None:
-            self._mask.flags.writeable = False
+            for info in self.infos.values():
+                info["action_mask"].setflags(write=False)
             self._use_buffer_of(self._game)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> raw_env:

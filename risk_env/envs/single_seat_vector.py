@@ -277,7 +277,8 @@ class SingleSeatVector:
         The chance events follow from seed, lane and episode. The opponents start again at this position.
         """
         lane = self.batch.as_lane(lane)
-        at = StartPositions(records_of([position], ["options"], self.rules, self.board))
+        records = records_of([position], ["options"], self.rules, self.board)
+        at = StartPositions(records, self.rules, self.board)
         lanes, was_interrupted = self._all[lane : lane + 1], self._is_interrupted
         self._is_interrupted = True
         self.batch.begin_at(lanes, at, self._all[:1])

@@ -82,6 +82,7 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     Short forms are written out. Raises a ValueError that says what is wrong.
     """
     parts = [answer] if isinstance(answer, str) else answer
+    _check_number(len(parts))
     length = sum(len(part) for part in parts if isinstance(part, str))
     if length > MOST_CHARACTERS:
         raise ValueError(f"the answer has {length} characters; at most {MOST_CHARACTERS} are allowed")
@@ -90,9 +91,14 @@ def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     steps = [step for part in parts for step in _read_part(part, board)]
     if not steps:
         raise ValueError("the answer has no action")
-    if len(steps) > MOST_STEPS:
-        raise ValueError(f"the answer has {len(steps)} actions; at most {MOST_STEPS} are allowed")
+    _check_number(len(steps))
     return steps
+
+
+def _check_number(actions: int) -> None:
+    """Raise ValueError if an answer has too many actions."""
+    if actions > MOST_STEPS:
+        raise ValueError(f"the answer has {actions} actions; at most {MOST_STEPS} are allowed")
 
 
 def _read_part(part: Any, board: Board) -> list[Step]:

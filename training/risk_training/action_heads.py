@@ -1,8 +1,8 @@
 """Logits of the legal actions, and their gradients.
 
 The logit of an action is the action's own output of the trunk. Actions of a local head add the output of that
-head, which reads the features of one or two territories. On the CPU, compiled kernels compute both. The
-kernels skip features that are 0, which most features are.
+head, which reads the features of one or two territories. On the CPU, compiled kernels compute the logits and
+the gradients. The kernels skip features that are 0, because most features are 0.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NONE = -1
 
 
 class Heads(NamedTuple):
-    """The local heads: which actions they serve and which territories those actions read.
+    """The local heads, their actions, and the territories that each action reads.
 
     The heads have the order of `risk_agents.learned.compiled_network.HEADS`.
     """
@@ -36,7 +36,7 @@ class Heads(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """The float32 tensors or arrays that the logits are computed from, or the gradients of them."""
+    """The float32 inputs of the logits, as tensors or arrays, or the gradients of these inputs."""
 
     trunk: Any  # (k, width): outputs of the trunk
     shared: Any  # (k, h, local): contribution of the trunk to the hidden layers of the h heads
@@ -70,8 +70,8 @@ def heads_of(layout: Layout) -> Heads:
 def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: Inputs) -> Tensor:
     """Return the logits float32 (m,) of the legal actions of k decisions.
 
-    `features` are features of territories, shape (any, T, 2 F). Tensors on the CPU go to the compiled
-    kernels.
+    `features` are features of territories, shape (decisions, T, 2 F). The compiled kernels compute the logits
+    of tensors on the CPU.
     """
     if features.device.type == CPU:
         found: Tensor = _Compiled.apply(
@@ -147,7 +147,8 @@ def write_logits(heads, legal, features, inputs, units, logits):
 def add_gradients(heads, legal, features, inputs, found, units, gradients):
     """Add the gradients of the inputs to `found`.
 
-    `units` (m, local) are the activations from `write_logits`, `gradients` (m,) the gradients of the logits.
+    `units` (m, local) are the activations from `write_logits`, and `gradients` (m,) are the gradients of the
+    logits.
     """
     slopes, places = np.zeros(units.shape[1], np.float32), np.zeros(features.shape[2], np.int64)
     for k in range(len(legal.starts)):
@@ -180,9 +181,9 @@ def product(left, right):
 
 @inlined
 def add_products(sums, factors, weights, first, places):
-    """Add `factors` (i,) times the rows of `weights` (i, j) from row `first` on to `sums` (j,).
+    """Add rows of `weights` (rows, j), multiplied by `factors` (i,), to `sums` (j,).
 
-    Nonzero factors are taken in pairs.
+    The first factor belongs to row `first`. Nonzero factors are processed in pairs.
     """
     count = find_nonzero(factors, places)
     for k in range(0, count - 1, 2):
@@ -196,14 +197,14 @@ def add_products(sums, factors, weights, first, places):
 
 @inlined
 def add_outer(sums, first, factors, numbers, places):
-    """Add the outer product of `factors` (i,) and `numbers` (j,) to `sums` (i, j), from row `first` on."""
+    """Add the outer product of `factors` (i,) and `numbers` (j,) to `sums` (rows, j), from row `first` on."""
     for k in range(find_nonzero(factors, places)):
         add_multiple(sums[first + places[k]], factors[places[k]], numbers)
 
 
 @inlined
 def find_nonzero(numbers, places):
-    """Write the positions of the nonzero numbers into `places`, and return how many there are.
+    """Write the positions of the nonzero numbers into `places`, and return the number of positions.
 
     The loop has no branches, because the processor would often mispredict them.
     """

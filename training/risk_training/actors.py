@@ -4,9 +4,9 @@ An update learns from one rollout of each actor. With `staleness: 0`, the latest
 while the learner waits. With `staleness: 1`, workers play the rollouts for update k + 1 during update k, with
 the weights from the start of update k.
 
-The weights that play depend on the settings only. The same seed therefore gives the same run wherever the
-actors are, and a killed run resumes exactly. An actor is a set of games, not a process. Each
-rollout sends the games to a worker and returns them, so a lost worker loses nothing. With staleness, a worker
+The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
+with any workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each rollout
+sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a worker
 starts the next rollout without waiting for the learner.
 """
 
@@ -35,7 +35,7 @@ class Played(NamedTuple):
 
     rollout: dict[str, Array]  # as `Rollout.packed` returns it
     won: list[tuple[str, bool]]  # finished games: opponent, and whether the learner won
-    rounds: list[int]  # of the finished games
+    rounds: list[int]  # number of rounds of each finished game
 
 
 def begin_games(config: SelfPlaySettings, actor: int, weights: Weights) -> State:
@@ -55,10 +55,10 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor from a state of its games and return the result and the new state.
+    """Play a rollout of an actor from a state of its games, and return the result and the new state.
 
-    Snapshots of the learner after `joining` decisions join the league first. `names` and `snapshots` contain
-    all snapshots that can play.
+    First, a snapshot of the learner joins the league for each number of decisions in `joining`. `names` and
+    `snapshots` contain all snapshots that can play.
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, found) for name, found in zip(names, snapshots, strict=True)}
@@ -84,19 +84,19 @@ class Actors:
 
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         self.config, self.executor = config, executor
-        self.states: list[State] = []  # by actor, before the running rollouts
-        self.snapshots: dict[str, Weights] = {}  # by name
-        self.joining: list[int] = []  # snapshots that join with the next rollouts, by decisions
-        self.sent: State | None = None  # weights of the running rollouts, and who joined
+        self.states: list[State] = []  # by actor: state of the games before the running rollout
+        self.snapshots: dict[str, Weights] = {}  # by name of the snapshot
+        self.joining: list[int] = []  # decisions of each snapshot that joins with the next rollouts
+        self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
         self.shared: dict[str, Any] = {}  # the snapshots in the form that the executor takes
-        self.won: list[tuple[str, bool]] = []  # finished games: opponent, learner won
+        self.won: list[tuple[str, bool]] = []  # finished games: opponent, True for a win
         self.rounds: list[int] = []
-        self.staleness = 0  # of the latest rollouts
+        self.staleness = 0  # staleness of the latest rollouts
         self.are_from_file = False  # True after loading: the states must be checked
 
     def start(self, network: Network) -> None:
-        """Start all games and play until the learner is to decide."""
+        """Start all games, and play until the learner must decide."""
         weights = self.executor.share(network.arrays())
         pieces = ((self.config, actor, weights) for actor in range(self.config.actors))
         self.states = list(in_order(self.executor, begin_games, pieces))
@@ -129,7 +129,7 @@ class Actors:
         self._begin_rollouts(self.sent)
 
     def _begin_rollouts(self, sent: State) -> None:
-        """Submit the next rollout of each actor to the executor, to follow the actor's latest rollout."""
+        """Submit the next rollout of each actor to the executor, after the actor's latest rollout."""
         weights = self.executor.share(sent["weights"])
         for name in set(self.snapshots) - set(self.shared):
             self.shared[name] = self.executor.share(self.snapshots[name])

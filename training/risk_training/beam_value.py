@@ -1,14 +1,14 @@
-"""The project's own trainer of values: TD(λ) on games in which the beam plays by the current value.
+"""The project's own trainer of values: TD(λ) on games in which `beam` plays with the current value.
 
-A *position* is the board that a seat leaves behind when its attacks are over, and again when its turn is
-over. The value of a position is the seat's win probability, learned from the rest of the game as Tesauro
-(1995) did for backgammon. The target is the result of the game, or if the game was truncated the value of the
-last position. With `td_lambda` below 1, the values of the positions in between count as well. A round of
-whole games is played, then the network learns from the latest rounds.
+A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. The value of a
+position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995).
+The target is the result of the game or, if the game was truncated, the value of
+the last position. With `td_lambda` below 1, the values of the positions in between count as well. In this
+module, a *round* is a training round: whole games are played, then the network learns from the latest rounds.
 
-Scripted bots play the first round. After that, each seat is played by a bot with probability `bot_share`, and
-otherwise by the beam with the learned value. For exploration, attacks are sometimes stopped, and troops are
-sometimes drafted to a random place.
+Scripted bots play the first round. In later rounds, each seat is played by a bot with probability
+`bot_share`, and otherwise by `beam` with the learned value. For exploration, attacks are sometimes stopped,
+and troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ Tensor = torch.Tensor
 
 POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
-BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # without features
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # of a position
 HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
@@ -77,7 +77,7 @@ class Config(RunSettings):
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     games: int = setting(24_000, 1, MOST_STEPS)
     round_games: int = setting(1000, 1, MOST_GAMES)  # games between two fits
-    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed
     staleness: int = setting(0, 0, 1)  # 1: play a round while learning from the previous round
     memory: int = setting(20, 1, 1000)  # number of latest rounds to learn from
     beam_width: int = setting(4, 1, MOST_WIDTH)  # beam width in training games
@@ -93,7 +93,7 @@ class Config(RunSettings):
 
 
 class Network(NamedWeights):
-    """The value of `risk_agents.learned.beam_value_features` in PyTorch, for training."""
+    """The network of `risk_agents.learned.beam_value_features` in PyTorch, for training."""
 
     def __init__(self, columns: int, first: int, second: int) -> None:
         super().__init__()
@@ -107,7 +107,7 @@ class Network(NamedWeights):
         self.weights["trust"] = torch.ones(1)
 
     def forward(self, features: Tensor) -> Tensor:
-        """Return log-odds to win (k,) for features float32 (k, columns).
+        """Return log-odds of winning (k,) for features float32 (k, columns).
 
         The last column is the log-odds of the heuristic.
         """
@@ -153,7 +153,7 @@ class Positions:
 
     @classmethod
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
-        """Load the file of `save`, or raise ValueError, with the file's name, for wrong columns or sizes."""
+        """Load a file of `save`. Raise ValueError, which names the file, for wrong columns or sizes."""
         try:
             arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:
@@ -166,14 +166,14 @@ class Positions:
         if count and (
             arrays["games"].min() < 0 or not 0 <= arrays["seats"].min() <= arrays["seats"].max() < MAX_SEATS
         ):
-            raise ValueError(f"{path.name} has positions of unknown games or seats")
+            raise ValueError(f"{path.name} must have games from 0 on, and seats from 0 to {MAX_SEATS - 1}")
         if not np.isfinite(arrays["features"]).all():
             raise ValueError(f"{path.name} has features that are not finite")
         return cls(**arrays)
 
 
 def play_chunk(config: Config, first: int, count: int, learner: BeamValueFile | None) -> Positions:
-    """Play `count` games of a round from game number `first` on.
+    """Play `count` games of a round, beginning with game number `first`.
 
     Without a learner, bots play all seats.
     """
@@ -192,7 +192,7 @@ class Games:
         self.chance = np.random.default_rng([config.seed, first])
 
     def play(self, learner: CompiledBot | None) -> Positions:
-        """Play the games.
+        """Play the games, and return their positions.
 
         Without a learner, bots play all seats.
         """
@@ -214,10 +214,7 @@ class Games:
         return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 
     def _arena(self, learner: CompiledBot | None) -> Arena:
-        """Return the arena.
-
-        The player of each seat is drawn separately.
-        """
+        """Return an arena in which the player of each seat is drawn separately."""
         config, P = self.config, self.rules.num_players
         arena = Arena(
             self.batch, [*map(compiled, config.bots), *([learner] if learner else []), random_bot.BOT]
@@ -260,11 +257,12 @@ class Games:
 
 
 def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Array:
-    """Return the targets of TD(λ), float32 (k,), given the present values `chances` (k,).
+    """Return the targets of TD(λ), float32 (k,), given the current values `chances` (k,).
 
     Targets are computed along a seat's own positions in a game. The last position gets 1 if the seat won, 0
-    if it did not, or its own value if the game was truncated. Every position before that gets `td_lambda`
-    times the target of the next position plus `1 - td_lambda` times the value of the next position.
+    if the seat did not win, or its own value if the game was truncated. Every earlier position gets
+    `td_lambda` times the target of the next position plus `1 - td_lambda` times the value of the next
+    position.
     """
     targets = np.where(positions.truncated, chances, positions.won).astype(np.float32)
     order = np.lexsort((np.arange(len(targets)), positions.seats, positions.games))
@@ -296,7 +294,7 @@ class Trainer(TorchRun):
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )
-        self.positions: dict[int, Positions] = {}  # by round
+        self.positions: dict[int, Positions] = {}  # by number of the round
         self.ahead: dict[str, Any] | None = None  # weights that play the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
 
@@ -324,7 +322,7 @@ class Trainer(TorchRun):
         return played
 
     def _begin_round(self, begin: int, weights: Mapping[str, Array]) -> None:
-        """Submit a round from game number `begin` on to the executor, in chunks.
+        """Submit the round that begins with game number `begin` to the executor, in chunks.
 
         Without weights, bots play all seats.
         """
@@ -344,7 +342,7 @@ class Trainer(TorchRun):
         self.positions.pop(number - self.config.memory, None)
 
     def predictions(self, played: Positions) -> Metrics:
-        """Return the Brier scores of network and heuristic on games that are not yet learned from."""
+        """Return the Brier scores of network and heuristic on games that no update has used."""
         heuristic = 1 / (1 + np.exp(-played.features[:, -1].astype(np.float32)))
         return {
             "games/positions": len(played.won),
@@ -362,7 +360,7 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # a whole pass at a time
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # pass after pass
         losses = [
             self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)
         ]
@@ -384,9 +382,9 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the run, the numbers of the rounds in memory, and the weights that are playing.
+        """Return the run's state, the numbers of the stored rounds, and the weights that play ahead.
 
-        The positions of each round are in a file of their own.
+        The positions of each round are in a separate file.
         """
         return super().state_dict() | {"positions": list(self.positions), "ahead": self.ahead}
 
@@ -409,7 +407,7 @@ class Trainer(TorchRun):
             self._begin_round(self.steps, self.ahead)
 
     def _most_bytes(self) -> int:
-        """Return the largest size in bytes of a round's positions: a seat leaves two in each of its turns."""
+        """Return the largest size in bytes of a round's positions, two for each turn of a seat."""
         rules = self.rules
         if rules.max_rounds is None:
             return MOST_BYTES

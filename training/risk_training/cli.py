@@ -13,11 +13,13 @@ from rich.console import Console
 
 from risk_agents.progress import progress_bar
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
-from risk_agents.whole_file import new_folder
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
+from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
+from risk_env.whole_file import new_folder
+from risk_training import seeds
 from risk_training.config import (
     TRAINERS,
     WIN_RATE,
@@ -29,9 +31,11 @@ from risk_training.config import (
 from risk_training.run_files import CHECKPOINT
 
 MOST_THREADS = 1024
+MOST_SEEDS = 1000
+LEAGUES = SELFPLAY, SB3 = "selfplay", "sb3"  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-# settings that have arguments of their own
+# settings with their own arguments
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
@@ -41,17 +45,63 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
         parser.error("add either --config or --resume")
-    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out"))
+    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out", "against", "seeds"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and given:
         name = given[0].replace("_", "-")
         parser.error(f"--{name} is part of the settings of the run; start a new run with --config")
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
+    if arguments.seeds is not None:
+        check_range("--seeds", arguments.seeds, 1, MOST_SEEDS)
     import torch  # imported here, so that --help is fast
 
     torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
-        _train(_resumed(arguments, executor) if arguments.resume else _new(arguments, executor))
+        if arguments.seeds is not None:
+            _train_seeds(arguments, executor)
+            return
+        run = _resumed(arguments, executor) if arguments.resume else _new(arguments, executor)
+        _train(run)
+        if arguments.against is not None:
+            print(*seeds.lines(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
+
+
+def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
+    """Train a run for each seed, or continue the runs that an earlier call began; then show their curves."""
+    config = _settings(arguments)[1]
+    path = config_path(arguments.config)
+    folder = Path(arguments.out) if arguments.out else _fresh_folder(path)
+    folders = [seeds.folder_of(folder, config.seed + number) for number in range(arguments.seeds)]
+    for number, one in enumerate(folders):
+        own = {"seed": config.seed + number, "out": str(one)}
+        _train(_begun_or_continued(argparse.Namespace(**vars(arguments) | own), executor))
+    found = seeds.curves(folders)
+    seeds.write(found, folder)
+    seeds.draw(found, folder, str(folder))
+    print(*seeds.lines(found, 1 / config.rules().num_players), sep="\n")
+    print(f"curves over {len(folders)} seeds: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
+
+
+def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
+    """Return the run of the folder `--out`, new or from its checkpoint.
+
+    Raise ValueError if the run there has other settings.
+    """
+    from risk_training.run import load_checkpoint
+
+    folder = Path(arguments.out)
+    if not (folder / CHECKPOINT).exists():
+        return _new(arguments, executor)
+    trainer, config = _settings(arguments)
+    there, wanted = load_checkpoint(folder)["config"], config.to_dict()
+    free = ("device", trainer.Config.LENGTH)
+    for name in sorted(there.keys() | wanted.keys()):
+        if name not in free and there.get(name) != wanted.get(name):
+            raise ValueError(
+                f"--out {arguments.out}: the run there has {name}={shortened(there.get(name))}, "
+                f"not {shortened(wanted.get(name))}; choose another folder"
+            )
+    return trainer.Trainer.resume(folder, config.length, executor, arguments.device)
 
 
 def _train(run: Any) -> None:
@@ -90,6 +140,18 @@ def _parser() -> argparse.ArgumentParser:
         help="length of the run in decisions or games; overrides the configuration",
     )
     add("--seed", type=int, help="seed of the run; overrides the configuration")
+    add(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="train N runs with consecutive seeds in one folder, or continue them, and show their curves",
+    )
+    add(
+        "--against",
+        metavar="AGENT",
+        help="train a best response: the compiled bot AGENT plays the other seats of all games, and the gain "
+        "over the even share of wins is reported",
+    )
     add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")
     add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
     add_options(parser)
@@ -104,11 +166,20 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     if arguments.out and (Path(arguments.out) / CHECKPOINT).exists():
         there = f"the folder already has a run; continue it with --resume {arguments.out}"
         raise ValueError(f"--out {arguments.out}: {there}")
-    facts = read_config(path)
+    trainer, config = _settings(arguments)
+    return trainer.Trainer(config, Path(arguments.out) if arguments.out else _fresh_folder(path), executor)
+
+
+def _settings(arguments: argparse.Namespace) -> tuple[Any, Any]:
+    """Return the trainer's module and the settings of the file, overridden by the command line."""
+    facts = read_config(config_path(arguments.config))
     trainer = import_module(TRAINERS[facts["trainer"]])
-    facts = changed(facts, arguments, trainer.Config.LENGTH)
-    config, fresh = trainer.Config.from_dict(facts), Path(time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S"))
-    return trainer.Trainer(config, Path(arguments.out) if arguments.out else new_folder(fresh), executor)
+    return trainer, trainer.Config.from_dict(changed(facts, arguments, trainer.Config.LENGTH))
+
+
+def _fresh_folder(path: Path) -> Path:
+    """Create and return a new folder for runs of the configuration in a file."""
+    return new_folder(Path(time.strftime(f"runs/{path.stem}-%Y%m%d-%H%M%S")))
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
@@ -121,9 +192,30 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
     options, own = options_of(vars(arguments)), facts.get("options") or {}
     if options and isinstance(own, Mapping):
         found["options"] = {**own, **options}
+    if arguments.against is not None:
+        found |= _against(found, arguments.against)
     for text in arguments.set or ():
         set_value(found, text)
     return found
+
+
+def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
+    """Return the settings of a best response: all games are played and evaluated against one agent."""
+    league, evaluation = (facts.get(name) or {} for name in ("league", "evaluation"))
+    if (
+        facts["trainer"] not in LEAGUES
+        or not isinstance(league, Mapping)
+        or not isinstance(evaluation, Mapping)
+    ):
+        raise ValueError(
+            f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
+            f"use a configuration of {' or '.join(LEAGUES)}"
+        )
+    found: dict[str, Any] = {
+        "league": {**league, "bots": [agent], "snapshot_share": 0.0},
+        "evaluation": {**evaluation, "opponents": [agent]},
+    }
+    return found | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:

@@ -113,14 +113,14 @@ class PositionSettings(Settings):
     path: str = ""  # file or folder of position texts and saved games; "": games begin with the set-up
     share: float = setting(1.0, 1e-3, 1)  # share of the games that begin at a position
     phase: str = setting("draft", choices=PHASES)  # saved games: phase of the positions
-    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # saved games
+    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # of saved games
 
 
 @dataclass(frozen=True)
 class RunSettings(Settings):
     """Settings that all trainers share.
 
-    A step is a decision of the learner. For `trainer: beam_value`, a step is a game.
+    A step is a decision of the learner. For `beam_value`, `state_value` and `turn_policy`, a step is a game.
     """
 
     TRAINER: ClassVar[str]
@@ -202,7 +202,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
         has_names = isinstance(value, Mapping) and all(isinstance(key, str) for key in value)
         return _checked(name, value, has_names, "names and values")
     if kinds[0] == "str":
-        return _checked(name, value, False, "a text")
+        return _checked(name, value, False, "a string")
     if kinds[0] == "bool":
         return _checked(name, value, isinstance(value, bool), "true or false")
     return _typed_number(name, value, kinds[0])
@@ -252,10 +252,10 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 
 
 def set_value(facts: dict[str, Any], text: str) -> None:
-    """Set a value in the names and values of a configuration, given as a text `KEY=VALUE`.
+    """Set a value in the names and values of a configuration, given as a string `KEY=VALUE`.
 
     VALUE is YAML. A key may be `section.key`. Sections are copied before they are changed. Raises ValueError
-    for a text of another form. The key and the value are checked later by `Settings`.
+    for a string of another form. `Settings` checks the key and the value later.
     """
     key, equals, written = text.partition("=")
     *sections, name = key.strip().split(".")
@@ -272,7 +272,7 @@ def set_value(facts: dict[str, Any], text: str) -> None:
 
 
 def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
-    """Return the settings of a configuration file. `changes` that are not None override its values.
+    """Return the settings of a configuration file, overridden by the `changes` that are not None.
 
     Raises ValueError for a missing or malformed file, and for an unknown trainer.
     """
@@ -288,7 +288,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
         raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
     facts = _parsed(text, f"config {str(path)!r}")
     if not isinstance(facts, dict):
-        raise ValueError(f"config {str(path)!r} must hold names and values")
+        raise ValueError(f"config {str(path)!r} must contain names and values")
     trainer = facts.get("trainer")
     if not isinstance(trainer, str) or trainer not in TRAINERS:
         raise ValueError(
@@ -298,7 +298,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 
 
 def _parsed(text: str, name: str) -> Any:
-    """Return the value of a text in YAML.
+    """Return the value of YAML text.
 
     Raises ValueError, with a message that begins with `name`, if the text is not YAML.
     """

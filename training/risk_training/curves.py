@@ -17,7 +17,7 @@ def read_log(folder: str | Path) -> list[Row]:
     """Return the rows of a run's log, oldest first, or raise ValueError if there is no valid log."""
     path = Path(folder) / METRICS
     if not path.is_file():
-        raise ValueError(f"run {str(folder)!r} has no {METRICS}")
+        raise ValueError(f"run {str(folder)!r} has no {METRICS}: give the folder of a training run")
     try:
         rows = [parse_json(line) for line in read_file(path, MOST_BYTES).splitlines()]
         check_declared(METRICS, rows, ROWS)
@@ -27,7 +27,7 @@ def read_log(folder: str | Path) -> list[Row]:
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:
-    """Return the learning curve of each opponent: steps, win rate, and the ends of its interval."""
+    """Return the learning curve against each opponent: steps, win rate, and both ends of the interval."""
     found: dict[str, list[tuple[int, float, float, float]]] = {}
     for row in rows:
         for rival in (name.removeprefix(WIN_RATE) for name in row if name.startswith(WIN_RATE)):

@@ -9,7 +9,7 @@ A declaration is one of the following:
 * a type, which must be the exact type of the value (`object` allows any value);
 * an array or a tensor: the value must have the same dtype and shape, and finite numbers;
 * a table of declarations: the value must have the same names, and each entry must match its declaration;
-* a tuple of declarations: the value must have as many entries, and each entry must match its declaration.
+* a tuple of declarations: the value must have the same length, and each entry must match its declaration.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`risk-env demo`: watch a game, train a small agent, and play two tournaments.
 
-The first tournament ranks the trained agent in duels. The second one is between the strongest agents, with
-six players per game.
+The first tournament ranks the trained agent in duels. The second tournament has six players per game, and the
+strongest agents take part.
 """
 
 import argparse
@@ -16,10 +16,10 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.tournament import cli as tournament
-from risk_agents.whole_file import new_folder
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
+from risk_env.whole_file import new_folder
 from risk_training.cli import training_bar, win_rates
 
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = new_folder(Path(time.strftime("runs/demo-%Y%m%d-%H%M%S")))
     console = Console(highlight=False)
     console.print(estimate(arguments, os.cpu_count() or 1, loop_seconds()))
-    console.rule("1. A game of six (the first run compiles the rules)")
+    console.rule("1. A game of six players (the first run compiles the rules)")
     console.print(watch(arguments.seed), markup=False)
     agents = list(LADDER)
     if not arguments.no_training:
@@ -66,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
     play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
     console.rule(
-        "4. Tournament: six players, agents that search whole turns by learned values, and scripted bots"
+        "4. Tournament: six players, agents that search whole turns with learned values, and scripted bots"
     )
     play(folder / TOURNAMENT_OF_SIX, SIX, players=len(SIX), games=arguments.six_games, seed=arguments.seed)
     console.rule("Done")
@@ -89,13 +89,15 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
-    """Return an estimate of the time that the demo takes on this machine; `loop` is its `loop_seconds`."""
+    """Return an estimate of the time that the demo takes; `loop` is the result of `loop_seconds`."""
     training = DECISIONS * (arguments.decisions or DEFAULT_DECISIONS) / DEFAULT_DECISIONS
     games = DUEL * arguments.games + GAME_OF_SIX * arguments.six_games
     usual = START + games / cores + training * (not arguments.no_training)
     minutes, more = (max(round(seconds * loop / LOOP / 60), 1) for seconds in (usual, COMPILING))
-    told = f"Estimated time with {cores} cores: {minutes} min"
-    return f"{told}, and {more} min if the code is not compiled yet."
+    machine = f"{cores} core{'s' if cores > 1 else ''}"
+    return (
+        f"Estimated time with {machine}: {minutes} min, and {more} min more if the code is not compiled yet."
+    )
 
 
 def loop_seconds() -> float:
@@ -134,7 +136,7 @@ def train(folder: Path, decisions: int | None, console: Console) -> Path:
     with training_bar(trainer.config.length, 0, "decisions") as show:
         trainer.train(show)
     rates = [f"{rate:.0%} against {bot}" for bot, rate in win_rates(trainer.rows[-1]).items()]
-    console.print(f"Games won with its likeliest actions: {', '.join(rates)}")
+    console.print(f"Games won with the policy's likeliest actions: {', '.join(rates)}")
     return folder / POLICY_FILE
 
 

@@ -22,19 +22,19 @@ from risk_agents.learned.schema import Schema
 from risk_agents.learned.trained import facts_of
 from risk_agents.registry import POLICY_FILES, SPECS, load
 from risk_agents.rules_arguments import MAP, add_rules_arguments, options_of, rules_of
-from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor, add_options, in_order, open_executor
 from risk_env.arrays import Array
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import command_parser, require
 from risk_env.players import AgentFactory, Player
+from risk_env.whole_file import whole_file
 from risk_training.run_files import BEST_OF_RUN
 from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # with players that act one view at a time: making new players takes seconds
+SLOW_GAMES_AT_ONCE = 12  # games in a piece if some players act one view at a time, because they start slowly
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def evaluate(
     """Return the score of an agent in at least `games` games, with every deal played from every seat.
 
     `agent` and `opponent` are specs as for `risk_agents.load`. `progress` is called with the number of games
-    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). With None, the games
-    are played in this process. The score is the same either way.
+    that have just ended. `executor` plays the games in pieces (`risk_agents.workers`). If `executor` is None,
+    the games are played in this process. The executor does not change the score.
     """
     seats = rules.num_players
     is_slow = any(isinstance(loaded(spec), AgentFactory) for spec in (agent, opponent))
@@ -99,7 +99,7 @@ def loaded(spec: str) -> Player:
 
 @lru_cache(maxsize=4)
 def _trained(spec: str, *_state: int) -> Player:
-    """Return the player of a trained file in this state."""
+    """Return the player of a trained file; `_state` changes with the content of the file."""
     return load(spec)
 
 
@@ -142,7 +142,7 @@ def _parser() -> argparse.ArgumentParser:
     add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
     opponents = "opponents; each plays all other seats of its games"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
-    add_rules_arguments(parser, FAST, otherwise="rules of a trained policy")
+    add_rules_arguments(parser, FAST, otherwise="value of the trained policy")
     add(
         "--games",
         type=int,
@@ -152,13 +152,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, default=0, help="seed of all deals (default: 0)")
     add_options(parser)
-    add("--json", metavar="FILE", help="write the scores as JSON")
+    add("--json", metavar="FILE", help="write the scores to this file, as JSON")
     add(
         "--run",
         metavar="FOLDER",
-        help="folder of a training run, whose best policy plays if no agent is named",
+        help="folder of a training run; its best policy plays if no agent is named",
     )
-    add("--plot", metavar="FILE", help="draw the learning curves of --run (.png, .svg, .pdf)")
+    add("--plot", metavar="FILE", help="draw the learning curves of --run to this file (.png, .svg, .pdf)")
     return parser
 
 
@@ -166,7 +166,7 @@ def _best_of(run: Path) -> str:
     for name in BEST_OF_RUN:
         if (run / name).is_file():
             return str(run / name)
-    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}")
+    raise ValueError(f"--run {str(run)!r} has no {' or '.join(BEST_OF_RUN)}: give the folder of a run")
 
 
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:

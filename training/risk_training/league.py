@@ -1,4 +1,4 @@
-"""The league: the opponents of the learner in training, and the probability to draw each of them.
+"""The league: the opponents of the learner in training, and the probability of drawing each opponent.
 
 The league only keeps names and results, so it works with any trainer. Opponents are scripted bots and
 snapshots of the learner. The trainer stores the weights of each snapshot under its name, records results, and
@@ -33,16 +33,16 @@ MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; e
 
 @dataclass(frozen=True)
 class LeagueSettings(Settings):
-    """Settings of the league: the opponents, and the probabilities to draw them.
+    """Settings of the league: the opponents, and the probabilities of drawing each opponent.
 
-    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. If it gives a snapshot, it
-    gives the latest one with probability `latest_share`. All other draws, among the bots or among the
-    snapshots, are weighted by `priority`. With w, the learner's share of points against an opponent, the
-    weights are:
+    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. A drawn snapshot is the
+    latest snapshot with probability `latest_share`. All other draws, among the bots or among the snapshots,
+    are weighted by `priority`. If w is the learner's share of points against an opponent, the weight of the
+    opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;
-    * `"even"`: equal weights.
+    * `"even"`: equal for all opponents.
     """
 
     SECTION: ClassVar[str] = "league."
@@ -73,7 +73,7 @@ class Standing:
 
 
 class League:
-    """The opponents, the results against each of them, and the random generator that draws them."""
+    """The opponents, the results against each opponent, and the random generator that draws opponents."""
 
     def __init__(self, settings: LeagueSettings | None = None, seed: int = 0) -> None:
         self.settings = LeagueSettings() if settings is None else settings
@@ -92,9 +92,9 @@ class League:
         return [*self.settings.bots, *self.snapshots]
 
     def add_snapshot(self, steps: int) -> list[str]:
-        """Add the learner after `steps` steps, under the name `snapshot_name(steps)`.
+        """Add a snapshot of the learner after `steps` steps, under the name `snapshot_name(steps)`.
 
-        Returns the names of the snapshots that leave the league in exchange.
+        Returns the names of the snapshots that leave the league.
         """
         if self._steps and steps <= self._steps[-1]:
             raise ValueError(
@@ -109,9 +109,9 @@ class League:
         return leaving
 
     def record(self, name: str, points: float) -> None:
-        """Record the learner's points of a game against this opponent.
+        """Record the learner's points in a game against this opponent.
 
-        The points are 1 if the learner was placed before the opponent, 0 if after, 1/2 if both share a place.
+        The points are 1 if the learner's place is better, 0 if it is worse, and 1/2 if both share a place.
         Results against a snapshot that has left the league are ignored.
         """
         check_range("points", points, 0, 1)
@@ -130,7 +130,7 @@ class League:
         return (standing.points + prior / 2) / (standing.games + prior)
 
     def weights(self) -> Weights:
-        """Return the probability to draw each of `names`, float64 (K,)."""
+        """Return the probability of drawing each opponent in `names`, float64 (K,)."""
         bots, snapshots = list(self.settings.bots), self.snapshots
         if not bots and not snapshots:
             raise ValueError("bots=[]: a league without bots needs a snapshot before it can draw")
@@ -159,7 +159,7 @@ class League:
     def state_dict(self) -> dict[str, Any]:
         """Return the state for `load_state_dict` of a league with the same settings.
 
-        The state has only values that JSON can store.
+        The state contains only values that JSON can store.
         """
         return {
             "steps": list(self._steps),
@@ -178,7 +178,7 @@ class League:
         """Restore the result of `state_dict`. Raises ValueError for an inconsistent state."""
         self._steps = list(state["steps"])
         if any(later <= steps for steps, later in pairwise(self._steps)):
-            raise ValueError(f"league.steps={shortened(self._steps)}: must ascend")
+            raise ValueError(f"league.steps={shortened(self._steps)}: must be in ascending order")
         standings = {name: Standing(**values) for name, values in state["standings"].items()}
         if standings.keys() != set(self.names):
             raise ValueError(
@@ -190,7 +190,7 @@ class League:
 
 
 def points_of(place: int, opponents_place: int) -> float:
-    """Return the learner's points against an opponent, for the places of both (`League.record`)."""
+    """Return the learner's points against an opponent, given both places (`League.record`)."""
     return 1.0 if place < opponents_place else 0.5 if place == opponents_place else 0.0
 
 

@@ -1,6 +1,6 @@
 """The legal actions of many decisions in one list.
 
-About nine of 300 actions are legal, so that a list is less work than a row of all actions for each decision.
+About nine of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class LegalActions:
     """The m legal actions of k decisions, concatenated in the order of the decisions."""
 
     def __init__(self, actions: Tensor, counts: Tensor, decisions: Tensor | None = None) -> None:
-        self.actions, self.counts = actions, counts  # int64 (m,); number by decision, int64 (k,)
+        self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
-        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision
+        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # decision, int64 (m,)
         everyone = torch.arange(len(counts), device=counts.device)
         self.decisions = everyone if decisions is None else decisions  # int64 (k,): numbers before `select`
 
@@ -33,7 +33,7 @@ class LegalActions:
         return cls(places % num_actions, torch.bincount(places // num_actions, minlength=decisions))
 
     def to(self, device: torch.device) -> LegalActions:
-        """Return the same list on a device."""
+        """Return the legal actions on a device."""
         return (
             self
             if device == self.actions.device

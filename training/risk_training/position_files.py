@@ -32,7 +32,7 @@ class FoundPosition(NamedTuple):
     record: Any  # array of one record
 
     def check(self, rules: Rules) -> None:
-        """Raise ValueError unless the game belongs to `rules` and is not over."""
+        """Raise ValueError unless the position has these rules and its game is not over."""
         try:
             check_same_rules(self.rules, rules)
             check_open(self.record[0])
@@ -64,7 +64,8 @@ def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool)
         raise ValueError(f"{told} in phase {settings.phase!r}, rounds {list(settings.rounds)}")
     for each in found:
         each.check(rules)
-    return StartPositions(np.concatenate([each.record for each in found]), settings.share)
+    records = np.concatenate([each.record for each in found])
+    return StartPositions(records, rules, board, settings.share)
 
 
 def _positions(settings: PositionSettings, board: Board) -> Iterator[FoundPosition]:

@@ -1,12 +1,12 @@
 """The project's own trainer: PPO (Schulman et al. 2017) by self-play on all seats of a `GameBatch`.
 
 A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
-however many others decide in between. The transitions of a seat end when the seat is eliminated or the game
-ends. If the game is truncated at the round limit, the value of each seat's final observation stands for the
-rest of the game. A win pays 1 and everything else 0, so that a value is a (discounted) win probability, and
-losing later gains nothing.
+however many other seats decide in between. The transitions of a seat end when the seat is eliminated or the
+game ends. A game that is truncated at the round limit is bootstrapped from the value of each seat's final
+observation. The reward of a win is 1, and every other reward is 0. A value is therefore a (discounted) win
+probability, and a later loss is no better than an early loss.
 
-`selfplay` plays the games, and `run` keeps the log and the checkpoints. This module contains the algorithm.
+`selfplay` plays the games, and `run` writes the log and the checkpoints. This module contains the algorithm.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     """Return generalised advantages float32 (T, N) along each seat's own decisions, and a mask bool (T, N).
 
     The mask is True where the advantage is known. The advantage of a seat's last decision in a rollout is
-    known only if the seat has ended or is the next one to act.
+    known only if the seat has ended or decides next.
     """
     T, N = rollout.actions.shape
     lanes = np.arange(N)
@@ -112,7 +112,7 @@ class Trainer(TorchRun):
         self.rollout = Rollout.empty(config.n_steps, config.actors * config.n_envs, self.layout)
 
     def _new_games(self) -> SelfPlay | Actors:
-        """Return the games.
+        """Return the games of the run.
 
         A single actor without staleness plays in this process.
         """
@@ -127,7 +127,7 @@ class Trainer(TorchRun):
         return SelfPlay(config, self.board)
 
     def begin(self) -> None:
-        """Start all games and play until the learner is to decide."""
+        """Start all games, and play until the learner must decide."""
         self.games.start(self.network)
 
     def update(self) -> Metrics:
@@ -144,7 +144,7 @@ class Trainer(TorchRun):
     def learn(self) -> Metrics:
         """Run the epochs of PPO on the rollout."""
         config, rollout = self.config, self.rollout
-        if isinstance(self.games, Actors):  # they send no features
+        if isinstance(self.games, Actors):  # actors send no features
             rollout.write_features(self.network.spec)
         found, known = advantages(rollout, config.gamma, config.gae_lambda)
         returns = found + rollout.values
@@ -173,7 +173,7 @@ class Trainer(TorchRun):
     def _update_on(  # type: ignore[no-untyped-def]
         self, territory_features, legal, board_features, chosen, old_logprobs, advantages, returns
     ) -> dict[str, Tensor]:
-        """Make one step of the optimizer on a minibatch, and return its metrics.
+        """Make one step of the optimizer on a minibatch, and return the metrics of the minibatch.
 
         The tensors have the shape (k, ...), except `territory_features`, which belong to the whole rollout.
         """
@@ -210,7 +210,7 @@ class Trainer(TorchRun):
         return super().state_dict() | {"games": self.games.state_dict()}
 
     def declared(self) -> dict[str, Declared]:
-        """Add the declaration of the games."""
+        """Return the declaration of the run, including the games."""
         return super().declared() | {"games": self.games.declared(self.network)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

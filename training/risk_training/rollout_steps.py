@@ -1,8 +1,8 @@
-"""Rollouts: the record of self-play for the learner, and the compact form in which actors send it.
+"""Rollouts of self-play for the learner, and the compact form in which actors send rollouts.
 
 Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
-are legal. An actor therefore keeps and sends only the words that have changed and a list of actions. The
-learner computes the features.
+are legal. An actor therefore stores and sends only the 8-byte words that have changed, and a list of legal
+actions. The learner computes the features.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.legal_actions import LegalActions
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # how a transition ends
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # ends of a transition
 KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
 OF_DECISIONS = (
     "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends",
@@ -28,7 +28,7 @@ OF_DECISIONS = (
 OF_LANES = ("next_seats", "next_values", "next_potentials")
 
 Packed = Mapping[str, Array]
-Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and their number by decision (k,)
+Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and legal actions per decision (k,)
 
 
 class ObservationRecorder:
@@ -71,7 +71,7 @@ def replayed(packed: Packed, lanes: int, columns: int) -> Iterator[Array]:
 
 
 def _narrow(values: Array, most: int) -> Array:
-    """Return whole numbers from 0 to `most` in the smallest integer type that holds them."""
+    """Return whole numbers from 0 to `most` in the smallest sufficient integer type."""
     return values.astype(np.min_scalar_type(most))
 
 
@@ -94,22 +94,21 @@ class Rollout:
     ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
     last_values: Array  # float32 (T, N): value of the seat's final observation, if TRUNCATED
     last_potentials: Array  # float32 (T, N): potential of the same observation
-    next_seats: Array  # int64 (N,): seats to act next
+    next_seats: Array  # int64 (N,): seat that decides next in each lane
     next_values: Array  # float32 (N,)
     next_potentials: Array  # float32 (N,)
     layout: Layout
     keeps_features: bool = True
-    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # used without features
-    legal: list[Listed] = field(default_factory=list)  # by step; from actors only after `write_features`
+    recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # if features are not kept
+    legal: list[Listed] = field(default_factory=list)  # by step; of actors only after `write_features`
     received: dict[int, Packed] = field(default_factory=dict)  # by first lane: messages of the actors
 
     @classmethod
     def empty(cls, steps: int, lanes: int, layout: Layout, keeps_features: bool = True) -> Rollout:
         """Return an empty rollout.
 
-        Without `keeps_features`, it has room for the features of one step only.
-
-        Features are most of a rollout's memory.
+        Without `keeps_features`, the rollout has room for the features of a single step, because features
+        take most of a rollout's memory.
         """
         kept = steps if keeps_features else 1
         shapes = dict.fromkeys(OF_DECISIONS, (steps, lanes)) | dict.fromkeys(OF_LANES, (lanes,))
@@ -122,7 +121,7 @@ class Rollout:
         )
 
     def clear(self) -> None:
-        """Remove the decisions, to make room for the next ones."""
+        """Remove the decisions of the previous rollout."""
         self.recorder, self.legal, self.received = ObservationRecorder(), [], {}
         self.rewards[:] = 0
         self.ends[:] = CONTINUES
@@ -139,7 +138,7 @@ class Rollout:
         return features
 
     def features_at(self, step: int) -> tuple[Array, Array]:
-        """Return the arrays that hold the features of a step."""
+        """Return the arrays that contain the features of a step."""
         kept = step % len(self.board_features)
         return self.territory_features[kept], self.board_features[kept]
 
@@ -160,7 +159,7 @@ class Rollout:
     def unpack(self, packed: Packed, first: int) -> None:
         """Write the result of `packed` into the lanes from `first` on.
 
-        `write_features` reads the rest.
+        `write_features` reads the other entries later.
         """
         lanes = slice(first, first + len(packed["next_seats"]))
         for name in OF_DECISIONS:

@@ -1,10 +1,10 @@
 """A training run in its folder: log, checkpoints, evaluation and resuming, the same for every trainer.
 
     config.yml        the settings
-    checkpoint.pt     everything that resuming needs: tensors, numbers and words, nothing pickled
-    policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own names
+    checkpoint.pt     everything that resuming needs: tensors, numbers and strings, nothing pickled
+    policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own file names
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
-    tensorboard/      the same for TensorBoard
+    tensorboard/      the same metrics for TensorBoard
 
 The checkpoint is replaced in one step, and policy and log are written afterwards. If a run is killed in
 between, resuming writes policy and log again.
@@ -29,12 +29,12 @@ from torch.utils.tensorboard import SummaryWriter
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
-from risk_agents.whole_file import whole_file
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
 from risk_env.bots import compiled
 from risk_env.bounded_io import parse_json, read_file, shortened
+from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
@@ -49,7 +49,7 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """Training run in a folder. A trainer is a subclass that defines an update, the state and the policy."""
+    """A training run and its folder. A trainer is a subclass that defines update, state and policy."""
 
     CONFIG: ClassVar[type[RunSettings]]
 
@@ -79,7 +79,7 @@ class Run(ABC):
 
     @abstractmethod
     def state_dict(self) -> dict[str, Any]:
-        """Return the state for `load_state_dict`: tensors, arrays, numbers and words."""
+        """Return the state for `load_state_dict`: tensors, arrays, numbers and strings."""
 
     @abstractmethod
     def declared(self) -> dict[str, Declared]:
@@ -95,7 +95,7 @@ class Run(ABC):
 
     @abstractmethod
     def seating(self) -> Seating:
-        """Return a factory of a player that plays the current policy by its likeliest actions.
+        """Return a factory of a player that plays the likeliest actions of the current policy.
 
         Evaluations send the factory to workers.
         """
@@ -117,7 +117,7 @@ class Run(ABC):
                 self.run_updates()
 
     def run_updates(self) -> None:
-        """Run all updates that are left."""
+        """Run all remaining updates."""
         if not self.is_resumed:
             self.begin()
             self.save()
@@ -125,7 +125,7 @@ class Run(ABC):
             self.end_update(self.update())
 
     def end_update(self, metrics: Metrics) -> None:
-        """Finish an update: write a line of the log, and evaluate and save a checkpoint if they are due."""
+        """Finish an update: write a line of the log, and evaluate and save a checkpoint when due."""
         self._check_numbers(metrics)
         is_last = self.steps >= self.config.length
         self.updates += 1
@@ -197,7 +197,7 @@ class Run(ABC):
         self.write_results()
 
     def write_results(self) -> None:
-        """Write policy and log as they are at the checkpoint."""
+        """Write the policy and the log of the checkpoint."""
         self.write_policy()
         replace_file(self.folder / METRICS, methodcaller("write_text", self._lines()))
 
@@ -209,7 +209,7 @@ class Run(ABC):
         executor: WorkExecutor | None = None,
         device: str | None = None,
     ) -> Self:
-        """Return the run of a folder as it was at its last checkpoint.
+        """Return the run in a folder, in the state of the last checkpoint.
 
         `length` is a new number of steps, and `device` replaces the configured device.
         """
@@ -220,14 +220,14 @@ class Run(ABC):
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor)
             run._restore(state)
-        except Exception as error:  # a bad state can raise anything
+        except Exception as error:  # a bad state can raise any exception
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
         run.write_results()
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Load a checkpoint. Raise ValueError if it does not match its declaration or contradicts itself."""
+        """Load a checkpoint. Raise ValueError if it does not match the declaration or is inconsistent."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {
             "spent": dict.fromkeys(self.spent, Number(0)),
@@ -329,7 +329,7 @@ class TorchRun(Run):
 
 
 class DivergedError(ValueError):
-    """An update has produced values that are not finite or too large."""
+    """Raised if an update produces values that are too large or not finite."""
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
@@ -358,7 +358,7 @@ def _now() -> tuple[float, float]:
 
 
 def made_by(run: Run) -> dict[str, Any]:
-    """Return how a policy was made, for the policy's file."""
+    """Return the facts about the training of a policy, for the policy's file."""
     facts = {"name": run.folder.name, "version": str(run.steps), "config": run.config.to_dict()}
     facts |= {"device": str(run.device), "precision": run.precision}
     return facts | {"steps": run.steps, "cpu_seconds": round(run.cpu_seconds)}
@@ -375,7 +375,7 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
-    """Return the checkpoint of a run, or raise ValueError if there is none that this version can read."""
+    """Return the checkpoint of a run, or raise ValueError if no checkpoint exists or can be read."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"
@@ -384,21 +384,19 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
-            raise ValueError(f"trainer={shortened(state['config']['trainer'])}")
+            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be a known trainer")
     except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
 
 
 def _no_checkpoint(path: Path, error: Exception) -> ValueError:
-    problem = (
-        f"{str(path)!r} is not a checkpoint of this version: {shortened(error)}; start a new run by --config"
-    )
-    return ValueError(problem)
+    problem = f"{str(path)!r} is not a checkpoint of this version: {shortened(error)}"
+    return ValueError(f"{problem}; start a new run with --config")
 
 
 def to_data(value: Any) -> Any:
-    """Convert a value to data for `torch.load`: tensors on the CPU, arrays as bytes with dtype and shape."""
+    """Convert a value for `torch.save`: tensors to the CPU, arrays to bytes with dtype and shape."""
     if isinstance(value, np.ndarray):
         values = (
             torch.frombuffer(bytearray(value.tobytes()), dtype=torch.uint8) if value.size else torch.empty(0)
@@ -418,7 +416,7 @@ def to_data(value: Any) -> Any:
 
 
 def from_data(value: Any) -> Any:
-    """Return the value that `to_data` converted."""
+    """Convert the result of `to_data` back to the original value."""
     if isinstance(value, dict) and _ARRAY in value:
         dtype = np.lib.format.descr_to_dtype(_tuples(parse_json(value[_ARRAY])))
         return np.frombuffer(value["bytes"].numpy().tobytes(), dtype).reshape(value["shape"]).copy()
@@ -445,7 +443,7 @@ def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Turn an OSError of a `with` block into one that names the file and says how to continue."""
+    """Replace an OSError of a `with` block by an OSError that names the file and says how to continue."""
     try:
         yield
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full

@@ -24,11 +24,11 @@ Indices = None | int | Iterable[int]
 
 
 class RiskVecEnv(VecEnv):
-    """`num_envs` seats, each playing one game after another.
+    """`num_envs` environments as one `VecEnv`: the learner plays one seat of each game.
 
-    Opponents are played inside.
+    Opponents inside the environments play the other seats.
 
-    It takes the arguments of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
+    `RiskVecEnv` takes the arguments of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
     `render_mode` is "rgb_array" or None.
 
     Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating
@@ -36,8 +36,8 @@ class RiskVecEnv(VecEnv):
 
     Observations are float32 (N, D), or a dict with `observation="structured"`. Masks come through
     `env_method("action_masks")`. The arrays that `reset` and `step` return are never written again. If a game
-    has ended, the observation is the next game's first one, and the info holds `terminal_observation`,
-    `TimeLimit.truncated`, winner, placement, rounds, seat and seed.
+    has ended, the observation is the first observation of the next game. The info then contains
+    `terminal_observation`, `TimeLimit.truncated`, `winner`, `placement`, `rounds`, `seat` and `seed`.
     """
 
     def __init__(
@@ -55,14 +55,14 @@ class RiskVecEnv(VecEnv):
         self._render_mode = render_mode
         self._actions = np.zeros(num_envs, np.int64)
         space = observation_space(self.lanes.board, self.lanes.observation_kind)
-        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # reads render_mode: last
+        super().__init__(num_envs, space, Discrete(self.lanes.num_actions))  # last: reads render_mode
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
         """Return the legal actions of every environment, bool (N, n)."""
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin the next game of every environment, or the first after `seed`. Return the observations."""
+        """Begin the next game of every environment, or the first game after `seed`; return observations."""
         if "positions" in self._options[0]:
             self.lanes.start_at(self._options[0]["positions"])
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
@@ -73,13 +73,13 @@ class RiskVecEnv(VecEnv):
         return self.lanes.observation()
 
     def step_async(self, actions: Array) -> None:
-        """Store the actions (int, N) for `step_wait`."""
+        """Store the actions, integers (N,), for `step_wait`."""
         self._actions = np.array(actions)
 
     def step_wait(self) -> tuple[Any, npt.NDArray[np.float32], npt.NDArray[np.bool_], list[dict[str, Any]]]:
-        """Play the actions, and all opponents, until every environment is to act again.
+        """Play the actions and the opponents' decisions until the learner must decide in every environment.
 
-        Return observations, rewards, dones and infos.
+        Returns observations, rewards, dones and infos.
         """
         lanes = self.lanes
         lanes.step(self._actions)
@@ -141,7 +141,7 @@ class RiskVecEnv(VecEnv):
     def env_method(self, method_name: str, *args: Any, indices: Indices = None, **kwargs: Any) -> list[Any]:
         """Call a method of each environment and return the results.
 
-        The only method is `action_masks`, which returns bool (n,). AttributeError is raised for any other.
+        The only method is `action_masks`, which returns bool (n,). Any other method raises AttributeError.
         """
         if method_name != "action_masks" or args or kwargs:
             known = "'action_masks' without arguments"
@@ -168,7 +168,7 @@ class RiskVecEnv(VecEnv):
 class ModelPolicy(Policy):
     """A trained model (MaskablePPO, or its policy) as a player.
 
-    All decisions that wait for the model take one inference.
+    A single inference decides in all games that wait for the model.
     """
 
     name = "model"

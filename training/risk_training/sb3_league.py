@@ -32,7 +32,7 @@ class SnapshotSlot(Policy):
         self.snapshot: str | None = None  # name of the snapshot
         self.policy: Any = None
         self.seconds = 0.0  # CPU time of the snapshots in this slot
-        self.player: Any = self  # the player that the environment seats, whatever the weights
+        self.player: Any = self  # the player that the environment seats, for all weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
         """Load a snapshot: the weights for a copy of the learner's policy."""
@@ -121,7 +121,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.seconds = 0.0  # CPU time of the games and the opponents
         opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
-        # (N,) true if an opponent was replaced during the game, whose result is then not recorded
+        # (N,) true if an opponent was replaced during the game; the result of this game is not recorded
         self._is_stale = np.zeros(num_envs, np.bool_)
         self._potential = np.zeros(num_envs, np.float32)
         if self.league.names:
@@ -134,7 +134,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """Add the learner's current policy, after `steps` steps, to the league and its draws."""
+        """Add the learner's current policy, after `steps` steps, to the league."""
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
@@ -205,9 +205,10 @@ class LeagueVecEnv(RiskVecEnv):
         return {name: value if isinstance(value, int) else float(value) for name, value in metrics.items()}
 
     def league_metrics(self) -> dict[str, Any]:
-        """Return metrics of the learner against the bots and the latest snapshot.
+        """Return metrics of the bots and the latest snapshot.
 
-        For each of them, these are the win rate and the probability to be drawn.
+        The metrics of each opponent are the learner's win rate and the probability that the league draws the
+        opponent.
         """
         league, metrics = self.league, {}
         for name, weight in zip(league.names, league.weights(), strict=True):
@@ -245,7 +246,7 @@ class LeagueVecEnv(RiskVecEnv):
     def load_state_dict(self, state: Mapping[str, Any], policy: Any) -> None:
         """Restore the result of `state_dict`. Raises ValueError for an inconsistent state.
 
-        `policy` is the learner's policy. Snapshots are copies of it with other weights.
+        `policy` is the learner's policy. Snapshots are copies of this policy with other weights.
         """
         self.league.load_state_dict(state["league"])
         self.weights = dict(state["weights"])
@@ -258,7 +259,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.load_state_dict(state["lanes"])
         empty = [self.lanes.players.index(slot.player) for slot in self.slots if slot.snapshot is None]
         if np.isin(self.lanes.arena.numbers[:, : self.lanes.rules.num_players], empty).any():
-            raise ValueError("a playing snapshot has no slot")
+            raise ValueError("a seat is played by a slot without a snapshot")
         self._is_stale[:], self._potential[:] = state["stale"], state["potential"]
         self.played = list(state["played"])
         if self.league.names:

@@ -1,9 +1,9 @@
 """The trainer `sb3`: sb3-contrib's MaskablePPO against a league, with the log and checkpoints of `run`.
 
-Besides the files of every run, the folder holds `last.zip`, the policy at the last checkpoint, and
+Besides the files of every run, the folder contains `last.zip`, the policy at the last checkpoint, and
 `best.zip`, the policy of the best evaluation. Both are agents (`risk_agents.make("runs/NAME/best.zip")`), and
 `MaskablePPO.load` reads them too. With the project's own network, `best.npz` is the best policy as a file of
-weights alone, which plays without Stable-Baselines3.
+weights alone. This policy plays without Stable-Baselines3.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ Schedule = Callable[[float], float]
 
 @dataclass(frozen=True)
 class BestSettings(EvaluationSettings):
-    """Settings of evaluations that choose the best policy.
+    """Settings of the evaluations by which the best policy is chosen.
 
     The best policy has the highest mean win rate against `best_by`, or against all opponents if `best_by` is
     empty.
@@ -127,7 +127,7 @@ class Config(RunSettings):
 
 
 def schedule(name: str, value: float | str) -> float | Schedule:
-    """Return a number, or for `lin_3e-4` a function of the remaining part of the run (1 ... 0)."""
+    """Return `value` as a number, or for `lin_3e-4` as a function of the remaining share of the run."""
     if not isinstance(value, str):
         return float(value)
     try:
@@ -151,9 +151,9 @@ class Linear:
     first: float
 
     def __call__(self, remaining: float) -> float:
-        """Return the value when the part `remaining` of the run is left.
+        """Return the value for the remaining share of the run.
 
-        `remaining` falls from 1 to 0, and below 0 if the last update overshoots the end.
+        `remaining` falls from 1 to 0, and below 0 if the last update passes the end of the run.
         """
         return self.first * max(0.0, remaining)
 
@@ -224,7 +224,7 @@ class Trainer(Run):
         return {name: value for name, value in found.items() if name.startswith("train/")}
 
     def seating(self) -> Seating:
-        """Return a factory of the policy as a player that decides for all lanes at once."""
+        """Return a factory of the policy as a player that decides for all lanes in one call."""
         return lambda: Sb3Policy(self.model.policy, self.rules, self.board)
 
     def evaluate(self) -> Metrics:
@@ -257,7 +257,7 @@ class Trainer(Run):
         return {BEST_WEIGHTS: buffer.getvalue()}
 
     def write_policy(self) -> None:
-        """Write the last policy and the best one."""
+        """Write the last policy and the best policy."""
         for name, content in ({LAST: self._zip()} | self.best_files).items():
             replace_file(self.folder / name, methodcaller("write_bytes", content))
 
@@ -313,7 +313,7 @@ class Trainer(Run):
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
         self.best_files = {name: file.tobytes() for name, file in files.items()}
-        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw numbers
+        python_state, numpy_state, torch_state = state["random"]  # last, as the lines above draw numbers
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
         torch.set_rng_state(torch_state)
@@ -324,7 +324,7 @@ _NAMES = {"train/policy_gradient_loss": "train/policy_loss", "train/clip_fractio
 
 
 class _BetweenUpdates(BaseCallback):
-    """A callback that calls the run after each update, and at the start."""
+    """A callback that ends each update of the run, and saves a checkpoint at the start."""
 
     def __init__(self, run: Trainer) -> None:
         super().__init__()

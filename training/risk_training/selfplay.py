@@ -40,7 +40,7 @@ NO_STEP = -1
 
 @dataclass(frozen=True)
 class SelfPlaySettings(RunSettings):
-    """The games of a run. Numbers of steps count the learner's decisions."""
+    """Settings of the games of a run. Numbers of steps count the learner's decisions."""
 
     n_envs: int = setting(512, 1, MOST_LANES)  # lanes of each actor
     n_steps: int = setting(64, 1, MOST_LANES)  # decisions per lane between two updates
@@ -57,7 +57,7 @@ class SelfPlaySettings(RunSettings):
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
     """Return win probabilities (k,) for the network's outputs.
 
-    They are between 0 and 1, or with shaped rewards between -`shaping` and 1.
+    The values lie between 0 and 1, or with shaped rewards between -`shaping` and 1.
     """
     return values.sigmoid() * (1 + shaping) - shaping
 
@@ -73,18 +73,18 @@ class SelfPlay:
         self.bots = config.league.bots
         self.league = League(config.league, seed)
         self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
-        self.playing: dict[str, Network] = {}  # snapshots by name, those in games under way included
-        # (N,) name, "" where the learner plays every seat
+        self.playing: dict[str, Network] = {}  # by name: snapshots of the league and of running games
+        # (N,) name of the opponent, "" where the learner plays every seat
         self.opponent = np.full(config.n_envs, "", dtype=object)
         self.chance = np.random.default_rng(seed)
         self.draws = torch.Generator().manual_seed(seed)
         self.lanes = np.arange(config.n_envs)
-        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # by lane and seat
-        self.won: list[tuple[str, bool]] = []  # games since the last update: opponent, learner won
+        self.last_step = np.full((config.n_envs, MAX_SEATS), NO_STEP)  # latest step, by lane and seat
+        self.won: list[tuple[str, bool]] = []  # games since the last update: opponent, True for a win
         self.rounds: list[int] = []
 
     def start(self, network: Network) -> None:
-        """Start all games and play until the learner is to decide."""
+        """Start all games, and play until the learner must decide."""
         self.begin(self.lanes)
         self.settle(network)
 
@@ -103,7 +103,7 @@ class SelfPlay:
         self.arena.seat_players(lanes)
 
     def _seat_opponent(self, lane: int, label: str) -> None:
-        """Give one seat to the learner and all others to the opponent."""
+        """Give one seat to the learner and all other seats to the opponent."""
         self.opponent[lane] = label
         number = self.bots.index(label) if label in self.bots else len(self.bots)
         self.arena.numbers[lane, : self.rules.num_players] = number
@@ -138,7 +138,7 @@ class SelfPlay:
         board_features: torch.Tensor,
         legal: LegalActions,
     ) -> tuple[Array, Array, Array]:
-        """Return sampled actions, log-probabilities and values, each (k,), of features and legal actions."""
+        """Return sampled actions, log-probabilities and values, each (k,), given features."""
         with torch.no_grad():
             inputs = (moved(part, network.device) for part in (territory_features, board_features))
             logits, values = (
@@ -155,7 +155,7 @@ class SelfPlay:
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
     def settle(self, network: Network, rollout: Rollout | None = None) -> None:
-        """Play on until the learner is to act in every lane, replacing finished games by the next ones."""
+        """Play until the learner must decide in every lane; the next game follows a finished game."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
             self.begin(over)
@@ -164,7 +164,7 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def pay_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
-        """Write the rewards of seats of these lanes that have just ended to each seat's last decision."""
+        """Write the reward of each seat that has just ended in these lanes to the seat's last decision."""
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
         if not ended.any():
@@ -263,7 +263,7 @@ class SelfPlay:
         }
 
     def _most_snapshots(self) -> int:
-        """Return the largest number of snapshots: in the league and in running games."""
+        """Return the largest possible number of snapshots in the league and in running games."""
         return self.config.league.window + self.config.league.history + len(self.lanes)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -302,7 +302,7 @@ class SelfPlay:
         self.batch.ask(self.lanes)
 
     def _check_opponents(self) -> None:
-        """Raise ValueError unless every opponent plays already or can be drawn."""
+        """Raise ValueError unless every opponent is a bot or a snapshot whose weights are present."""
         if strange := {*self.opponent} - {"", *self.bots, *self.playing}:
             raise ValueError(f"opponents {shortened(sorted(strange))} are neither bots nor snapshots")
         by_snapshot = (self.arena.numbers[:, : self.rules.num_players] == len(self.bots)).any(1)
@@ -311,7 +311,7 @@ class SelfPlay:
 
 
 class SnapshotSeats(Seated):
-    """The snapshots that play in a run's games, as one player: each answers for all its lanes at once."""
+    """The snapshots in a run's games as one player: one inference of a snapshot decides in all its lanes."""
 
     name = "snapshots"
 
@@ -341,7 +341,10 @@ def actor_seed(seed: int, actor: int) -> int:
 def game_metrics(
     rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return metrics of games, given their numbers of rounds and (opponent, learner won) pairs."""
+    """Return metrics of games.
+
+    `rounds` are numbers of rounds, and `won` are pairs of an opponent and True if the learner won.
+    """
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
         metrics["games/rounds"] = float(np.mean(rounds))
@@ -356,8 +359,8 @@ def potential(observations: Array, board: Board, weight: float) -> Array:
     """Return the observing seats' share of all owned territories, times `weight`.
 
     The result is float32 (k,) for observations int8 (k, D). Shaped rewards are gamma * potential(next) -
-    potential(now), and the potential of an end is 0. Whatever the weight, the best policy stays the best (Ng,
-    Harada and Russell 1999).
+    potential(now), and the potential of an end is 0. Shaping does not change which policy is best, for any
+    weight (Ng, Harada and Russell 1999).
     """
     if not weight:
         return np.zeros(len(observations), np.float32)

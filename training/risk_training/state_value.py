@@ -1,12 +1,12 @@
 """The trainer of state values: each seat's win probability when a turn begins, with two to six players.
 
-Scripted bots play a round of whole games with every number of players. A seat's bot changes now and then when
-its turn begins, so that positions are more varied than with one bot. Some seats gather their first troops
-in a place drawn at random, as the strategist does in a chosen place.
+Scripted bots play a training round of whole games with every number of players. When a turn begins, another
+bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
+place all their first troops on a random territory; `strategist` may choose such a placement too.
 
-The network learns who won, and by TD(λ) partly its own predictions for the turns to come (Tesauro 1995). It
-learns from a round, then the next round is played. With a `bot_share` below 1, the tactician plays the other
-seats, judged by the current network or by a value from a file.
+The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
+(Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
+`tactician` plays the other seats. The current network, or a value from a file, then evaluates plans.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ class StateNetworkSettings(RunSettings):
     games: int = setting(14_000, 1, MOST_STEPS)
     # numbers of players
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))
-    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among the tables
-    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk, with their own random numbers
+    round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among `tables`
+    chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed
     bots: tuple[str, ...] = setting(("breaker", "hunter", "grower", "planner", "beam"), length=range(1, 65))
     hidden_sizes: tuple[int, ...] = setting((192, 32), 1, MOST_UNITS, length=TWO)  # layer widths
     n_epochs: int = setting(3, 1, 1000)  # epochs per fit
@@ -103,22 +103,23 @@ class StateNetworkSettings(RunSettings):
             self.rules_for(players)
 
     def chunks(self, begin: int) -> list[tuple[int, int, int]]:
-        """Return a round from game number `begin` on in chunks, table by table.
+        """Return the chunks of the round that begins with game number `begin`.
 
-        A chunk is a tuple of the number of players, the first game and the number of games.
+        A chunk is a tuple of the number of players, the first game and the number of games. The chunks are
+        ordered by the numbers of players in `tables`.
         """
         count, size = self.round_games // len(self.tables), self.chunk_games
         firsts = range(0, count, size)
         return [(players, begin + k, min(size, count - k)) for players in self.tables for k in firsts]
 
     def rules(self) -> Rules:
-        """Return the rules of the games of evaluations."""
+        """Return the rules of the evaluation games."""
         return self.rules_for(self.players or max(self.tables))
 
     def read_value(self, source: str) -> StateValueFile:
-        """Return a value, given by its agent's name or its file.
+        """Return the value of a file, or of the agent with this name.
 
-        ValueError is raised if the value cannot be read or does not fit the games.
+        Raises ValueError if the value cannot be read or does not fit the games.
         """
         source = str(SHIPPED.get(source, source))
         value = StateValueFile.load(source)
@@ -136,13 +137,13 @@ class Config(StateNetworkSettings):
         default_factory=lambda: EvaluationSettings(opponents=("beam",), games=60, interval=14_000)
     )
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
-    change: float = setting(0.1, 0, 1)  # probability that a seat changes its bot when its turn begins
+    change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
     gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play; `tactician` plays all others
-    judge: str | None = None  # value of the tactician: file or agent (default: the current network)
+    bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
+    judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
     begin_with: str | None = None  # value with the initial weights: file or agent
 
     def __post_init__(self) -> None:
@@ -156,11 +157,11 @@ class Config(StateNetworkSettings):
 
     @property
     def has_tactician(self) -> bool:
-        """True if the tactician plays some of the seats."""
+        """True if `tactician` plays some of the seats."""
         return self.bot_share < 1
 
     def first_weights(self, source: str) -> dict[str, Tensor]:
-        """Return a value's weights as initial weights, or raise ValueError for a network of another size."""
+        """Return the weights of a value as initial weights; raise ValueError for another network size."""
         value = self.read_value(source)
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):
@@ -200,7 +201,7 @@ class Network(StateNetwork):
     def forward(self, codes: Tensor) -> Tensor:
         """Return log-probabilities (k, 6) of winning for codes int8 (k, columns).
 
-        Column 0 is the observing seat. The players after it follow in the order of play.
+        Column 0 is the observing seat. The other players follow in the order of play.
         """
         return super().forward(codes).masked_fill(codes[:, self.alive] == 0, DEAD).log_softmax(1)
 
@@ -213,17 +214,17 @@ class Network(StateNetwork):
 
 @dataclass
 class Positions:
-    """Positions of a table's games at which turns began, in the order of play."""
+    """Positions at the start of turns, in the order of play. All games have the same number of players."""
 
-    codes: Array  # int8 (k, columns): observations of the seat to act
-    games: Array  # int64 (k,)
-    lookers: Array  # int64 (k,): seats to act, which observe
+    codes: Array  # int8 (k, columns): observations of the seat whose turn begins
+    games: Array  # int64 (k,): number of the game
+    lookers: Array  # int64 (k,): seat whose turn begins, which observes
     winners: Array  # int64 (games,): winning seat, or -1 if the game was truncated
     players: int
 
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
-        """Return the positions of a table's games in a round, joined from its chunks of `size` games."""
+        """Return the positions of a round and a number of players, joined from chunks of `size` games."""
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
         found = cls(*parts, chunks[0].players)
@@ -232,24 +233,24 @@ class Positions:
 
 
 def tactician_by(judge: StateValueFile) -> CompiledBot:
-    """Return the tactician with a value as judge."""
+    """Return `tactician`, whose plans are evaluated by the value `judge`."""
     return TurnPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
 
 
 def play_chunk(
     config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None
 ) -> Positions:
-    """Play `count` games of a round with this number of players, from game number `first` on.
+    """Play `count` games of a round with this number of players, beginning with game number `first`.
 
-    `judge` is the tactician's value, if the tactician has seats.
+    `judge` is the value of `tactician`, if `tactician` plays some of the seats.
     """
     return Games(config, players, first, judge).play(count)
 
 
 class Games:
-    """Whole games at one table, from game number `first` on.
+    """Whole games with one number of players, beginning with game number `first`.
 
-    The players are scripted bots, and the tactician if there is a `judge`.
+    The players are scripted bots, and `tactician` if there is a `judge`.
     """
 
     def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
@@ -260,14 +261,14 @@ class Games:
             *([] if judge is None else [tactician_by(judge)]),
         ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # gatherer, tactician
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # GATHERER, `tactician`
         self.rules, self.board = config.rules_for(players), load_map(config.map)
         self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board)
         self.chance = np.random.default_rng([config.seed, players, first])
 
     def play(self, count: int) -> Positions:
-        """Play `count` games."""
+        """Play `count` games, and return their positions."""
         lanes = np.arange(min(LANES, count))
         batch = GameVector(self.rules, self.board, len(lanes), mask=None, autoreset=False)
         arena = Arena(batch, self.seated)
@@ -305,14 +306,11 @@ class Games:
             arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
-        """Draw numbers of players by their weights."""
+        """Draw the numbers of players in `seated`, with probabilities `weights`."""
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
-        """Return observations, games and seats for a random share of these lanes.
-
-        The turns of these seats have just begun.
-        """
+        """Return observations, games and seats for a random share of these lanes, in which turns begin."""
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
         arena.batch.ask(kept)
         return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
@@ -328,17 +326,17 @@ class Games:
 
 
 def living(columns: Array, board: Board) -> Array:
-    """Return the positions int64 (6,) in `columns` of the columns that tell which players are alive."""
+    """Return the places int64 (6,), in `columns`, of the columns that are 1 for living players."""
     first = TERRITORY_WIDTH * board.num_territories + BLOCK.alive
     return np.searchsorted(columns, first + np.arange(MAX_SEATS))
 
 
 def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Array:
-    """Return the targets of TD(λ), float32 (k, 6), given the present win probabilities float32 (k, 6).
+    """Return the targets of TD(λ), float32 (k, 6), given the current win probabilities float32 (k, 6).
 
     Columns are counted from the observing seat. The last position of a game gets the result of the game, or
-    its own probabilities if the game was truncated. Every position before that gets `td_lambda` times the
-    target of the next position plus `1 - td_lambda` times the probabilities of the next position.
+    its own probabilities if the game was truncated. Every earlier position gets `td_lambda` times the target
+    of the next position plus `1 - td_lambda` times the probabilities of the next position.
     """
     P = positions.players
     seats = (positions.lookers[:, None] + np.arange(P)) % P  # seat of each column
@@ -358,7 +356,7 @@ def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Arr
 
 
 def _by_game(games: Array) -> list[tuple[int, Array]]:
-    """Return the number and the rows of each game, in ascending order."""
+    """Return the number and the rows of each game, in ascending order of the games."""
     order = np.argsort(games, kind="stable")
     numbers, firsts = np.unique(games[order], return_index=True)
     return list(zip(numbers.tolist(), np.split(order, firsts[1:]), strict=True))
@@ -402,9 +400,9 @@ class Trainer(TorchRun):
             return metrics | self.learn(played, chances)
 
     def _play_round(self) -> list[Positions]:
-        """Play the next round and return the positions of each table.
+        """Play the next round, and return the positions for each number of players.
 
-        If the network does not play, workers go on to the round after it.
+        If the network does not play, workers begin the following round.
         """
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:
@@ -418,7 +416,7 @@ class Trainer(TorchRun):
         return [Positions.joined(table, config.chunk_games) for table in tables]
 
     def _begin_round(self, begin: int) -> None:
-        """Submit a round from game number `begin` on to the executor, in chunks."""
+        """Submit the round that begins with game number `begin` to the executor, in chunks."""
         chunks = self.config.chunks(begin)
         judge = self.executor.share(self.judge or self.policy()) if self.config.has_tactician else None
         self.running = [self.executor.submit(play_chunk, self.config, *chunk, judge) for chunk in chunks]
@@ -444,9 +442,9 @@ class Trainer(TorchRun):
         return self.step_optimizer(loss)
 
     def seating(self) -> Seating:
-        """Return a factory of the agent that uses the current network as judge.
+        """Return a factory of the agent that evaluates positions with the current network.
 
-        The agent is the strategist, or the tactician if the tactician plays in the training games.
+        The agent is `strategist`, or `tactician` if `tactician` plays in the training games.
         """
         if self.config.has_tactician:
             return partial(tactician_by, self.policy())
@@ -454,7 +452,7 @@ class Trainer(TorchRun):
 
 
 def strategist_by(learned: StateValueFile, games: int) -> Callable[[], Strategist]:
-    """Return a function that makes strategists with a value as judge and this number of games per turn."""
+    """Return a function that makes a `strategist` with this value and this number of games per turn."""
     return partial(Strategist, Budget(games=games, again=0), judges_by(learned, "learner"))
 
 

@@ -1,6 +1,6 @@
 """The network of the policies in PyTorch, for training.
 
-`risk_agents.learned.compiled_network` is the same network, compiled.
+`risk_agents.learned.compiled_network` computes the same network in compiled code.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Network(NamedWeights):
     def logits_and_values(
         self, territory_features: Tensor, board_features: Tensor, masks: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Return the same as `forward`, given features and masks bool (k, n)."""
+        """Return logits and values like `forward`, given features and masks bool (k, n)."""
         legal = LegalActions.of(masks)
         found, values = self.legal_logits(territory_features, board_features, legal)
         logits = torch.full(masks.shape, ILLEGAL, device=masks.device)
@@ -74,8 +74,8 @@ class Network(NamedWeights):
     ) -> tuple[Tensor, Tensor]:
         """Return the logits (m,) of the legal actions of k decisions, and the values (k,).
 
-        `board_features` belong to these k decisions. `territory_features` belong to all decisions that
-        `legal` was selected from.
+        `board_features` belong to these k decisions. `territory_features` belong to all decisions from which
+        `legal` was selected.
         """
         trunk = self._trunk(board_features)
         logits = action_logits(self.heads, legal, territory_features, self._inputs(trunk))
@@ -103,10 +103,7 @@ class Network(NamedWeights):
         return Inputs(trunk, shared, *own, torch.cat(hidden), torch.cat(outputs, 1).T)
 
     def load_arrays(self, arrays: Mapping[str, Array]) -> None:
-        """Load weights that `arrays` returned.
-
-        The weights are then on the CPU.
-        """
+        """Load weights that `arrays` returned, to the CPU."""
         self.weights.load_state_dict(
             {name: torch.tensor(values) for name, values in arrays.items()}, assign=True
         )

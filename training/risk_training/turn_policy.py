@@ -1,9 +1,9 @@
 """The trainer of turn policies: networks that choose the plans worth trying when a turn begins.
 
-A round plays whole games with two to six players. Bots play some of the seats. The other seats try all plans
-when their turns begin, evaluate the resulting positions by a state value, and follow the best plan
-(`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This is
-expert iteration (Anthony 2017) with a search of one turn.
+A training round plays whole games with two to six players. Bots play some of the seats. The other seats try
+all plans when their turns begin, evaluate the resulting positions with a state value, and follow the best
+plan (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This
+method is expert iteration (Anthony 2017) with a search of one turn.
 """
 
 from __future__ import annotations
@@ -61,22 +61,25 @@ class Config(StateNetworkSettings):
     def judge_file(self) -> StateValueFile:
         """Return the value that evaluates positions after a turn.
 
-        ValueError is raised if the value cannot be read or does not fit these games.
+        Raises ValueError if the value cannot be read or does not fit these games.
         """
         return self.read_value(self.judge or "strategist")
 
 
 @dataclass
 class Trials:
-    """Positions at which turns began in a table's games, and the outcome of each plan there."""
+    """Positions at the start of turns, and the outcome of each plan at these positions.
 
-    codes: Array  # int8 (k, columns): observations of the seat to act
+    All games have the same number of players.
+    """
+
+    codes: Array  # int8 (k, columns): observations of the seat whose turn begins
     worths: Array  # float32 (k, plans): mean win probability, or UNTRIED
     players: int
 
     @classmethod
     def joined(cls, chunks: Sequence[Trials]) -> Trials:
-        """Return the trials of a table in a round, joined from its chunks."""
+        """Return the trials of a round with one number of players, joined from their chunks."""
         codes, worths = (
             np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in ("codes", "worths")
         )
@@ -113,12 +116,12 @@ class Recorder:
 
 
 def play_chunk(config: Config, players: int, first: int, count: int, policy: StateValue) -> Trials:
-    """Play `count` games of a round with this number of players, from game number `first` on."""
+    """Play `count` games of a round with this number of players, beginning with game number `first`."""
     chance = np.random.default_rng([config.seed, players, first])
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # one at least
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat
     seats, rules, board = (
         [recorder.bot, *map(compiled, config.bots)],
         config.rules_for(players),
@@ -158,7 +161,7 @@ class Trainer(TorchRun):
             return metrics | self.learn(played)
 
     def _play_round(self) -> list[Trials]:
-        """Play the next round and return the trials of each table."""
+        """Play the next round, and return the trials for each number of players."""
         config, policy = self.config, self.executor.share(self.policy().value)
         pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
         found = list(in_order(self.executor, play_chunk, pieces))
@@ -167,7 +170,7 @@ class Trainer(TorchRun):
         ]
 
     def gain_metrics(self, part: Trials) -> Metrics:
-        """Return the mean gain of the policy's best plans at a table, and of the best single plan."""
+        """Return the mean gain of the policy's favourite plans, and of the best single plan."""
         with torch.no_grad():
             outputs = torch.cat(
                 [self.network(self.moved(codes)) for codes in torch.as_tensor(part.codes).split(1 << 13)]
@@ -205,5 +208,5 @@ class Trainer(TorchRun):
         return TurnPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
 
     def seating(self) -> Seating:
-        """Return a factory of the policy as a compiled bot, with the judge that it learns from."""
+        """Return a factory of the policy as a compiled bot, with the value from which the policy learns."""
         return partial(self.policy().bot, "learner", judge=self.judge)

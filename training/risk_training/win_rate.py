@@ -1,4 +1,4 @@
-"""Win rate of a player against one opponent in all other seats: every deal is played from every seat."""
+"""Win rate of a player against one opponent in all other seats. Every deal is played from every seat."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,10 +20,7 @@ _Z = 1.96  # normal quantile of a 95 % interval
 
 @dataclass(frozen=True)
 class WinRate:
-    """Number of games won among games played.
-
-    Truncated games count as not won.
-    """
+    """Number of games won, and number of games played. Truncated games count as not won."""
 
     wins: int
     games: int
@@ -33,7 +30,7 @@ class WinRate:
 
     @property
     def interval(self) -> tuple[float, float, float]:
-        """The win rate and the ends of its 95 % confidence interval (Wilson 1927)."""
+        """Win rate, and the ends of the 95 % confidence interval (Wilson 1927)."""
         rate, spread = self.wins / self.games, _Z * _Z / self.games
         middle = (rate + spread / 2) / (1 + spread)
         half = _Z / (1 + spread) * np.sqrt(rate * (1 - rate) / self.games + spread / (4 * self.games))
@@ -49,9 +46,9 @@ def win_rate_by(
     games: int,
     seed: int = 0,
 ) -> WinRate:
-    """Play at least `games` games, in whole deals, with an executor.
+    """Return the win rate in at least `games` games, played in whole deals by an executor.
 
-    The executor receives the factory of the player (`WorkExecutor.share`).
+    `seating` is the factory of the player in the form that the executor takes (`WorkExecutor.share`).
     """
     deals = -(-games // rules.num_players)
     size = deals if isinstance(executor, InProcess) else -(-GAMES_AT_ONCE // rules.num_players)
@@ -73,9 +70,10 @@ def play_deals(
     seed: int = 0,
     lanes: int | None = None,
 ) -> Array:
-    """Play these deals, `lanes` games at a time (None: all at once), and return one row of results per game.
+    """Play these deals, and return one row of results per game.
 
-    The rows of a deal have the player at each seat in turn.
+    `lanes` games are played at a time (None: all games). In the rows of a deal, the player has each seat in
+    turn.
     """
     seats = rules.num_players
     games = len(deals) * seats

@@ -13,9 +13,9 @@ from risk_agents.benchmark.tracks import Track, find, names
 from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import NOBODY
 from risk_agents.tournament.summary import Estimate
-from risk_agents.whole_file import whole_file
 from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
+from risk_env.whole_file import whole_file
 
 ABOUT = (
     "The score of a track is 0 for an even share of the wins, and 100 for every game won. Brackets: 95 % "
@@ -69,7 +69,7 @@ def write_page(
     entries, refused = [], []
     for number, path in enumerate(files):
         try:
-            header, scores = read_results(path)
+            header, scores = _read(path)
             links = _write_replays(page, number, path, replays) if replays else []
             entries.append(LeaderboardEntry(path, header, scores, links))
         except ValueError as error:
@@ -80,6 +80,14 @@ def write_page(
     with whole_file(page) as fresh:
         fresh.write_text(pages.page("risk_env leaderboard", content), encoding="utf-8")
     return refused
+
+
+def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
+    """Read a result file; raise ValueError if it cannot be read, so that the other files are still shown."""
+    try:
+        return read_results(path)
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror or error}") from error
 
 
 # ------------------------------------------------------------------------------------------ replays

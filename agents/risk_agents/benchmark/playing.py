@@ -31,6 +31,7 @@ from risk_agents.workers import WorkExecutor, local_processes, open_executor
 from risk_env import __version__, bots
 from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
+from risk_env.whole_file import whole_file
 
 AGENT_FILE = "agent.json"  # in this folder: digest of the agent's file, and seconds of all runs
 MOST_BYTES = 1 << 12  # maximum size of AGENT_FILE
@@ -146,7 +147,7 @@ def same_agent(run: BenchmarkRun) -> Iterator[None]:
     kept = _kept(run.folder) if path.exists() else fresh
     if kept["sha256"] != digest:
         raise _changed(run)
-    path.write_text(json.dumps(kept), encoding="utf-8")
+    _keep(path, kept)
     try:
         yield
     finally:
@@ -155,7 +156,7 @@ def same_agent(run: BenchmarkRun) -> Iterator[None]:
             "sha256": digest if is_same else CHANGED,
             "seconds": kept["seconds"] + time.monotonic() - start,
         }
-        path.write_text(json.dumps(kept), encoding="utf-8")
+        _keep(path, kept)
         if not any(run.folder.glob("*.sqlite")):  # no game was begun
             path.unlink()
             run.folder.rmdir()
@@ -168,6 +169,12 @@ def _changed(run: BenchmarkRun) -> ValueError:
         f"{run.agent.spec} has changed since the first game in {run.folder}: delete the folder, or choose "
         "another --out"
     )
+
+
+def _keep(path: Path, facts: dict[str, Any]) -> None:
+    """Write AGENT_FILE. After an error the file of before is still there, so the run can be continued."""
+    with whole_file(path) as fresh:
+        fresh.write_text(json.dumps(facts), encoding="utf-8")
 
 
 def _kept(folder: Path) -> dict[str, Any]:

@@ -24,11 +24,11 @@ from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON, GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.schedule import Pairing
-from risk_agents.whole_file import whole_file
 from risk_env import bots
 from risk_env.bounded_io import parse_json, shortened
 from risk_env.saved_game import SavedGame
 from risk_env.text.escape import is_label
+from risk_env.whole_file import whole_file
 
 FORMAT = "risk_env benchmark"
 SCHEMA = 1

@@ -15,10 +15,10 @@ from risk_agents.dataset.recorder import GameDecisions, RecordingSpec, record
 from risk_agents.progress import progress_bar
 from risk_agents.registry import SPECS
 from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
-from risk_agents.whole_file import whole_file
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST
 from risk_env.cli import command_parser, require
+from risk_env.whole_file import whole_file
 
 MINARI = "minari:"
 

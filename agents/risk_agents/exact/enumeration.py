@@ -11,12 +11,14 @@ listed so that each follows all its successors of the same turn.
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy import int64
 
 from risk_env.compiler import entry_point, inlined, kernel
 from risk_env.core.actions import write_legal
 from risk_env.core.bits import nth, size
-from risk_env.core.combat import ATTACKER, DEFENDER
+from risk_env.core.chance import scramble
+from risk_env.core.combat import ATTACKER, DEFENDER, MAX_DEFENCE_DICE
 from risk_env.core.position import change_owner, owner_of, set_troops, troops_on
 from risk_env.core.step import apply, is_chance, is_forced, only_action, play_one_chance
 from risk_env.core.turn import begin_turn
@@ -25,6 +27,7 @@ from risk_env.core.types import Phase
 WON = -1  # successor: the player in turn has won
 PASSED = -2  # successor PASSED - p: the turn ends, and the opponent is at position p
 UNSEEN = -(2**31)  # position that has not been reached
+UNBEGUN = -1  # reached position whose turn has not been begun yet
 NEW = -1  # first transition of a state whose transitions are not listed yet
 MOST_SUCCESSORS = 64  # of one state
 
@@ -32,8 +35,8 @@ DONE, FULL, STOPPED = 0, 1, 2  # results of `enumerate_states`
 STATES, SUCCESSORS, ORDERED, STACKED, REACHED, BEGUN, KEPT = range(7)  # numbers in `Space.counts`
 NOW, NEXT, TEMPLATE = 0, 1, 2  # records of `Space.scratch`
 
-SOURCE_BITS, DRAFT_BITS, MOVES_BITS, DICE_BITS, TROOPS_BITS = 4, 4, 3, 2, 3
-_GOLDEN = -7046029254386353131  # 2**64 divided by the golden ratio, odd, as int64
+PLACE_BITS, DRAFT_BITS, MOVES_BITS, DICE_BITS, TROOPS_BITS = 4, 4, 3, 2, 3
+DICE_STEP = MAX_DEFENCE_DICE + 1  # from one number of attack dice to the next in `Space.dice`
 
 
 class Space(NamedTuple):
@@ -43,11 +46,11 @@ class Space(NamedTuple):
     first: Any  # int64 (N,): first transition of each state, or NEW
     number: Any  # uint8 (N,): number of transitions of each state
     mine: Any  # bool (N,): the player in turn decides (in the other states the defender, or nobody)
-    dice: Any  # uint8 (N,): 3 * attack dice + defence dice of a roll, 0 for a decision
+    dice: Any  # uint8 (N,): DICE_STEP * attack dice + defence dice of a roll, 0 for a decision
     order: Any  # int32 (N,): states, each after all its successors of the same turn
     successors: Any  # int32 (E,): a state, WON, or PASSED - position
     slots: Any  # int32 (power of 2): hash table of states, -1 where free
-    starts: Any  # int32 (P,): successor of the start of a turn at each position, or UNSEEN
+    starts: Any  # int32 (P,): successor of the start of a turn at each position, UNSEEN or UNBEGUN
     reached: Any  # int32 (P,): positions in the order in which they were reached
     stack: Any  # records (S,): states whose transitions are to be listed
     marks: Any  # int32 (S,): their numbers; -1 - state if only the state's place in `order` is missing
@@ -57,7 +60,7 @@ class Space(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """Buffer for the records of decisions. With length 0, nothing is kept."""
+    """Buffer for the records of decisions."""
 
     records: Any  # records (K,)
     states: Any  # int32 (K,)
@@ -73,7 +76,7 @@ def enumerate_states(space, boards, rules, kept):
     while counts[STACKED] > 0 or counts[BEGUN] < counts[REACHED]:
         if is_full(space):
             return FULL
-        if len(kept.states) > 0 and counts[KEPT] == len(kept.states):
+        if counts[KEPT] == len(kept.states):
             return STOPPED
         if counts[STACKED] > 0:
             take_top(space, boards[0], rules[0], kept)
@@ -146,8 +149,8 @@ def key_of(game, board):
     has_places = phase != Phase.DRAFT and phase != Phase.ATTACK and phase != Phase.FORTIFY_FROM
     has_dice = phase == Phase.DEFEND or phase == Phase.ROLL
     key = phase
-    key = key << SOURCE_BITS | (int64(game.source) + 1 if has_places else 0)
-    key = key << SOURCE_BITS | (int64(game.target) + 1 if has_places else 0)
+    key = key << PLACE_BITS | (int64(game.source) + 1 if has_places else 0)
+    key = key << PLACE_BITS | (int64(game.target) + 1 if has_places else 0)
     key = key << DRAFT_BITS | int64(game.draft_left)
     key = key << MOVES_BITS | int64(game.moves_left)
     key = key << DICE_BITS | (int64(game.chosen_dice[ATTACKER]) if has_dice else 0)
@@ -164,8 +167,7 @@ def key_of(game, board):
 @inlined
 def slot_of(slots, key):
     """Return the first place of a key in the hash table."""
-    mixed = (key ^ (key >> 29)) * _GOLDEN
-    return (mixed ^ (mixed >> 32)) & (len(slots) - 1)
+    return int64(scramble(np.uint64(key))) & (len(slots) - 1)
 
 
 @kernel
@@ -222,7 +224,7 @@ def successor(space, board, rules, turn):
 def noted(space, position):
     """Note a position if it is new, and return it."""
     if space.starts[position] == UNSEEN:
-        space.starts[position] = WON
+        space.starts[position] = UNBEGUN
         space.reached[space.counts[REACHED]] = position
         space.counts[REACHED] += 1
     return position
@@ -254,7 +256,7 @@ def take_top(space, board, rules, kept):
         space.marks[top] = -1 - state
         space.scratch[NOW] = space.stack[top]
         list_successors(space, board, rules, state)
-        if len(kept.states) > 0 and space.dice[state] == 0:
+        if space.dice[state] == 0:
             kept.records[space.counts[KEPT]] = space.scratch[NOW]
             kept.states[space.counts[KEPT]] = state
             space.counts[KEPT] += 1
@@ -269,7 +271,7 @@ def list_successors(space, board, rules, state):
     if is_chance(game):
         attack, defence = int64(game.chosen_dice[ATTACKER]), int64(game.chosen_dice[DEFENDER])
         number = min(attack, defence) + 1
-        space.dice[state] = 3 * attack + defence
+        space.dice[state] = DICE_STEP * attack + defence
     else:
         number = size(game.legal)
         space.mine[state] = game.seat == game.turn

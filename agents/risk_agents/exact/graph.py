@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.exact.enumeration import (
+    DICE_STEP,
     DONE,
     DRAFT_BITS,
     FULL,
@@ -19,6 +20,7 @@ from risk_agents.exact.enumeration import (
     SUCCESSORS,
     TEMPLATE,
     TROOPS_BITS,
+    UNBEGUN,
     UNSEEN,
     Kept,
     Space,
@@ -65,7 +67,6 @@ NEEDED = {  # options that keep the states finite and free of counters
 FIRST_STATES, FIRST_SUCCESSORS, STACK = 1 << 16, 1 << 18, 1 << 13
 BUFFER = 1 << 14  # records of decisions that are given out at once
 START_GAMES = 1 << 16  # games whose starts stand for all starts
-SMALLEST_DICE = 12  # rows of `Graph.odds`
 
 
 def check_small(rules: Rules, board: Board) -> None:
@@ -102,7 +103,7 @@ class StateGraph:
         self.start_weights = counts / counts.sum()
         self._space = self._empty_space(games[:1])
         self._space.reached[: len(self.start_positions)] = self.start_positions
-        self._space.starts[self.start_positions] = NEW
+        self._space.starts[self.start_positions] = UNBEGUN
         self._space.counts[REACHED] = len(self.start_positions)
 
     @property
@@ -121,8 +122,8 @@ class StateGraph:
         return int(self._space.counts[REACHED])
 
     @property
-    def num_numbers(self) -> int:
-        """Number of numbers of positions, also of those that are never reached."""
+    def num_position_numbers(self) -> int:
+        """Number of position numbers, including positions that are never reached."""
         return len(self._space.starts)
 
     @property
@@ -130,19 +131,12 @@ class StateGraph:
         """Mask of the states that are decisions, not rolls, bool (N,)."""
         return np.asarray(self._space.dice[: self.num_states] == 0)
 
-    def build(self) -> StateGraph:
-        """List all states, and return the graph."""
-        for _ in self.records(0):
-            pass
-        return self
-
-    def records(self, size: int = BUFFER) -> Iterator[tuple[Any, Any]]:
+    def records(self) -> Iterator[tuple[Any, Any]]:
         """List all states, and yield the decisions: records of games, and numbers of states.
 
-        Each pair of arrays has at most `size` decisions and is overwritten by the next one. With `size` 0,
-        nothing is yielded.
+        Each pair of arrays has at most BUFFER decisions and is overwritten by the next one.
         """
-        kept = Kept(self.tables.new_games(size), np.zeros(size, np.int32))
+        kept = Kept(self.tables.new_games(BUFFER), np.zeros(BUFFER, np.int32))
         while (result := enumerate_states(self._space, self.tables.board, self.tables.rules, kept)) != DONE:
             if result == FULL:
                 self._grow()
@@ -156,10 +150,6 @@ class StateGraph:
     def graph(self) -> Graph:
         """Return the arrays that kernels read."""
         space, N = self._space, self.num_states
-        odds = np.zeros((SMALLEST_DICE, MAX_DEFENCE_DICE + 1))
-        for attack in range(1, MAX_ATTACK_DICE + 1):
-            for defence in range(1, MAX_DEFENCE_DICE + 1):
-                odds[3 * attack + defence] = roll_odds()[attack, defence]
         return Graph(
             first=space.first[:N],
             number=space.number[:N],
@@ -168,7 +158,7 @@ class StateGraph:
             order=space.order[:N],
             successors=space.successors[: self.num_successors],
             starts=space.starts,
-            odds=odds,
+            odds=roll_odds().reshape(-1, DICE_STEP),
         )
 
     def find(self, game: Game) -> int:

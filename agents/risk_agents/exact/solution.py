@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from risk_agents.exact.enumeration import write_ranks
 from risk_agents.exact.graph import StateGraph
-from risk_agents.exact.sweeps import BEST, UNIFORM, Payoffs, add_regrets, sweep, write_best
+from risk_agents.exact.sweeps import BEST, UNIFORM, Graph, sweep, write_best, write_regrets
 from risk_env.agent import Agent, View
 from risk_env.arrays import Floats
 from risk_env.bots import CompiledBot
@@ -19,7 +19,6 @@ from risk_env.game import Game
 
 Choices = npt.NDArray[np.int8]
 
-RESULT = Payoffs(won=1.0, passed=-1.0, decision=0.0, defence=0.0)
 SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more
 MOST_SWEEPS = 2000
 UNIFORM_BOT = "random"  # its choices are uniform; all other bots must be without chance
@@ -77,7 +76,7 @@ def solve(graph: StateGraph) -> Solution:
     free = np.full(graph.num_states, BEST, np.int8)
     values = meet(graph, free).first
     choices = np.zeros(graph.num_states, np.int8)
-    write_best(graph.graph(), RESULT, values.positions, values.states, choices)
+    write_best(graph.graph(), values.positions, values.states, choices)
     return Solution(graph, values, choices)
 
 
@@ -86,8 +85,10 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
 
     Without `second`, both players make the same choices. A game that never ends has the value 0.
     """
-    arrays, N, P = graph.graph(), graph.num_states, graph.num_numbers
+    arrays, N, P = graph.graph(), graph.num_states, graph.num_position_numbers
     choices = (first,) if second is None else (first, second)
+    for mine in choices:
+        check_choices(arrays, mine)
     states = [np.zeros(N) for _ in choices]
     positions = [np.zeros(P) for _ in choices]
     number, change = 0, 1.0
@@ -97,11 +98,22 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
         change = 0.0
         for k, mine in enumerate(choices):
             other = len(choices) - 1 - k
-            theirs = choices[other]
-            found = sweep(arrays, mine, theirs, RESULT, before[other], states[k], positions[k])
-            change = max(change, float(found))
+            changed = sweep(arrays, mine, choices[other], before[other], states[k], positions[k])
+            change = max(change, float(changed))
     found = [Values(s, p, change, number) for s, p in zip(states, positions, strict=True)]
     return Met(found[0], found[-1])
+
+
+def check_choices(graph: Graph, choices: Choices) -> None:
+    """Raise ValueError unless `choices` has a transition, BEST or UNIFORM for each state of a graph."""
+    shape = graph.number.shape
+    if choices.dtype != np.int8 or choices.shape != shape:
+        raise ValueError(f"choices are {choices.dtype} {choices.shape}: must be int8 {shape}")
+    if (wrong := np.flatnonzero((choices >= graph.number) | (choices < UNIFORM))).size:
+        state = int(wrong[0])
+        raise ValueError(
+            f"choices[{state}]={choices[state]}: must be {UNIFORM} to {graph.number[state] - 1} in this state"
+        )
 
 
 def from_starts(graph: StateGraph, met: Met) -> float:
@@ -112,9 +124,10 @@ def from_starts(graph: StateGraph, met: Met) -> float:
 
 def regrets(solution: Solution, choices: Choices) -> Floats:
     """Return the loss of each decision's choice, if both players play best from there on, float64 (N,)."""
-    found = np.zeros(len(choices))
     arrays, values = solution.graph.graph(), solution.values
-    add_regrets(arrays, choices, RESULT, values.positions, values.states, found)
+    check_choices(arrays, choices)
+    found = np.zeros(len(choices))
+    write_regrets(arrays, choices, values.positions, values.states, found)
     return found
 
 

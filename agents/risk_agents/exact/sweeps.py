@@ -20,30 +20,21 @@ class Graph(NamedTuple):
     order: Any
     successors: Any
     starts: Any
-    odds: Any  # float64 (12, 3): by `Space.dice` and troops that the defender loses
-
-
-class Payoffs(NamedTuple):
-    """Numbers that are added up: 1 for a win and -1 for the opponent's values, or decisions of a player."""
-
-    won: float
-    passed: float  # factor of the opponent's value
-    decision: float  # for each decision of the player in turn
-    defence: float  # for each decision of the defender
+    odds: Any  # float64 (12, 3): `roll_odds` by `Space.dice` and troops that the defender loses
 
 
 @inlined
-def value_of(successor, values, opponents, payoffs):
-    """Return the value of a successor for the player in turn."""
+def value_of(successor, values, opponents):
+    """Return the value of a successor for the player in turn: 1 for a win, -1 for a loss."""
     if successor >= 0:
         return values[successor]
     if successor == WON:
-        return payoffs.won
-    return payoffs.passed * opponents[PASSED - successor]
+        return 1.0
+    return -opponents[PASSED - successor]
 
 
 @entry_point
-def sweep(graph, mine, theirs, payoffs, opponents, values, starts):
+def sweep(graph, mine, theirs, opponents, values, starts):
     """Write the values of all states and positions for the player in turn; return the largest change.
 
     `mine` and `theirs` are the choices of the player in turn and of the defender, int8 (N,): the number of a
@@ -53,18 +44,18 @@ def sweep(graph, mine, theirs, payoffs, opponents, values, starts):
     for k in range(len(graph.order)):
         state = int64(graph.order[k])
         choice = int64(mine[state]) if graph.mine[state] else int64(theirs[state])
-        values[state] = value_of_state(graph, state, choice, payoffs, opponents, values)
+        values[state] = value_of_state(graph, state, choice, opponents, values)
     change = 0.0
     for position in range(len(starts)):
         if graph.starts[position] != UNSEEN:
-            value = value_of(int64(graph.starts[position]), values, opponents, payoffs)
+            value = value_of(int64(graph.starts[position]), values, opponents)
             change = max(change, abs(value - starts[position]))
             starts[position] = value
     return change
 
 
 @kernel
-def value_of_state(graph, state, choice, payoffs, opponents, values):
+def value_of_state(graph, state, choice, opponents, values):
     """Return the value of a state, given the values of its successors."""
     first, number = graph.first[state], int64(graph.number[state])
     dice = int64(graph.dice[state])
@@ -72,38 +63,37 @@ def value_of_state(graph, state, choice, payoffs, opponents, values):
         total = 0.0
         for k in range(number):
             follower = int64(graph.successors[first + k])
-            total += graph.odds[dice, k] * value_of(follower, values, opponents, payoffs)
+            total += graph.odds[dice, k] * value_of(follower, values, opponents)
         return total
-    gain = payoffs.decision if graph.mine[state] else payoffs.defence
     if choice >= 0:
-        return gain + value_of(int64(graph.successors[first + choice]), values, opponents, payoffs)
+        return value_of(int64(graph.successors[first + choice]), values, opponents)
     total, sign = 0.0, 1.0 if graph.mine[state] else -1.0
-    best = value_of(int64(graph.successors[first]), values, opponents, payoffs)
+    best = value_of(int64(graph.successors[first]), values, opponents)
     for k in range(number):
-        value = value_of(int64(graph.successors[first + k]), values, opponents, payoffs)
+        value = value_of(int64(graph.successors[first + k]), values, opponents)
         total += value
         best = value if sign * value > sign * best else best
-    return gain + (best if choice == BEST else total / number)
+    return best if choice == BEST else total / number
 
 
 @entry_point
-def write_best(graph, payoffs, opponents, values, choices):
+def write_best(graph, opponents, values, choices):
     """Write the best transition of every decision into `choices`, int8 (N,): the first of equal ones."""
     for state in range(len(choices)):
         first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0
         best, most = 0, -2.0
         for k in range(int64(graph.number[state])):
-            value = sign * value_of(int64(graph.successors[first + k]), values, opponents, payoffs)
+            value = sign * value_of(int64(graph.successors[first + k]), values, opponents)
             if value > most + 1e-12:
                 best, most = k, value
         choices[state] = best
 
 
 @entry_point
-def add_regrets(graph, choices, payoffs, opponents, values, regrets):
+def write_regrets(graph, choices, opponents, values, regrets):
     """Write the loss of each decision's choice against the best choice into `regrets`, float64 (N,)."""
     for state in range(len(choices)):
         regrets[state] = 0.0
         if graph.dice[state] == 0:
-            own = value_of_state(graph, state, int64(choices[state]), payoffs, opponents, values)
+            own = value_of_state(graph, state, int64(choices[state]), opponents, values)
             regrets[state] = abs(values[state] - own)

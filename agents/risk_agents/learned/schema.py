@@ -18,6 +18,7 @@ from risk_env.board.tables import tables
 from risk_env.bounded_io import shortened
 from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_COLUMNS, TERRITORY_WIDTH
 from risk_env.core.types import Phase
+from risk_env.observations import is_count
 
 FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays with any values of these options
 
@@ -103,7 +104,7 @@ def schema_of(rules: Rules, board: Board) -> Schema:
 def _columns() -> str:
     """Return the hash of the columns: names, sizes, order, and which columns are counts."""
     columns: list[tuple[Any, ...]] = [*TERRITORY_COLUMNS, *GLOBAL_BLOCKS, *CONTINENT_COLUMNS]
-    described = [(name, *size, "(count" in meaning) for name, *size, meaning in columns]
+    described = [(name, *size, is_count(meaning)) for name, *size, meaning in columns]
     return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
 
 

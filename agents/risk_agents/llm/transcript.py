@@ -8,7 +8,7 @@ from typing import Any
 
 from risk_agents.llm.masking import masked_values
 from risk_agents.llm.settings import Settings
-from risk_agents.whole_file import new_file
+from risk_env.whole_file import new_file
 
 SCHEMA = 1
 MOST_LETTERS = 100  # maximum number of letters of the file name

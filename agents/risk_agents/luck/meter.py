@@ -28,6 +28,7 @@ from risk_env.board.tables import tables
 from risk_env.core import entry
 from risk_env.core.odds import roll_odds
 from risk_env.game import Game
+from risk_env.start_positions import check_same_game
 from risk_env.viewer.replay import Replay
 
 KINDS = BATTLES, DICE, CARDS = ("battle", "die", "card")
@@ -63,7 +64,7 @@ class LuckMeter:
         """Raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
-        self._tables = tables(rules, board)
+        self._rules, self._board, self._tables = rules, board, tables(rules, board)
         room = MOST_LEFT + 1
         self._tools = Tools(
             self._tables.new_games(RECORDS),
@@ -109,7 +110,11 @@ class LuckMeter:
         ]
 
     def of_game(self, game: Game) -> list[LuckEvent]:
-        """Return the luck of every battle, re-rolled die and card of a `Game` so far."""
+        """Return the luck of every battle, re-rolled die and card of a `Game` so far.
+
+        Raise ValueError for a game with other rules or on another map than those of the meter.
+        """
+        check_same_game(game.rules, game.board, self._rules, self._board)
         return self.events(game.beginning().records, game.actions)
 
     def show(self, page: Replay, game: Game) -> None:

@@ -17,6 +17,7 @@ from risk_env.agent import Agent
 from risk_env.arguments import check_seat
 from risk_env.board.maps import Board, check_open_map, load_map
 from risk_env.board.rules import BOOK, Rules, rules_from, suggestion
+from risk_env.bounded_io import shortened
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
@@ -196,5 +197,7 @@ def load_open_map(name: str) -> Any:
 def _bot(name: str) -> Agent:
     if not bots.is_registered(name):
         known = (OPEN, *bots.names())
-        raise ValueError(f"opponent={name!r}: choose one of {', '.join(known)}{suggestion(name, known)}")
+        raise ValueError(
+            f"opponent={shortened(name)}: choose one of {', '.join(known)}{suggestion(name, known)}"
+        )
     return make(name)

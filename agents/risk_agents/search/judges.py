@@ -17,6 +17,7 @@ from risk_agents.search.evaluation import WEIGHTS, WORKSPACE, Evaluator, evaluat
 from risk_agents.search.rollouts import Judge
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.bounded_io import shortened
 from risk_env.compiler import entry_point, vectorized_entry_point
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS
@@ -70,12 +71,17 @@ def judge_by_beam_value(learned: BeamValueFile) -> Judge:
     """Return a judge, for positions where a turn begins, that uses the value of a beam.
 
     Such a value is the win probability of a seat whose turn is over. The judge computes it for all seats
-    except the seat in turn, which gets the rest up to 1.
+    except the seat in turn, which gets the rest up to 1. The judge raises ValueError for games on another
+    map or with another number of players, because the shapes of the weights follow from both.
     """
+    weights, trained = learned.packed[0], learned.schema
 
     def judge(batch: GameVector, lanes: Array) -> Array:
+        if (batch.board.digest, batch.num_players) != (trained.map_digest, trained.rules.num_players):
+            games = f"{batch.num_players} players on map {batch.board.source!r}"
+            known = f"{trained.rules.num_players} players on map {shortened(trained.map_source)}"
+            raise ValueError(f"the games have {games}, but the {learned.KIND} is for {known}")
         chances = np.zeros((len(lanes), MAX_SEATS))
-        weights = learned.packed[0]
         write_beam_values(batch.records, batch.tables.board, batch.tables.rules, lanes, weights, chances)
         return chances
 

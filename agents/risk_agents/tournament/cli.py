@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,12 +35,13 @@ from risk_agents.tournament.exports import (
 )
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config, prepare_luck
+from risk_agents.tournament.population import cycle_lines, population, population_grid
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, Played, write_report
 from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.running import conduct
-from risk_agents.tournament.summary import summarise
+from risk_agents.tournament.summary import Games, summarise
 from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env import bots
 from risk_env.board.rules import BOOK, FAST, Rules, check_rules
@@ -113,6 +114,8 @@ def _check_outputs(arguments: argparse.Namespace) -> None:
             raise PermissionError(f"--{name} {path}: cannot be written")
     if arguments.report:
         require("matplotlib")
+    if arguments.population:
+        require("scipy")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -201,6 +204,11 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     )
     add("--csv", metavar="FILE", help="write a CSV file, one row per game")
     add("--json", metavar="FILE", help="write configuration and summary as JSON")
+    add(
+        "--population",
+        action="store_true",
+        help="also report Nash averaging, alpha-rank and cycles of the agents (needs the extra 'tournament')",
+    )
     add(
         "--report",
         metavar="FILE",
@@ -380,15 +388,19 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
         print(f"Is {for_terminal(first)} better than {for_terminal(second)}? {verdict}\n")
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
-    summary = summarise(config, results)
+    summary, more, lines, facts = summarise(config, results), model_grids(config, results), [], {}
+    if arguments.population:
+        found = population(Games(results, len(config.entrants)), config.seed)
+        more.append(population_grid(found, config.labels))
+        lines, facts = cycle_lines(found, config.labels), {"population": asdict(found)}
     console = Console(width=None if sys.stdout.isatty() else 160)
-    for table in rich_tables(summary, model_grids(config, results)):
+    for table in rich_tables(summary, more):
         console.print(table, "")
-    _say(console, *remarks(config, summary))
+    _say(console, *remarks(config, summary), *lines)
     if arguments.csv:
         write_csv(store, arguments.csv)
     if arguments.json:
-        write_json(config, summary, arguments.json)
+        write_json(config, summary, arguments.json, facts)
     if arguments.record:
         write_records(store, arguments.record)
     replays = {}
@@ -397,7 +409,7 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
         print(f"{len(replays)} {'replay' if len(replays) == 1 else 'replays'} in {arguments.replays}")
     if arguments.report:
         played = Played(results, replays, _command(store, games))
-        write_report(config, summary, arguments.report, model_grids(config, results), played)
+        write_report(config, summary, arguments.report, more, played)
 
 
 def _command(store: Store, games: int) -> str:

@@ -2,7 +2,7 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from math import isnan
@@ -19,8 +19,8 @@ from risk_agents.tournament.ratings import FEW_CLUSTERS
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.summary import AgentSummary, Estimate, Summary
-from risk_agents.whole_file import whole_file
 from risk_env.text.escape import for_csv, for_terminal
+from risk_env.whole_file import whole_file
 
 
 def write_csv(store: Store, path: str | Path) -> None:
@@ -40,9 +40,11 @@ def write_csv(store: Store, path: str | Path) -> None:
             writer.writerow(map(for_csv, chain.from_iterable(values)))
 
 
-def write_json(config: TournamentConfig, summary: Summary, path: str | Path) -> None:
-    """Write the configuration and the summary as JSON."""
-    facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary)}
+def write_json(
+    config: TournamentConfig, summary: Summary, path: str | Path, more: Mapping[str, Any] | None = None
+) -> None:
+    """Write the configuration, the summary and `more` facts as JSON."""
+    facts = {"setting": json.loads(config.to_json()), "summary": asdict(summary), **(more or {})}
     with whole_file(Path(path)) as fresh:
         fresh.write_text(json.dumps(_without_nan(facts), indent=1) + "\n", encoding="utf-8")
 

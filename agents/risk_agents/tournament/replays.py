@@ -8,7 +8,7 @@ from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.summary import Summary
-from risk_agents.whole_file import whole_file
+from risk_env.whole_file import whole_file
 
 FORMS = "all, every:N, longest:N, upsets:N or forfeits"
 _NUMBERED = ("every", "longest", "upsets")

@@ -19,9 +19,9 @@ from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.exports import Grid, config_lines, grids, ordinal, remarks
 from risk_agents.tournament.results import NOBODY, GameResult
 from risk_agents.tournament.summary import Estimate, Summary
-from risk_agents.whole_file import whole_file
 from risk_env import __version__
 from risk_env.text.escape import for_figure, for_html
+from risk_env.whole_file import whole_file
 
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe

@@ -24,7 +24,7 @@ from risk_agents.tournament.columns import COLUMNS, LISTS, OPTIONAL, checked
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
-from risk_agents.whole_file import named
+from risk_env.whole_file import named
 
 LONGEST_VALUE = 1 << 26  # maximum bytes of a value
 PATIENCE = 60.0  # seconds to wait while another job writes

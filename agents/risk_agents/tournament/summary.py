@@ -106,7 +106,7 @@ class Games:
         ones = np.ones(values.shape)
         parts, wholes = (self.by_deal(counted, groups, num_groups) for counted in (values, ones))
         if not self.shares_openings:
-            return _estimates(*rates(parts, wholes, seed))
+            return estimates(*rates(parts, wholes, seed))
         members = [groups == group for group in range(num_groups)]
         most = np.array([len(np.unique(self.opening[member.any(axis=1)])) for member in members])
         found, intervals = rates(parts, wholes, seed, most=most)
@@ -116,7 +116,7 @@ class Games:
             intervals[group] = found[group] + factor * (intervals[group] - found[group])
             if values.min() >= 0.0 and values.max() <= 1.0:
                 intervals[group] = np.clip(intervals[group], 0.0, 1.0)
-        return _estimates(found, intervals)
+        return estimates(found, intervals)
 
 
 def _luck(results: Sequence[GameResult]) -> Floats | None:
@@ -125,7 +125,8 @@ def _luck(results: Sequence[GameResult]) -> Floats | None:
     return None if None in found else np.array(found)
 
 
-def _estimates(values: Floats, intervals: Floats) -> list[Estimate]:
+def estimates(values: Floats, intervals: Floats) -> list[Estimate]:
+    """Return numbers, float (N,), with their intervals, float (N, 2)."""
     return [Estimate(float(v), float(i[0]), float(i[1])) for v, i in zip(values, intervals, strict=True)]
 
 
@@ -180,7 +181,7 @@ def _agents(config: TournamentConfig, games: Games, results: Sequence[GameResult
     rated = [Estimate(MEAN, MEAN, MEAN)]
     if K > 1:
         order = np.take_along_axis(games.seats, np.argsort(games.places, axis=1), axis=1)
-        rated = _estimates(*ratings(Rankings(order, K), games.deal, seed, openings=games.opening))
+        rated = estimates(*ratings(Rankings(order, K), games.deal, seed, openings=games.opening))
     lost = [result.seats[result.forfeit_seat] for result in results if result.forfeit_seat != NOBODY]
     return [
         AgentSummary(
@@ -219,13 +220,22 @@ def _squares(games: Games, values: Array) -> float:
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:
     """Return how often each agent finished before each other agent, with the agents in the given order."""
-    K, P = games.num_agents, games.num_players
-    pairs = [(seat, other) for seat in range(P) for other in range(P) if seat != other]
-    mine, theirs = np.array(pairs).T
-    cell = games.seats[:, mine] * K + games.seats[:, theirs]  # (G, P (P - 1))
-    before = games.places[:, mine] < games.places[:, theirs]
+    K = games.num_agents
+    before, cell = pairs(games)
     found = games.rate(before, cell, K * K, seed)
     return tuple(tuple(_between(found[a * K + b], a == b) for b in order) for a in order)
+
+
+def pairs(games: Games) -> tuple[Array, Ints]:
+    """Return the pairs of different seats of each game, as two arrays (G, P (P - 1)).
+
+    The first states whether the first seat finished before the second. The second is K times the agent of the
+    first seat, plus the agent of the second.
+    """
+    P = games.num_players
+    mine, theirs = np.array([(seat, other) for seat in range(P) for other in range(P) if seat != other]).T
+    cell = games.seats[:, mine] * games.num_agents + games.seats[:, theirs]
+    return games.places[:, mine] < games.places[:, theirs], cell
 
 
 def _between(estimate: Estimate, oneself: bool) -> Estimate | None:

@@ -182,7 +182,7 @@ class RayExecutor(WorkExecutor):
                 piece.before.reference = self.share(piece.before.result())
             before = [piece.before.reference] if piece.before else []
             piece.reference = self._run.remote(
-                self._running.name, _try_name(piece), *piece.arguments, *before
+                self._running.name, _attempt_name(piece), *piece.arguments, *before
             )
             found = piece.reference.future()
         except Exception as error:
@@ -257,9 +257,9 @@ class RayExecutor(WorkExecutor):
     def _find_late(self) -> None:
         """Start pieces again that take too long."""
         begun, pieces = self._running.begun(), list(self._out.values())
-        self._running.keep(set(map(_try_name, pieces)))
+        self._running.keep(set(map(_attempt_name, pieces)))
         for piece in pieces:
-            if _try_name(piece) in begun:
+            if _attempt_name(piece) in begun:
                 piece.begun = time.monotonic()
             limit = self._limits.of(piece.function)
             if time.monotonic() - piece.begun > limit and self._give_up(piece):
@@ -335,12 +335,12 @@ class _Running:
     def begun(self) -> set[str]:
         """Return the attempts that have begun since the last call."""
         before, self._keys = self._keys, set(_store("list", self.name) or ())
-        return set(map(_try_of, self._keys - before))
+        return set(map(_attempt_of, self._keys - before))
 
     def keep(self, out: set[str]) -> None:
         """Remove the keys of all known attempts except those in `out`."""
         for key in self._keys:
-            if _try_of(key) not in out:
+            if _attempt_of(key) not in out:
                 _store("del", key)
 
     def forget(self) -> None:
@@ -356,11 +356,11 @@ def _store(call: str, *args: Any, **options: Any) -> Any:
         return getattr(internal_kv, f"_internal_kv_{call}")(*args, **options)
 
 
-def _try_name(piece: _Piece) -> str:
+def _attempt_name(piece: _Piece) -> str:
     return f"{piece.number}.{piece.attempt}"
 
 
-def _try_of(key: bytes) -> str:
+def _attempt_of(key: bytes) -> str:
     return key.decode().split(":")[1]
 
 

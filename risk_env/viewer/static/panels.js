@@ -19,7 +19,7 @@ export function badge(map, seat, players) {
 }
 
 /** Return a square with a seat's colour, texture and number. */
-export function chip(map, seat, players) {
+function chip(map, seat, players) {
   const colour = colourOf(map, seat, players);
   const square = (fill) => svg("rect", { width: 28, height: 28, rx: 7, fill });
   const name = seat === players ? "N" : seat;

@@ -1,0 +1,163 @@
+"""Population analysis of a tournament: Nash averaging, alpha-rank and cycles of its agents.
+
+The analysis is of a game of pairs: each of two players names an agent, and the pay-off is how often the first
+agent finishes ahead of the second. With two players this is the win rate, without the games that nobody wins.
+With more players it is the marginal rate at the tables of the tournament, so it describes these tables only.
+
+A rating is an average over the agents that happened to play. Nash averaging (Balduzzi et al. 2018) does not
+change if an agent is entered twice. Alpha-rank (Omidshafiei et al. 2019) is the share of time that each
+agent is played if players change to better agents again and again. Both show cycles that one rating hides.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+
+from risk_agents.tournament.exports import Grid, percent
+from risk_agents.tournament.ratings import resampled
+from risk_agents.tournament.summary import Estimate, Games, estimates, pairs
+from risk_env.arrays import Array, Floats
+
+SAMPLES = 200  # number of bootstrap samples over deals
+MUTATION = 0.01  # rate of changes to a worse agent, relative to changes to a better one
+_TOLERANCE = 1e-9
+MOST_CYCLES = 5  # number of cycles that are shown
+
+
+@dataclass(frozen=True)
+class Population:
+    """The analysis of K agents. All numbers have 95 % intervals by a bootstrap over deals."""
+
+    nash: tuple[Estimate, ...]  # (K,) probability of each agent in the equilibrium of maximum entropy
+    skill: tuple[Estimate, ...]  # (K,) how often the agent finishes ahead of an agent drawn from `nash`
+    alpha_rank: tuple[Estimate, ...]  # (K,) share of time
+    # each agent finishes ahead of the next one, and the last of the first, with intervals above one half
+    cycles: tuple[tuple[int, int, int], ...]
+
+
+def population(games: Games, seed: int) -> Population:
+    """Analyse the games of a tournament.
+
+    Raises ValueError for a single agent, and if two agents never met.
+    """
+    K = games.num_agents
+    if K < 2:
+        raise ValueError("a population analysis compares agents: the tournament has one")
+    before, cell = pairs(games)
+    parts, wholes = (games.by_deal(counted, cell, K * K) for counted in (before, np.ones(before.shape)))
+    payoffs = _payoffs(parts.sum(axis=0), wholes.sum(axis=0), K)
+    met = ~np.isnan(payoffs) | np.eye(K, dtype=bool)
+    if not met.all():
+        a, b = np.argwhere(~met)[0]
+        raise ValueError(f"agents number {a + 1} and {b + 1} never met: play more games")
+    draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
+    # two agents that did not meet in a sample keep the pay-offs of all games
+    draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
+    found = [_analyse(matrix) for matrix in (payoffs, *draws)]
+    nash, skill, ranks = (np.array(values) for values in zip(*found, strict=True))
+    low = np.quantile(draws, 0.025, axis=0)
+    return Population(
+        nash=_with_intervals(nash),
+        skill=_with_intervals(skill),
+        alpha_rank=_with_intervals(ranks),
+        cycles=tuple(_cycles(low > 0.5)),
+    )
+
+
+def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
+    """Return how often the row finished ahead of the column, float (K, K): NaN if they never met."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (parts / wholes).reshape(num_agents, num_agents)
+    np.fill_diagonal(found, 0.5)
+    return found
+
+
+def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
+    nash = nash_average(payoffs)
+    return nash, payoffs @ nash, alpha_rank(payoffs)
+
+
+def _with_intervals(values: Floats) -> tuple[Estimate, ...]:
+    """Return the first row of `values` (1 + samples, K), with intervals from the other rows."""
+    return tuple(estimates(values[0], np.quantile(values[1:], (0.025, 0.975), axis=0).T))
+
+
+def nash_average(payoffs: Floats) -> Floats:
+    """Return the equilibrium of maximum entropy of the game of pairs: float (K,).
+
+    `payoffs` (K, K) is how often the row finishes ahead of the column; against `nash_average(payoffs)`, no
+    agent does so more than half the time. The equilibria of a symmetric zero-sum game are a convex set. The
+    agents that any equilibrium plays are found by linear programs. Among these agents, the equilibrium of
+    maximum entropy is an interior point.
+    """
+    from scipy.optimize import linprog, minimize
+
+    gains = payoffs - payoffs.T  # (K, K) antisymmetric
+    K = len(gains)
+    limits = {"A_ub": gains, "b_ub": np.full(K, _TOLERANCE), "A_eq": np.ones((1, K)), "b_eq": [1.0]}
+    corners = np.array([linprog(-np.eye(K)[agent], **limits).x for agent in range(K)])
+    middle = corners.mean(axis=0)
+    played = middle > K * _TOLERANCE
+    if played.sum() == 1:
+        return played.astype(float)
+    found = minimize(
+        lambda p: float(p @ np.log(p)),
+        middle[played],
+        jac=lambda p: np.log(p) + 1.0,
+        bounds=[(_TOLERANCE, 1.0)] * int(played.sum()),
+        constraints=[
+            {"type": "eq", "fun": lambda p: p.sum() - 1.0, "jac": np.ones_like},
+            {"type": "ineq", "fun": lambda p: -gains[:, played] @ p, "jac": lambda _: -gains[:, played]},
+        ],
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    nash = np.zeros(K)
+    nash[played] = found.x / found.x.sum() if found.success else middle[played] / middle[played].sum()
+    return nash
+
+
+def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
+    """Return the share of time that each agent is played, float (K,), in the limit of strong selection.
+
+    A population plays one agent. Another agent, drawn evenly, replaces it if it finishes ahead of it more
+    than half the time, with probability one half if they are level, and otherwise with probability
+    `mutation`.
+    """
+    gains = payoffs - payoffs.T
+    K = len(gains)
+    # (K, K) probability to change from the agent of the row to the agent of the column
+    change = np.where(gains.T > 0, 1.0 - mutation, np.where(gains.T < 0, mutation, 0.5)) / max(K - 1, 1)
+    np.fill_diagonal(change, 0.0)
+    np.fill_diagonal(change, 1.0 - change.sum(axis=1))
+    # the stationary distribution: share @ change == share, with sum 1
+    equations = np.vstack([change.T - np.eye(K), np.ones(K)])
+    return np.linalg.lstsq(equations, np.eye(K + 1)[K], rcond=None)[0]
+
+
+def _cycles(is_ahead: Array) -> Iterator[tuple[int, int, int]]:
+    """Yield cycles of three agents, each once, beginning with its smallest number."""
+    for a, b, c in permutations(range(len(is_ahead)), 3):
+        if a < min(b, c) and is_ahead[a, b] and is_ahead[b, c] and is_ahead[c, a]:
+            yield a, b, c
+
+
+def population_grid(found: Population, labels: Sequence[str]) -> Grid:
+    """Return the table of an analysis: the agent that the equilibrium plays most comes first."""
+    heading = ["agent", "Nash average %", "ahead of the Nash average %", "alpha-rank %"]
+    order = sorted(range(len(labels)), key=lambda k: (-found.nash[k].value, -found.skill[k].value, labels[k]))
+    columns = (found.nash, found.skill, found.alpha_rank)
+    rows = [[labels[k], *(percent(column[k]) for column in columns)] for k in order]
+    return "Population (intervals: 95 %, by deals)", heading, rows
+
+
+def cycle_lines(found: Population, labels: Sequence[str]) -> list[str]:
+    """Return the cycles in words."""
+    lines = [
+        "cycle: " + " is ahead of ".join(labels[k] for k in (*cycle, cycle[0]))
+        for cycle in found.cycles[:MOST_CYCLES]
+    ]
+    more = len(found.cycles) - len(lines)
+    return lines + ([f"and {more} more cycles of three agents"] if more > 0 else [])

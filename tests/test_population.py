@@ -1,0 +1,104 @@
+"""Population analysis: Nash averaging, alpha-rank and cycles (risk_agents.tournament.population)."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from risk_agents.tournament.population import alpha_rank, cycle_lines, nash_average, population
+from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.summary import Games
+from risk_env.arrays import Floats
+from risk_env.cli import main
+
+ROCK_PAPER_SCISSORS = np.array([[0.5, 0.2, 0.8], [0.8, 0.5, 0.2], [0.2, 0.8, 0.5]])
+
+
+def with_copy(payoffs: Floats, agent: int) -> Floats:
+    """Return pay-offs in which an agent is entered twice."""
+    rows = [*range(len(payoffs)), agent]
+    return payoffs[np.ix_(rows, rows)]
+
+
+def test_nash_averaging_of_games_whose_equilibrium_is_known() -> None:
+    assert_allclose(nash_average(ROCK_PAPER_SCISSORS), np.full(3, 1 / 3), atol=1e-6)
+    assert_allclose(nash_average(np.full((4, 4), 0.5)), np.full(4, 0.25), atol=1e-6)
+    best = np.array([[0.5, 0.6, 0.9], [0.4, 0.5, 0.7], [0.1, 0.3, 0.5]])
+    assert_allclose(nash_average(best), [1, 0, 0], atol=1e-6)
+    # equilibrium weights are proportional to the gain of the opposite pair
+    uneven = np.array([[0.5, 0.6, 0.1], [0.4, 0.5, 0.7], [0.9, 0.3, 0.5]])
+    assert_allclose(nash_average(uneven), np.array([0.2, 0.4, 0.1]) / 0.7, atol=1e-6)
+
+
+@pytest.mark.parametrize("agent", range(3))
+def test_an_agent_entered_twice_shares_its_weight_and_changes_no_skill(agent: int) -> None:
+    once, twice = nash_average(ROCK_PAPER_SCISSORS), nash_average(with_copy(ROCK_PAPER_SCISSORS, agent))
+    assert_allclose(twice[agent], twice[3], atol=1e-5)
+    assert_allclose(twice[agent] + twice[3], once[agent], atol=1e-5)
+    payoffs = with_copy(ROCK_PAPER_SCISSORS, agent)
+    assert_allclose((payoffs @ twice)[:3], ROCK_PAPER_SCISSORS @ once, atol=1e-5)
+
+
+def test_no_agent_gains_against_the_equilibrium_of_random_pay_offs() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        upper = np.triu(rng.random((6, 6)).round(2), 1)
+        payoffs = upper + np.tril(1.0 - upper.T, -1) + 0.5 * np.eye(6)
+        nash = nash_average(payoffs)
+        assert abs(nash.sum() - 1) < 1e-9 and nash.min() >= 0
+        assert (payoffs @ nash).max() < 0.5 + 1e-6
+
+
+def test_alpha_rank_of_games_whose_shares_are_known() -> None:
+    assert_allclose(alpha_rank(ROCK_PAPER_SCISSORS), np.full(3, 1 / 3), atol=1e-9)
+    m = 0.01
+    best = np.array([[0.5, 0.9], [0.1, 0.5]])
+    # the better agent is left with probability m, the worse one with 1 - m
+    assert_allclose(alpha_rank(best, m), [1 - m, m], atol=1e-9)
+    assert alpha_rank(np.array([[0.5]])).tolist() == [1.0]
+
+
+def duels(wins: dict[tuple[int, int], int], games: int) -> Games:
+    """Return duels: the first agent of each pair wins so many of `games` games, each of a deal of its own."""
+    results = []
+    for (first, second), won in wins.items():
+        for game in range(games):
+            places = (1, 2) if game < won else (2, 1)
+            results.append(result(len(results), (first, second), places))
+    return Games(results, 1 + max(max(pair) for pair in wins))
+
+
+def result(game: int, seats: tuple[int, int], places: tuple[int, int]) -> GameResult:
+    return GameResult(
+        game=game, deal=game, seats=seats, starter=0, winner=places.index(1), ending="won",
+        places=places, rounds=1, turns=(1, 1), decisions=(1, 1), seconds=(0.0, 0.0),
+    )  # fmt: skip
+
+
+def test_a_cycle_is_found_where_its_rates_are_certain() -> None:
+    found = population(duels({(0, 1): 40, (1, 2): 40, (2, 0): 40}, games=50), seed=0)
+    assert found.cycles == ((0, 1, 2),)
+    assert cycle_lines(found, "abc") == ["cycle: a is ahead of b is ahead of c is ahead of a"]
+    assert [round(each.value, 2) for each in found.nash] == [0.33, 0.33, 0.33]
+    assert all(each.low <= each.value <= each.high for each in (*found.skill, *found.alpha_rank))
+    assert population(duels({(0, 1): 26, (1, 2): 26, (2, 0): 26}, games=50), seed=0).cycles == ()
+
+
+def test_what_cannot_be_analysed_is_refused() -> None:
+    with pytest.raises(ValueError, match="agents number 1 and 3 never met"):
+        population(duels({(0, 1): 1, (1, 2): 1}, games=2), seed=0)
+    with pytest.raises(ValueError, match="the tournament has one"):
+        population(duels({(0, 0): 1}, games=2), seed=0)
+
+
+def test_the_command_shows_and_writes_the_analysis(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, facts = tmp_path / "t.sqlite", tmp_path / "t.json"
+    command = f"tournament --agents random,attacker,grower --players 2 --games 24 --population --out {out}"
+    assert main([*command.split(), "--json", str(facts), "--quiet"]) == 0
+    assert "Nash average %" in capsys.readouterr().out
+    nash = [each["value"] for each in json.loads(facts.read_text())["population"]["nash"]]
+    assert abs(sum(nash) - 1) < 1e-9 and max(nash[1:]) > nash[0]

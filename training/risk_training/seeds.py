@@ -1,0 +1,110 @@
+"""Runs of one configuration that differ in their seeds, and the learning curves of all of them together.
+
+A single run says little: two runs of one configuration can differ more than two algorithms. The win rate of
+several runs is their interquartile mean, with an interval by a bootstrap over the runs (Agarwal et al. 2021).
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from risk_env.arrays import Floats
+from risk_env.whole_file import whole_file
+from risk_training.curves import read_log, win_rates
+
+SUMMARY, PICTURE = "seeds.json", "curves.png"
+TRIMMED = 0.25  # share of the runs that the interquartile mean leaves out at each end
+SAMPLES = 2000  # number of bootstrap samples
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Point:
+    """The evaluations of several runs against one opponent, after the same number of steps."""
+
+    steps: int
+    rates: tuple[float, ...]  # (S,) win rate of each run
+    rate: float  # their interquartile mean
+    low: float  # ends of its 95 % interval: equal to `rate` with a single run
+    high: float
+
+
+def folder_of(folder: Path, seed: int) -> Path:
+    """Return the folder of the run with a seed."""
+    return folder / f"seed-{seed}"
+
+
+def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
+    """Return the learning curve of each opponent, from the evaluations that all runs have."""
+    runs = [
+        {
+            rival: {steps: rate for steps, rate, *_ in points}
+            for rival, points in win_rates(read_log(one)).items()
+        }
+        for one in folders
+    ]
+    found = {}
+    for rival in runs[0]:
+        common = set.intersection(*(set(run.get(rival, ())) for run in runs))
+        found[rival] = [_point(steps, [run[rival][steps] for run in runs]) for steps in sorted(common)]
+    return found
+
+
+def _point(steps: int, rates: Sequence[float]) -> Point:
+    values = np.array(rates)
+    rng = np.random.default_rng(0)
+    draws = interquartile_mean(values[rng.integers(len(values), size=(SAMPLES, len(values)))])
+    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return Point(steps, tuple(rates), float(interquartile_mean(values)), float(low), float(high))
+
+
+def interquartile_mean(values: Floats) -> Floats:
+    """Return the mean of the middle half of the last axis of `values` (..., S): float (...).
+
+    The lowest and the highest quarter are left out, each rounded down to whole runs.
+    """
+    left_out = int(TRIMMED * values.shape[-1])
+    return np.sort(values, axis=-1)[..., left_out : values.shape[-1] - left_out].mean(axis=-1)
+
+
+def write(found: dict[str, list[Point]], folder: Path) -> None:
+    """Write the curves as JSON."""
+    facts = {rival: [asdict(point) for point in points] for rival, points in found.items()}
+    with whole_file(folder / SUMMARY) as fresh:
+        fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+
+def draw(found: dict[str, list[Point]], folder: Path, title: str) -> None:
+    """Draw the curves: the interquartile mean with its interval, and a thin line for each run."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), layout="constrained")
+    panel = figure.subplots()
+    for rival, points in found.items():
+        steps = [point.steps for point in points]
+        (line,) = panel.plot(steps, [point.rate for point in points], marker=".", label=f"against {rival}")
+        panel.fill_between(
+            steps, [point.low for point in points], [point.high for point in points],
+            alpha=0.2, color=line.get_color(),
+        )  # fmt: skip
+        for rates in zip(*(point.rates for point in points), strict=True):
+            panel.plot(steps, rates, color=line.get_color(), linewidth=0.5, alpha=0.5)
+    panel.set(title=title, xlabel="steps", ylabel="win rate", ylim=(0, 1))
+    panel.grid(alpha=0.3)
+    if found:
+        panel.legend()
+    figure.savefig(folder / PICTURE, dpi=120)
+
+
+def lines(found: dict[str, list[Point]], even: float) -> list[str]:
+    """Return a line for each opponent: the last evaluation, and the gain over the even share of wins."""
+    return [
+        f"{rival}: win rate {100 * last.rate:.1f} % [{100 * last.low:.1f}, {100 * last.high:.1f}] "
+        f"after {last.steps:,} steps, {len(last.rates)} {'run' if len(last.rates) == 1 else 'runs'}; "
+        f"even share {100 * even:.1f} %, gain {100 * (last.rate - even):+.1f} points"
+        for rival, points in found.items()
+        for last in points[-1:]
+    ]
