@@ -14,6 +14,8 @@ from risk_env import Game, Rules
 from risk_env.viewer.page import static
 from risk_env.viewer.replay import Replay
 from tests.browser import opened_browser, opened_page, violations
+from tests.pages import code_of, run_code
+from tests.pages import page as page_of
 
 # a page that shows the board as a notebook does, with a model in place of the kernel
 PAGE = """<!doctype html><html lang="en"><head><title>A notebook</title></head><body><main></main>
@@ -90,3 +92,4 @@ def test_a_board_needs_anywidget_and_one_or_two_replays(monkeypatch: pytest.Monk
     board.turn = 2
     assert repr(board) == "<ReplayBoard of 2 replays, turn 2>" and len(board.pages) == 2
     assert len(str(board._repr_mimebundle_())) < 500
+    assert run_code(code_of(page_of("browser"), ".board("))["board"].turn == 5
