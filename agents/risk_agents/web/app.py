@@ -24,6 +24,7 @@ from risk_agents.web.analysis_board import Analysis, checked_wish
 from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.work import Busy, Refused
+from risk_env import bots
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -153,7 +154,13 @@ class Pages:
         """
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
-        return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
+        names, players = table.setting.names, table.setting.game.players
+        return {
+            "position": game.to_text(),
+            "names": list(names),
+            "players": [_offered(*seat) for seat in zip(players, names, strict=True)],
+            "over": game.is_over,
+        }
 
     async def live(self, socket: WebSocket) -> None:
         """Serve the socket of a browser that watches or plays."""
@@ -249,6 +256,11 @@ async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
         await _send(socket, json.dumps({"refused": reason[:200], "final": is_final}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION if is_final else TRY_AGAIN_LATER)
+
+
+def _offered(player: str, name: str) -> str:
+    """Return the registered agent that plays a seat, or played it in a recorded game; "" for others."""
+    return next((agent for agent in (player, name) if agent in bots.names()), "")
 
 
 def _secrets(name: str, setting: Setting) -> dict[str, Any]:
