@@ -42,7 +42,8 @@ class Replay:
         """
         from risk_env.viewer.widget import ReplayBoard
 
-        return ReplayBoard(self, *others)
+        replays = (self, *others)
+        return ReplayBoard([one.to_html() for one in replays], [one.title for one in replays])
 
     def __repr__(self) -> str:
         return f"<Replay {self.title!r}, {len(self.facts['frames'])} frames>"

@@ -1,11 +1,8 @@
 """Boards in notebooks that play replays, by anywidget: one game, or two games side by side."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
 from risk_env.viewer.page import static
-
-if TYPE_CHECKING:
-    from risk_env.viewer.replay import Replay
 
 try:
     from anywidget import AnyWidget
@@ -24,11 +21,11 @@ class ReplayBoard(AnyWidget):
     titles = List(Unicode()).tag(sync=True)
     turn = Int(0, min=0).tag(sync=True)
 
-    def __init__(self, *replays: "Replay", **options: Any) -> None:
-        if not 1 <= len(replays) <= MOST:
-            raise ValueError(f"replays={len(replays)}: a board shows 1 to {MOST} replays")
-        pages = [replay.to_html() for replay in replays]
-        super().__init__(pages=pages, titles=[replay.title for replay in replays], **options)
+    def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
+        """Show the pages of replays (`Replay.to_html`). Raises ValueError if there are none or too many."""
+        if not 1 <= len(pages) <= MOST:
+            raise ValueError(f"replays={len(pages)}: a board shows 1 to {MOST} replays")
+        super().__init__(pages=list(pages), titles=list(titles))
 
     def __repr__(self) -> str:
         return f"<ReplayBoard of {len(self.pages)} replays, turn {self.turn}>"

@@ -29,7 +29,7 @@ MOST_BARS = 60  # maximum number of bars in a histogram
 WIDTH, HEIGHT = 6.4, 4.2  # size of one plot in inches
 MOST_LISTED = 1000  # maximum number of games in the report, in addition to games with a replay
 _DARK_INK, _DARK_PAPER = "#e6e8eb", "#16181c"
-_DARK = {
+_DARK: Any = {  # settings of matplotlib
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "legend.facecolor"), _DARK_PAPER),
     **dict.fromkeys(
         ("text.color", "axes.edgecolor", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color"),

@@ -21,9 +21,10 @@ EDITS = ({"territory", "owner", "troops"}, {"seat", "cards"}, {"seat", "part"})
 FIELDS = {"territory": int, "owner": int, "troops": int, "seat": int, "cards": str, "part": str}
 LONGEST_CARDS = 2000  # characters
 # Keys of lines that stay. All other lines belong to a decision or to the turn so far.
-_KEPT = ("rules", "map", "round", "starter", "random", "decisions", "hand", "discard")
-_KEPT += ("sets traded", "mission", "headquarters", "capital", "cities", "objective", "reward")
-_KEPT += ("airfield", "major airfield")
+_KEPT = (
+    *("rules", "map", "round", "starter", "random", "decisions", "hand", "discard", "sets traded"),
+    *("mission", "headquarters", "capital", "cities", "objective", "reward", "airfield", "major airfield"),
+)
 _DROPPED = ("objective taken",)
 
 
