@@ -206,6 +206,7 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         plans = page.locator("#plans button")
         plans.first.click()
         assert all("attack" in words and chance.search(words) for words in plans.all_inner_texts())
+        assert page.inner_text("#estimated") == "estimated by strategist; 95 % intervals"
         assert re.fullmatch("Player 0 would choose: (no )?attack.*", page.inner_text("#considered"))
         assert page.locator(".arrows .plan").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]

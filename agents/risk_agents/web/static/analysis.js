@@ -267,7 +267,10 @@ class Analysis {
     const best = plans.find(({ plan }) => plan === chosen);
     write(byId("considered"), `${this.words.name(seat)} would choose: ${best?.words || chosen}`);
     const ends = errors.map((error, other) => interval(chances[other], error));
-    if (chances.length) this.players.draw(this.node.state, chances, ends);
+    if (chances.length) {
+      this.players.draw(this.node.state, chances, ends);
+      write(byId("estimated"), `estimated by ${byId("agent").value}; 95 % intervals`);
+    }
     this.drawList(plans, chosen);
   }
 
