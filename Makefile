@@ -1,5 +1,5 @@
-# The README's two commands are `make demo` and `make test`; `make help` lists the rest.
-# Everything lives in .venv. Packages are installed again only when pyproject.toml or constraints.txt change.
+# The README names two commands, `make demo` and `make test`. `make help` lists all commands.
+# All packages are installed in .venv, and again only when pyproject.toml or constraints.txt changes.
 
 PYTHON ?= python3
 WORKERS ?= 2
@@ -16,9 +16,9 @@ PY := $(BIN)/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
-# The files with tests marked 'modes': collecting the others imports torch and much else.
+# The files with tests marked 'modes': to collect the other files would import torch and many other modules.
 MODES := -m 'modes and not long' $(shell grep -l 'mark\.modes' tests/test_*.py)
-# Kernels that only tests use are not worth compiling: these tests run compiled in `make long`.
+# Kernels that only tests use are not compiled here: their tests run compiled in `make long`.
 INTERPRETED := -m '(modes or interpreted) and not long' $(shell grep -lE 'mark\.(modes|interpreted)' tests/test_*.py)
 # These tests play single games, so few kernels are compiled.
 BOUNDS_TESTS := tests/test_modes.py tests/test_reference.py tests/test_rules_in_play.py tests/test_star_games.py tests/test_safe_positions.py
@@ -28,14 +28,14 @@ CORE := $(VENV)/.installed-core
 DEV := $(VENV)/.installed-dev
 QUICK := $(VENV)/.installed-quick
 
-# Each run of the tests chooses its own mode. Without .pyc files every process that a test starts imports twice as long.
+# Each run of the tests chooses its own mode. Without .pyc files, imports of a process take twice as long.
 unexport NUMBA_DISABLE_JIT NUMBA_BOUNDSCHECK RISK_ENV_PLAIN_NUMBA PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo train test browser lint lint-and-kernels lint-while-compiling nojit-while-compiling kernels compiled-while-compiling modes-compiled bounds-kernels modes-nojit bounds-games modes-bounds modes-plain long quick coverage wheel-check lowest newest clients golden docs site bench clean distclean pythons release
 .NOTPARALLEL:
 
-help: ## this list
+help: ## list all commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 $(MADE):
@@ -63,17 +63,17 @@ $(DEV): pyproject.toml constraints.txt | $(MADE)
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE) $(QUICK)
 
-demo: $(CORE) ## install everything needed, watch a game, train an agent for two minutes, play tournaments of two and of six
+demo: $(CORE) ## install the packages, watch a game, train an agent for two minutes, play tournaments of two and of six players
 	@echo "== Compiling the rules and the bots (once)"
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
-train: $(CORE) ## train the agent for two players at full length (twenty minutes on one core); CONFIG=duel for MaskablePPO
+train: $(CORE) ## train the agent for two players in full (twenty minutes on one core); CONFIG=duel for MaskablePPO
 	@$(PY) -m risk_env train --config $(CONFIG) $(ARGS)
 
 test: export OMP_NUM_THREADS = 1
-test: $(DEV) lint-and-kernels compiled-while-compiling bounds-games ## install everything; lint, types, then the tests, in three modes
+test: $(DEV) lint-and-kernels compiled-while-compiling bounds-games ## install all packages, check lint and types, and run the tests in three modes
 	@echo "== All checks passed"
 
 browser:
@@ -81,7 +81,7 @@ browser:
 	@.ci/bubblewrap
 
 # While types are checked on one core, kernels are compiled on the other. While the last kernels are compiled on one
-# core, tests with the JIT off run on the other. The browser is installed meanwhile; it mostly waits for the network.
+# core, tests with the JIT off run on the other. The browser is installed meanwhile, which is mostly waiting time.
 lint-and-kernels: $(DEV)
 	@mkdir -p build
 	@$(MAKE) --no-print-directory browser >build/browser.log 2>&1 & browser=$$!; \
@@ -103,13 +103,13 @@ kernels: $(DEV)
 	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
 
 # Types are checked on another core at the same time.
-lint: $(DEV) ## lint, format, types, import contracts
+lint: $(DEV) ## check lint, format, types and import contracts
 	@echo "== Lint, types, import contracts"
 	@$(BIN)/mypy & types=$$!; \
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
 	status=$$?; wait $$types && exit $$status
 
-# Tests leave a fifth of two cores idle, so the kernels with bounds checks are compiled meanwhile, at low priority.
+# Tests leave a fifth of two cores idle. The kernels with bounds checks are compiled in this time, at low priority.
 compiled-while-compiling: $(DEV)
 	@nice -n 19 $(MAKE) --no-print-directory bounds-kernels >/dev/null 2>&1 & kernels=$$!; \
 	$(MAKE) --no-print-directory modes-compiled; status=$$?; wait $$kernels; exit $$status
@@ -144,11 +144,11 @@ modes-plain: $(DEV)
 	@echo "== Some of the tests marked 'modes', compiled by Numba's public interface alone"
 	@RISK_ENV_PLAIN_NUMBA=1 NUMBA_OPT=0 $(PY) -W ignore -m pytest -n $(WORKERS) --dist loadfile -m modes $(PLAIN_TESTS) $(ARGS)
 
-long: $(DEV) lowest newest modes-plain modes-bounds ## run all that make test leaves out: tests that take or compile for many seconds, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
+long: $(DEV) lowest newest modes-plain modes-bounds ## run all checks that `make test` leaves out: long tests, plain Numba, bounds checks of batches and bots, lowest and newest dependencies
 	@$(PYTEST) -m 'long or interpreted' $(ARGS)
 
 # With the JIT off, nothing is compiled.
-quick: $(QUICK) ## install the core and pytest, and test the rules and the environments: two minutes from a fresh clone
+quick: $(QUICK) ## install the core and pytest, and test the rules and the environments (two minutes from a fresh clone)
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) $(ARGS)
 
 pythons: ## run the quick tests on each Python version that pyproject.toml names; ARGS=3.13 for one
@@ -158,22 +158,22 @@ coverage: $(DEV) ## measure the coverage of lines and branches by the tests mark
 	@$(INSTALL) -e '.[coverage]'
 	@NUMBA_DISABLE_JIT=1 $(PYTEST) $(MODES) --cov $(ARGS)
 
-wheel-check: $(DEV) ## build sdist and wheel, use the wheel in an empty environment outside the clone
+wheel-check: $(DEV) ## build sdist and wheel, and use the wheel in an empty environment outside the clone
 	@$(PY) -m tests.wheel_check $(ARGS)
 
-release: $(DEV) ## check version, changelog and citation, build, check and try sdist and wheel, write them and the notes to dist/
+release: $(DEV) ## check version, changelog and citation; build and check sdist and wheel; write them and the release notes to dist/
 	@$(PY) -m tests.wheel_check --release
 
 lowest: $(DEV) ## install the core with its lowest dependencies into an empty environment, and use it
 	@$(PY) -m tests.dependency_check lowest
 
-newest: $(DEV) ## the same with the newest dependencies, if they differ from constraints.txt
+newest: $(DEV) ## install the core with its newest dependencies, if they differ from constraints.txt, and use it
 	@$(PY) -m tests.dependency_check newest
 
 clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in a separate environment; ARGS=trl for one
 	@$(PY) -m tests.clients $(ARGS)
 
-golden: $(CORE) ## write tests/golden again; review the difference
+golden: $(CORE) ## write tests/golden again (then review the difference)
 	@$(PY) -m tests.golden $(ARGS)
 
 docs: $(CORE) ## write the generated pages of docs/ again, from the code and the recorded results
@@ -189,5 +189,5 @@ clean: ## remove caches and build products
 	@rm -rf build dist .cache *.egg-info htmlcov .coverage .coverage.* .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .benchmarks
 	@find . -name __pycache__ -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
-distclean: clean ## clean, and remove .venv
+distclean: clean ## remove caches, build products and .venv
 	@rm -rf $(VENV)

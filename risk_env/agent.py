@@ -24,9 +24,9 @@ from risk_env.public import PublicState
 from risk_env.seeds import bot_seed, game_seed, hashed_seed, uint64
 from risk_env.text import notation
 
-History = Callable[[int], Sequence[Event]]  # from a seat to the events that the seat has seen
+History = Callable[[int], Sequence[Event]]  # function from a seat to the events that the seat has seen
 
-_BLIND_SEED = 0  # seed for redrawing hidden facts; any number will do
+_BLIND_SEED = 0  # seed of the redrawn hidden facts of a view; any number would be correct
 
 
 class View:
@@ -126,7 +126,7 @@ class View:
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """Return the records of `sample(seed)` for k seeds, (k,), which a batch can play as lanes."""
+        """Return the record of `sample(seed)` for each of k seeds: an array (k,), which a batch can play."""
         games, T = np.repeat(self._game.records, len(seeds)), self._game.tables
         for row, seed in enumerate(seeds.tolist()):
             determinize_game(games, row, T.board, T.rules, self.seat, game_seed(seed, self.seat))
@@ -145,9 +145,9 @@ class Agent:
     variants: ClassVar[Mapping[str, Any]] = {}  # other players by name, for `NAME:VARIANT` (`bots.find`)
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile and load code and data for games with these rules on this map, before a clock starts.
+        """Compile and load code and data for games with these rules on this map.
 
-        The method must not change how the agent plays.
+        The method is called before the agent's time is measured. It must not change how the agent plays.
         """
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
@@ -171,12 +171,12 @@ class CompiledAgent(Agent):
         self.bot, self.name, self.version = bot, bot.name, bot.version
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile the bot. Raises ValueError if the bot cannot play such games."""
+        """Compile the bot. Raises ValueError if the bot cannot play with these rules or on this map."""
         self.bot.check(rules, board)
         SeatedBot(self.bot, seed=0).load(tables(rules, board))
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Begin a game with chance from `seed`. Raises ValueError if the bot cannot play such games."""
+        """Begin a game. Raises ValueError if the bot cannot play with these rules or on this map."""
         self.bot.check(rules, board)
         super().reset(seat, rules, board, seed)
         self.seated = SeatedBot(self.bot, seed)
@@ -194,8 +194,8 @@ def prepares(player: Any, base: type[Any] = Agent) -> bool:
 def chance_seed(agent: Agent, seed: int) -> int:
     """Return the seed of an agent, given the seed of its seat.
 
-    The seed is hashed, so that agents cannot find the seed of the game. Compiled bots get the seat's seed
-    itself.
+    The seed is hashed, so that agents cannot find the seed of the game. Compiled bots get the seed of the
+    seat unchanged.
     """
     return seed if isinstance(agent, CompiledAgent) else hashed_seed(seed)
 

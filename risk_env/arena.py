@@ -1,7 +1,7 @@
 """Arena: games between any players, in many lanes at once.
 
 The loop of the arena plays whole games, tournaments, the opponents in environments, the games of trainers and
-the rollouts of search:
+the rollouts of search. An example:
 
     batch = GameBatch("classic", "tiny", num_games=2, num_players=3, max_rounds=20, autoreset=False)
     arena = Arena(batch, ["grower", "random"])
@@ -16,7 +16,7 @@ the rollouts of search:
         for stopped in arena.run(waiting):  # like play_on, but yields lanes as soon as their games end
             print(batch.records["winner"][stopped])
 
-docs/arena.md has a learner with opponents in one loop.
+docs/arena.md shows one loop with a learner and opponents.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -73,9 +73,9 @@ __all__ = [
 
 MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
-# shortest and longest seconds that a call of the kernel should take; an interrupt waits for the end of a call
+# target duration of a call of the kernel, in seconds; an interrupt waits for the end of a call
 _SHORT, _LONG = 0.01, 0.05
-_MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call plays in a lane
+_MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call of the kernel plays in a lane
 
 
 class TallyBook:
@@ -89,7 +89,7 @@ class TallyBook:
         self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
         shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
         self.decisions = np.zeros(shape, np.int64)  # (N, P) number of decisions of each seat
-        # (N, P) rounds in which the seat made a decision; the set-up counts as one round
+        # (N, P) number of rounds in which the seat made a decision; the set-up counts as one round
         self.turns = np.zeros(shape, np.int64)
         self.seconds = np.zeros(shape)  # (N, P) thinking time of each seat
         self._batch = batch
@@ -103,7 +103,7 @@ class TallyBook:
         return self._log
 
     def arrays(self) -> Tally:
-        """Return the arrays in the form that the kernel takes."""
+        """Return the arrays as an argument of the kernel."""
         return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
 
     def clear(self, lanes: Numbers) -> None:
@@ -116,9 +116,9 @@ class TallyBook:
         self._last_round[lanes] = -1
 
     def make_room(self, actions: int) -> bool:
-        """Make room for this number of further actions in every lane.
+        """Make room in the log for `actions` further actions in every lane.
 
-        Returns whether the log was replaced by a larger array.
+        Returns True if a larger array has replaced the log.
         """
         if not self.keeps_actions:
             return False
@@ -175,20 +175,20 @@ class TallyBook:
 class Arena(FixedArrays):
     """Players at the seats of the games in a batch, and the loop that plays these games.
 
-    The loop calls the players, checks their actions and plays on.
+    The loop calls the players, checks their actions and plays the actions.
 
     `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the number of the player at a
     seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
     lane. An arena with agents keeps the actions of its games.
 
-    With `on_actions`, every decision passes through Python. Before actions are played, `on_actions(lanes)` is
-    called with their lanes. The actions themselves are in `actions`.
+    With `on_actions`, every decision passes through Python code. Before the arena plays actions, it calls
+    `on_actions(lanes)` with the lanes of these actions. The attribute `actions` contains the actions.
 
-    An illegal action raises IllegalAction. With `stops_at_illegal` it stops its lane instead, with REFUSED in
-    `states`.
+    An illegal action raises IllegalAction. With `stops_at_illegal`, an illegal action stops the lane instead,
+    and sets the entry of the lane in `states` to REFUSED.
 
     Compiled bots play inside one kernel, lane by lane, if the kernel can call them (`compiler.calls`).
-    Otherwise they are called from Python. The games are the same either way.
+    Otherwise Python code calls the bots. The games are the same in both cases.
     """
 
     FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
@@ -213,7 +213,7 @@ class Arena(FixedArrays):
         for bot in bots:
             bot.check(batch.rules, batch.board)
         self._make_arrays(max((bot.memory for bot in bots), default=1))
-        # maximum number of actions that the next call plays in a lane; seconds that the last call took
+        # maximum number of actions that the next call of the kernel plays in a lane; seconds of the last call
         self._at_once, self._seconds = 1, 0.0
         self._kernel: BoundKernel | None = None
         self._bind()
@@ -225,7 +225,7 @@ class Arena(FixedArrays):
         self.numbers = np.full((N, MAX_SEATS), CALLER, np.int64)
         self.randoms = np.zeros((N, MAX_SEATS), np.uint64)
         self.memory = np.zeros((N, MAX_SEATS, words), np.int32)
-        # memory at the beginning of a game, a row for each player; the last row is for CALLER
+        # memory at the beginning of a game: one row for each player, and a last row for CALLER
         self._first_memory = np.zeros((len(self.players) + 1, words), np.int32)
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
@@ -233,7 +233,7 @@ class Arena(FixedArrays):
         self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat that stops the lane when eliminated
         # (N,) seat whose next turn stops the lane when it begins, NOBODY or ANY_SEAT
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
-        self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) actions to be played
+        self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) next action to play in each lane, or NO_ACTION
         self.states = np.zeros(N, np.int8)  # (N,) reason why a lane has stopped: OVER, STOPPED, REFUSED
         self._stopped, self._left = np.zeros((2, N), np.int64)
         self._resumed: list[Numbers] = []
@@ -261,7 +261,7 @@ class Arena(FixedArrays):
 
         `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
         memory, and continue the random state of the seat. Raises ValueError for another shape or type, for a
-        seat that the games lack, and for a player that is not a compiled bot.
+        seat that the games do not have, and for a player that is not a compiled bot.
         """
         lanes = self.batch.as_lanes(lanes)
         bots = [n for n, player in enumerate(self.players) if isinstance(player, CompiledBot)]
@@ -284,7 +284,7 @@ class Arena(FixedArrays):
     def check_numbers(self) -> None:
         """Raise ValueError if `numbers` contain an unknown player number in any lane.
 
-        Call this after `numbers` were read from a file.
+        Call this method after `numbers` have been read from a file.
         """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
@@ -294,7 +294,8 @@ class Arena(FixedArrays):
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
             raise ValueError(
-                f"numbers contain {least} ... {most}: player numbers are {CALLER} ... {len(self.players) - 1}"
+                f"numbers contain {least} ... {most}: player numbers must be {CALLER} (the caller) ... "
+                f"{len(self.players) - 1}"
             )
 
     def _unfit(self, lane: int) -> ValueError:
@@ -304,7 +305,7 @@ class Arena(FixedArrays):
         except ValueError as error:
             return error
         stops = int(self.stop_at_death[lane]), int(self.stop_at_turn[lane])
-        seats = f"seats are 0 to {self.batch.num_players - 1}, {NOBODY} (none), {ANY_SEAT} (any, for turns)"
+        seats = f"must be 0 to {self.batch.num_players - 1}, {NOBODY} (none) or {ANY_SEAT} (any, for turns)"
         return ValueError(f"lane {lane}: stop_at_death={stops[0]}, stop_at_turn={stops[1]}: {seats}")
 
     # ------------------------------------------------------------------------------------------ the loop
@@ -341,9 +342,9 @@ class Arena(FixedArrays):
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """Play games 0 ... `games` - 1. Each lane plays one game after another.
 
-        Yields the lanes and the numbers of the games that have ended. `begin(lanes, numbers)` must begin
-        these games in these lanes: it sets `numbers` of the arena and calls `batch.begin_seeded` and
-        `seat_players`. `on_stop(lanes)` is called with the lanes that have stopped before their games are
+        Yields the lanes and the numbers of the games that have ended. `begin(lanes, numbers)` must begin the
+        games `numbers` in `lanes`: it sets `numbers` of the arena, and calls `batch.begin_seeded` and
+        `seat_players`. The arena calls `on_stop(lanes)` for lanes that have stopped before their games are
         over. These lanes then continue. Without `on_stop` such lanes are yielded like ended games.
         """
         check_count("games", games)
@@ -366,7 +367,7 @@ class Arena(FixedArrays):
                 self.resume(free)
 
     def play_on(self, lanes: Numbers) -> None:
-        """Run to the end, without resuming lanes that stop (`run`)."""
+        """Play in these lanes as `run` does. Lanes that stop are not resumed."""
         for _ in self.run(lanes):
             pass
 
@@ -420,7 +421,7 @@ class Arena(FixedArrays):
         start = perf_counter()
         try:
             stopped, left, cycles = self._kernel(lanes, is_first, most)
-        except BaseException:  # a bot raised it, without choosing an action
+        except BaseException:  # a bot raised the error, and has not chosen an action
             self.actions[self.actions == UNWRITTEN] = NO_ACTION
             raise
         if stopped == UNFIT:
@@ -448,7 +449,7 @@ class Arena(FixedArrays):
             self._on_actions(lanes)
 
     def _query(self, number: int, lanes: Numbers) -> None:
-        """Let a player write actions for its seats to act in these lanes."""
+        """Let a player write an action for its seat in each of these lanes."""
         self.actions[lanes] = UNWRITTEN
         self.tally.count(lanes)
         start = perf_counter()
@@ -484,7 +485,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Use the players in Python and the log of actions that belonged to another arena."""
+        """Continue with the players in Python and the log of actions of another arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log
@@ -497,17 +498,17 @@ class Arena(FixedArrays):
     # ------------------------------------------------------------------------------------------ calls
 
     def _bind(self) -> None:
-        """Make the calls of the players.
+        """Make the functions that call the players.
 
-        The call of the kernel is made at its first use, because it compiles the bots.
+        The kernel is bound at its first use, because binding compiles the bots.
         """
         self._choosers = [self._chooser(player) for player in self.players]
         kinds = [COMPILED if isinstance(player, CompiledBot) else OTHER for player in self.players]
-        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,); the last one is for CALLER
+        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,) kind of each player, then for CALLER
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
-        """Return the function that lets a player write its actions in given lanes into `actions`."""
+        """Return a function that lets a player write its actions in the given lanes into `actions`."""
         if not isinstance(player, CompiledBot):
             return lambda lanes: player.choose(self, lanes)
         call = BoundKernel(player.choose)
@@ -542,7 +543,7 @@ class Arena(FixedArrays):
 
 
 def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[CompiledBot | Seated, ...]:
-    """Find the players (`find_player`) and seat agents and policies in the lanes of a batch."""
+    """Return the players (`find_player`), with agents and policies seated in the lanes of a batch."""
     found = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in found if isinstance(player, Agent))
     return tuple(
@@ -557,7 +558,7 @@ def result_dtype(num_players: int) -> np.dtype[Any]:
     """Return the dtype of the result of one game.
 
     The fields are `seed`, `winner` (-1: nobody), `placement` (P places), `rounds`, `decisions` (without
-    forced ones) and `truncated`.
+    forced decisions) and `truncated`.
     """
     counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
     return np.dtype(
@@ -578,11 +579,11 @@ def play(
     deals: Array | None = None,
     positions: StartPositions | None = None,
 ) -> Array:
-    """Play whole games between players of any kind; return an array of `result_dtype`, one row for each game.
+    """Play whole games between players of any kind, and return the results: `result_dtype` (games,).
 
     `lanes` is the number of games played at once (always 1 with agents). It does not change the results.
-    Player s sits at seat s in every game. With `line_ups`, int (games, P), player line_ups[g, s] sits at seat
-    s of game g. Game g plays deal g or, with `deals`, int (games,), deal deals[g]. A deal has the seed
+    Player s sits at seat s in every game. With `line_ups`, int (games, P), player `line_ups[g, s]` sits at
+    seat s of game g. Game g plays deal g or, with `deals`, int (games,), deal `deals[g]`. A deal has the seed
     `mix(seed, deal, 0)` and one of `positions`. `progress` gets the number of games that have just ended.
     """
     P = rules.num_players
@@ -638,13 +639,13 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
-                f"players: {num_players} given, but num_players={seats} needs {seats}, or line_ups"
+                f"players: {num_players} given, but num_players={seats} needs {seats} players, or line_ups"
             )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(
-            f"line_ups contains {line_ups.min()} ... {line_ups.max()}: numbers are 0 ... {num_players - 1}"
+            f"line_ups contains {line_ups.min()} ... {line_ups.max()}: must be 0 ... {num_players - 1}"
         )
     return line_ups
 

@@ -1,6 +1,6 @@
-"""Checks of arguments that several interfaces take.
+"""Checks of arguments that several interfaces share.
 
-Errors name the argument, its value and the allowed values.
+Errors name the argument, the value and the allowed values.
 """
 
 from typing import Any
@@ -14,14 +14,14 @@ FLAT, STRUCTURED = OBSERVATIONS = ("flat", "structured")  # forms of an observat
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
-    """Raise ValueError, which lists the choices, unless the value of an argument is one of the choices."""
+    """Raise ValueError, which lists `choices`, unless `value` is one of `choices`."""
     if value not in choices:
         hint = suggestion(value, [choice for choice in choices if isinstance(choice, str)])
         raise ValueError(f"{name}={shortened(value)}: choose one of {', '.join(map(repr, choices))}{hint}")
 
 
 def check_count(name: str, value: Any) -> None:
-    """Raise a ValueError that names the argument unless its value is a whole number of at least 1."""
+    """Raise ValueError, which names the argument, unless `value` is a whole number of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"{name}={shortened(value)}: must be a whole number of at least 1")
 

@@ -1,6 +1,6 @@
-"""Types of arrays in signatures, and arrays in untrusted files.
+"""Types of arrays for signatures, and a reader for arrays in untrusted files.
 
-Shapes are given in docstrings and comments.
+Docstrings and comments give the shapes.
 """
 
 import io
@@ -20,7 +20,7 @@ Numbers = Ints  # numbers of lanes, seats or actions
 
 
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
-    """Return the arrays in NumPy's archive of at most `most` bytes, by name.
+    """Return the arrays in a NumPy archive (.npz) of at most `most` bytes, by name.
 
     `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Raises one of
     UNREADABLE for any other file.
@@ -30,13 +30,14 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 
 
 def _read_array(data: bytes, kinds: str) -> Array:
-    """Return an array of NumPy's format. Its size is checked before any memory is allocated."""
+    """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated."""
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is not in NumPy's format 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        raise ValueError(f"an array of type {dtype} and shape {shape} does not fit its {len(data)} bytes")
+        allowed = f"the kind of type must be one of {kinds!r}, and the size must match the {len(data)} bytes"
+        raise ValueError(f"an array of type {dtype} and shape {shape}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")
     return (

@@ -1,4 +1,4 @@
-"""GameBatch: many games at once, arrays in, arrays out."""
+"""GameBatch: many games at once, with arrays of actions, observations and rewards."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,13 +17,14 @@ from risk_env.seeds import uint64
 class GameBatch(GameVector):
     """`num_games` games (lanes) that are stepped together.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the batch's size and
-    threads. `reset` and `step` return buffers of the batch, valid until the next step: copy the values to
-    keep. Observations are read-only, because a step writes only the changes. `threads` threads share the
-    lanes of a step. Before these threads sleep, they wait in a spin loop for about as long as a step takes.
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the numbers of lanes and
+    threads. `reset` and `step` return buffers of the batch, which are valid until the next step: copy values
+    that you keep. Observations are read-only, because a step writes only the changes. `threads` threads share
+    the lanes of a step. Before these threads sleep, they wait in a spin loop for about as long as a step
+    takes.
 
-    GameBatch is not thread-safe: use one batch per thread. RuntimeError is raised if a second thread steps or
-    resets a batch during a call.
+    GameBatch is not thread-safe: use one batch per thread. `step` and `reset` raise RuntimeError if another
+    thread is inside a call.
     """
 
     def _make_buffers(self) -> None:
@@ -33,9 +34,9 @@ class GameBatch(GameVector):
         self._full_step: tuple[Any, Any] = (None, None)  # settings of the full step, and its kernel
 
     def reset(self, seed: int | None = None) -> tuple[Observation, Array | None, Array]:
-        """Begin every lane's next game, or its first game with `seed`.
+        """Begin the next game in every lane, or, with `seed`, the first game of this seed.
 
-        Returns observation, mask and seat to act of each lane.
+        Returns the observation, the mask and the seat to act of each lane.
         """
         if self._busy[0]:
             raise _torn()
@@ -53,13 +54,14 @@ class GameBatch(GameVector):
         return self.observation, self.action_mask, self.seat
 
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
-        """Play one action in every lane, int (N,): observation, mask, seat, reward, terminated, truncated.
+        """Play an action, int (N,), in every lane.
 
-        Reward, terminated and truncated are (N, P), for this step. A seat ends when it is eliminated, or with
-        the game. In lanes with `game_over`, the final fields describe the end. With `autoreset`, observation,
-        mask, seat, episodes, seeds and records then belong to the next game. Without `autoreset`, a game that
-        is over stays over: its mask is empty, its seat is -1 and its action is ignored. If any action is
-        illegal, IllegalAction is raised and no lane is stepped. See docs/batch.md.
+        Returns observation, mask, seat, reward, terminated and truncated. Reward, terminated and truncated,
+        (N, P), belong to this step. A seat ends when it is eliminated, or with the game. In lanes with
+        `game_over`, the final fields describe the end of the game. With `autoreset`, observation, mask, seat,
+        episodes, seeds and records then belong to the next game. Without `autoreset`, a game that is over
+        stays over: the mask is empty, the seat is -1 and the action is ignored. An illegal action raises
+        IllegalAction, and no lane is stepped. See docs/batch.md.
         """
         if self._busy[0]:
             raise _torn()
@@ -84,7 +86,7 @@ class GameBatch(GameVector):
         return step
 
     def play(self, players: Sequence[Any], games: int = 1000, seed: int = 0) -> Array:
-        """Play whole games between players, one per seat (`arena.play`). Compiled bots are given by name."""
+        """Play whole games between players, one player per seat, and return the results (`arena.play`)."""
         return arena.play(self.rules, self.board, players, games, seed, lanes=self.num_games)
 
 

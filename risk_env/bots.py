@@ -35,7 +35,7 @@ class CompiledBot:
 
     `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`. For
     each of the `lanes` (int64, (k,)), it writes a legal action of the seat to act in `games[lane]` into
-    `actions[lane]` (int64, (N,)). It must not read anything that this seat cannot see.
+    `actions[lane]` (int64, (N,)). `choose` must not read facts that this seat cannot see.
 
     `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own random generator.
     `memory[lane, seat]` (int32, (N, 6, M)) is the memory of the bot. When a game begins, the memory holds
@@ -72,7 +72,7 @@ class SeatedBot:
         return int(self._actions[0])
 
     def load(self, tables: Tables) -> None:
-        """Compile the bot now for games on these tables, by calling it for no lanes."""
+        """Compile the bot for games with these tables, by a call without lanes."""
         self._call(tables.new_games(1), tables, self._lanes[:0])
 
     def _call(self, games: Any, T: Tables, lanes: Any) -> None:
@@ -89,8 +89,8 @@ def _registered() -> dict[str, EntryPoint]:
 def names() -> tuple[str, ...]:
     """Return the names of all registered players and of their variants, sorted.
 
-    The function loads all players. A player that cannot be loaded is listed without variants, and `find`
-    raises its error.
+    The function loads all players. A player that cannot be loaded is listed without variants. `find` then
+    raises the error.
     """
     variants = [f"{name}{VARIANT}{variant}" for name in _registered() for variant in _variants_of(name)]
     return tuple(sorted([*_registered(), *variants]))
@@ -112,7 +112,7 @@ def _variants_of(name: str) -> Mapping[str, Any]:
 def find(name: str) -> Any:
     """Return the player that is registered with this name, such as a `CompiledBot` or a class of agents.
 
-    The name may be that of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
+    The name may be the name of a variant (`NAME:VARIANT`). Raises ValueError for an unknown name.
     """
     known, (base, separator, variant) = _registered(), name.partition(VARIANT)
     if base not in known:
@@ -150,5 +150,5 @@ def compiled(bot: str | CompiledBot) -> CompiledBot:
     """Return a compiled bot, given its name or the bot itself. Raises ValueError for any other player."""
     found = find(bot) if isinstance(bot, str) else bot
     if not isinstance(found, CompiledBot):
-        raise ValueError(f"bot={bot!r} is not a CompiledBot: only compiled bots can play here")
+        raise ValueError(f"bot={bot!r} is not a CompiledBot: pass a CompiledBot or the name of one")
     return found

@@ -1,4 +1,4 @@
-"""Untrusted files, texts and values, read as data: regular files, bounded sizes and nesting."""
+"""Safe reading of untrusted files, texts and values: regular files only, with limits of size and nesting."""
 
 import codecs
 import io
@@ -10,9 +10,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-MOST_NESTING = 32  # levels of lists and tables in a JSON text
+MOST_NESTING = 32  # maximum number of levels of lists and tables in a JSON text
 MOST_MARKS = 30  # maximum number of combining marks in a row in a text
-MOST_ENTRIES = 1000  # files in a zip archive
+MOST_ENTRIES = 1000  # maximum number of files in a zip archive
 # The errors that `zipfile` and NumPy raise for content that is damaged or malicious.
 UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
@@ -26,7 +26,7 @@ _METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # other methods expand wi
 
 
 def shortened(value: Any) -> str:
-    """Return the text of a wrong value for an error message, cut to 80 characters."""
+    """Return the text of a wrong value for an error message, shortened to 80 characters."""
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
@@ -44,17 +44,17 @@ def regular_file(path: str | Path) -> Path:
 def read_file(path: str | Path, most: int) -> bytes:
     """Return the content of a regular file of at most `most` bytes.
 
-    For any other file, raises a ValueError or OSError that names it.
+    For any other file, raises ValueError or OSError, which names the file.
     """
     with regular_file(path).open("rb") as file:
         content = file.read(most + 1)
     if len(content) > most:
-        raise ValueError(f"{str(path)!r} has more than {most} bytes")
+        raise ValueError(f"{str(path)!r} is larger than {most} bytes, the maximum")
     return content
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """Read a text file (`text_of`). Raises ValueError or OSError with the name of the file if this fails."""
+    """Return the text of a file (`text_of`). Raises ValueError or OSError, which names the file."""
     content = read_file(path, most)
     try:
         return text_of(content)
@@ -63,7 +63,7 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Decode UTF-8, with or without a byte-order mark, to a text in NFC.
+    """Return UTF-8 bytes, with or without a byte-order mark, as a text in NFC.
 
     Raises ValueError for other bytes.
     """
@@ -74,15 +74,15 @@ def text_of(content: bytes) -> str:
 
 
 def unmarked(text: str) -> str:
-    """Return a text without the byte-order mark that it may begin with."""
+    """Return a text without a byte-order mark at the beginning."""
     return text.removeprefix("\ufeff")
 
 
 def composed(text: str) -> str:
-    """Convert a text to NFC, so that equal-looking letters are equal.
+    """Return a text in NFC, in which letters that look equal are equal.
 
-    Raises ValueError for more than MOST_MARKS combining marks in a row. The time for conversion is quadratic
-    in the marks.
+    Raises ValueError for more than MOST_MARKS combining marks in a row, because the time to convert them
+    grows with the square of their number.
     """
     if text.isascii():
         return text
@@ -95,7 +95,7 @@ def composed(text: str) -> str:
 
 
 def composed_values(value: Any) -> Any:
-    """Convert all texts and keys in a value of lists and tables to NFC."""
+    """Return a value of lists and tables with all strings and keys in NFC."""
     if isinstance(value, str):
         return composed(value)
     if isinstance(value, dict):
@@ -138,8 +138,8 @@ def _too_deep() -> ValueError:
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
     """Return the files in a zip archive by name, or only the files in `names`.
 
-    Raises ValueError if they are damaged, missing or too large. Nothing is expanded beyond `most` bytes in
-    total, whatever sizes the archive gives.
+    Raises ValueError if a file is damaged or missing, or if the files are too large. At most `most` bytes in
+    total are expanded, whatever sizes the archive states.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -157,8 +157,8 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
 
 def _read_entry(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     if entry.compress_type not in _METHODS:
-        raise ValueError(f"{entry.filename!r} is compressed by a method other than deflate")
+        raise ValueError(f"{entry.filename!r}: unknown compression method; allowed: stored, deflated")
     with archive.open(entry) as file:
-        content = file.read(entry.file_size)  # with a size, no more is expanded
+        content = file.read(entry.file_size)  # expands no more bytes than this size
         file.read(1)  # the checksum is compared at the end
     return content

@@ -1,7 +1,7 @@
 """Outcomes of chance events and their probabilities, for search with explicit chance nodes.
 
 A chance event is one roll, a whole blitz, a re-rolled die or a card. The core plays every outcome: the state
-of the game's generator is set so that it draws the wanted numbers next.
+of the game's generator is set so that the generator draws the wanted numbers next.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from risk_env.text.notation import card_text
 
 MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
 _HALF = 32  # number of bits of half a word
-Draw = tuple[int, int]  # a number that the generator draws, and the number of numbers that it draws from
+Draw = tuple[int, int]  # a number that the generator draws, and the limit that is above all such numbers
 Games = Any  # an array of one record
 
 
@@ -36,7 +36,7 @@ class Outcome(NamedTuple):
     The meaning of `values` depends on `kind`:
 
     * "roll": losses of attacker and defender, or the faces of both sides if a decision about dice follows.
-    * "blitz": troops left of attacker and defender.
+    * "blitz": troops that attacker and defender have left.
     * "die": face of a re-rolled die.
     * "card": number of the card; `num_territories` for a wild card, -1 if no card is left.
     """
@@ -91,7 +91,7 @@ def play_outcomes(
 
 
 def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
-    """Return the known outcome with the same kind and values. Raises ValueError if there is none."""
+    """Return the known outcome with the same kind and values. Raises ValueError if no outcome has them."""
     for each in known:
         if outcome[:2] == each[:2]:
             return each
@@ -198,7 +198,7 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
-    """Return a draw for each combination of faces of both sides, and the number of orders of its dice."""
+    """Return a pair for each combination of faces: a number to draw, and the number of orders of the dice."""
     found = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):
@@ -263,7 +263,7 @@ def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, .
 
 
 def _force(games: Games, draws: Sequence[Draw]) -> None:
-    """Set the generator's state so that it makes the given draws next. Without draws, nothing changes."""
+    """Set the generator's state so that the generator makes `draws` next. Without draws, change nothing."""
     for number, limit in draws:
         high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
         games["random"][0] = np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

@@ -1,4 +1,4 @@
-"""Environments of child processes: Python does not import from the working folder, and texts are UTF-8.
+"""Environment variables of child processes: no imports from the working folder, and UTF-8 text.
 
 A file `random.py` in the folder in which a user calls a command must not replace Python's module `random`.
 """
@@ -28,6 +28,6 @@ def safe_start() -> Iterator[None]:
 
 
 def environment_of_programs() -> dict[str, str]:
-    """Return the environment variables of another program: UTF-8, and the user's value of PYTHONSAFEPATH."""
+    """Return environment variables for another program: UTF-8, and the user's value of PYTHONSAFEPATH."""
     ours = {"PYTHONIOENCODING"} | ({"PYTHONSAFEPATH"} if os.environ.get("PYTHONSAFEPATH") == _OURS else set())
     return {name: value for name, value in os.environ.items() if name not in ours} | {"PYTHONUTF8": "1"}

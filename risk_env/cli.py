@@ -42,7 +42,7 @@ EXTRAS = {  # extra of the package that installs each optional module
 
 
 def check_output(option: str, path: str, *endings: str) -> None:
-    """Raise ValueError unless `path` is a file in an existing folder, with one of these endings.
+    """Raise ValueError unless `path` names a file in an existing folder, with one of `endings`.
 
     Without `endings`, any ending is allowed.
     """
@@ -74,10 +74,10 @@ COMMANDS: dict[str, Command] = {
     ),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command(
-        "risk_env.cli", "show_presets", "list the games that can be played, and their options"
+        "risk_env.cli", "show_presets", "list the presets of the rules, and the options of a preset"
     ),
     "maps": Command(
-        "risk_env.map_command", "main", "list, draw and check maps, and import maps of other programs"
+        "risk_env.map_command", "main", "list, draw and check maps, and import maps from other programs"
     ),
     "tournament": Command(
         "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
@@ -86,7 +86,7 @@ COMMANDS: dict[str, Command] = {
         "risk_agents.benchmark.cli", "main", "measure an agent on frozen tracks, or verify a result file"
     ),
     "leaderboard": Command(
-        "risk_agents.benchmark.cli", "leaderboard", "write a page about the result files of benchmarks"
+        "risk_agents.benchmark.cli", "leaderboard", "write an HTML page of benchmark results"
     ),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "list the agents that can play"),
     "replay": Command("risk_agents.replay", "main", "replay recorded games: check, read or watch them"),
@@ -95,14 +95,16 @@ COMMANDS: dict[str, Command] = {
         "risk_training.evaluate", "main", "play an agent against each of several opponents, in all seats"
     ),
     "dataset": Command(
-        "risk_agents.dataset.cli", "main", "record decisions of agents' games as data to learn from"
+        "risk_agents.dataset.cli", "main", "record decisions in games between agents as training data"
     ),
-    "export": Command("risk_agents.export", "main", "write a trained policy or value as an ONNX model"),
+    "export": Command(
+        "risk_agents.export", "main", "write a trained policy or value network as an ONNX model"
+    ),
     "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
     "mcp": Command(
         "risk_agents.mcp.server",
         "main",
-        "start a Model Context Protocol server, with which language models play",
+        "start a Model Context Protocol server, for language models that play",
     ),
     "warmup": Command("risk_env.cli", "warm_up", "compile the rules now, so that the next start is fast"),
 }
@@ -143,7 +145,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def command_parser(name: str) -> argparse.ArgumentParser:
-    """Return a parser without arguments for a command, with its name and its help from COMMANDS."""
+    """Return a parser for a command, with the command's name and help from COMMANDS, but no arguments."""
     help_line = COMMANDS[name].help
     return Parser(prog=f"{PROGRAM} {name}", description=f"{help_line[0].upper()}{help_line[1:]}.")
 
@@ -164,7 +166,7 @@ def show_presets(argv: Sequence[str]) -> None:
     add = parser.add_argument
     add("preset", nargs="?", help=f"preset to show with all options: {', '.join(presets())}")
     add("--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)")
-    add("--expert", action="store_true", help="include the variations for experts (RULES 10.1-10.5)")
+    add("--expert", action="store_true", help="turn on the variations for experts (RULES 10.1-10.5)")
     profiles = " or ".join(PROFILES)
     add("--profile", metavar="NAME", help=f"profile of the rules: {profiles} (default: {BOOK})")
     arguments = parser.parse_args(argv)
@@ -196,7 +198,7 @@ def show_presets(argv: Sequence[str]) -> None:
 
 
 def warm_up(argv: Sequence[str]) -> None:
-    """Compile the kernels, or load them from the cache, and print the time that this took."""
+    """Compile the kernels, or load them from the cache, and print the time for each part."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
@@ -231,7 +233,7 @@ def _parser() -> argparse.ArgumentParser:
         help="print the traceback of an error (place this option before the command)",
     )
     parser.add_argument(
-        "command", nargs="?", choices=COMMANDS, metavar="command", help="a command of the list below"
+        "command", nargs="?", choices=COMMANDS, metavar="command", help="a command from the list below"
     )
     parser.add_argument(
         "arguments", nargs=argparse.REMAINDER, metavar="...", help="arguments of the command, or --help"
@@ -251,7 +253,7 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
 
 
 def _report_unwritten() -> int:
-    """Flush standard output. Returns SUCCESS, or the exit status of the error."""
+    """Flush standard output, and return SUCCESS or the exit status of an error."""
     try:
         sys.stdout.flush()
     except OSError as error:
@@ -260,7 +262,7 @@ def _report_unwritten() -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Print the error in one line, and return the exit status."""
+    """Print an error in one line, and return the exit status."""
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

@@ -1,7 +1,7 @@
 """Ahead-of-time compilation of the code that the first use would compile.
 
-This code is the rules and the registered players. Several processes can share the work, part by part. Later
-processes find the code on disk (`compiler.cache`).
+The code consists of the rules and the registered players. Several processes can share the work, part by part.
+Later processes load the code from disk (`compiler.cache`).
 """
 
 import gc
@@ -26,11 +26,11 @@ from risk_env.game import Game
 from risk_env.game_vector import LEAST_LANES
 from risk_env.players import as_agent
 
-FEW_COLLECTIONS = 100_000  # new objects between two searches for unused objects, while compiling
+FEW_COLLECTIONS = 100_000  # number of new objects between two garbage collections during a compilation
 
 
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
-    """Compile the code of a single game. Maps of one size class share this code, for all rules."""
+    """Compile the code of a single game. All rules, and all maps of a size class, share this code."""
     game = Game(rules or Rules.preset("classic", setup="random"), board, seed=0)
     Game.from_text(game.to_text(), ask_forced=True)
     game.step(int(game.legal_actions()[0]))
@@ -83,7 +83,7 @@ def compile_player(found: Any) -> None:
 
 
 def compile_part(part: str) -> float:
-    """Compile a part of the rules, or the player of that name. Returns the seconds that this took."""
+    """Compile a part of the rules, or the player with this name, and return the time in seconds."""
     start = perf_counter()
     with _few_collections():
         if part in RULES:
@@ -95,7 +95,7 @@ def compile_part(part: str) -> float:
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Run Python's garbage collector rarely. It takes a tenth of the time to compile."""
+    """Run Python's garbage collector rarely in the `with` block. It takes a tenth of the compilation time."""
     before = gc.get_threshold()
     gc.set_threshold(FEW_COLLECTIONS)
     try:
@@ -105,7 +105,7 @@ def _few_collections() -> Iterator[None]:
 
 
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:
-    """Compile the parts, one stage after another, in `jobs` processes. Yields each part and its seconds.
+    """Compile the parts, one stage after another, in `jobs` processes. Yields each part and the seconds.
 
     One process compiles the players that run the same code, such as `tactician` and `tactician:quick`.
     """

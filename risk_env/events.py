@@ -1,7 +1,7 @@
-"""Events: the record of a game, the source of the log, the last battle, reports and pages.
+"""Events of a game: the source of the log, the last battle, reports and replay pages.
 
-A `GameLog` replays the history of a game on a record of its own. Forced actions and chance results are played
-one by one, a blitz in one step. The log compares the records before and after each step. An event that only
+A `GameLog` replays the history of a game on a separate record. It plays forced actions and chance results one
+by one, and a blitz in one step. The log compares the records before and after each step. An event that only
 one seat may see names this seat (RULES 2.4, 7.1, 8.1).
 """
 
@@ -28,9 +28,9 @@ from risk_env.step_kernel import play_on
 from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
-PRIVATE_PHASES = (Phase.HEADQUARTERS, *SECRET_PHASES)  # only the seat to act sees the action
-KEPT_ROLLS = 32  # number of first rolls, and of last rolls, that a blitz keeps
-MOST_FORCED = 1000  # maximum number of forced actions in a row that have events of their own
+PRIVATE_PHASES = (Phase.HEADQUARTERS, *SECRET_PHASES)  # phases whose actions only the seat to act sees
+KEPT_ROLLS = 32  # number of first rolls, and also of last rolls, that the event of a blitz contains
+MOST_FORCED = 1000  # maximum number of forced actions in a row that get separate events
 
 Numbers = tuple[int, ...]
 Pair = tuple[int, int]
@@ -46,15 +46,15 @@ class Roll(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that happened.
+    """One event of a game.
 
-    docs/public.md lists the kinds and the fields of each. Other fields keep their defaults. Territories,
-    seats, Objectives and Rewards are numbers. A card has its territory's number, a wild card has
-    `num_territories`.
+    docs/public.md lists the kinds of events, and the fields of each kind. Other fields have their default
+    values. Territories, seats, Objectives and Rewards are numbers. The number of a card is the number of its
+    territory, or `num_territories` for a wild card.
     """
 
     kind: str
-    only: int = NOBODY  # the only seat that may see this, -1: all seats
+    only: int = NOBODY  # the only seat that may see the event; -1: all seats
     seat: int = NOBODY  # the acting seat, or the seat that the event concerns
     forced: bool = False  # true if the seat had no choice
     phase: str = ""  # phase of the decision
@@ -69,9 +69,9 @@ class Event(NamedTuple):
     owners: Numbers = ()  # (T,)
     troops: Numbers = ()  # (T,)
     objectives: Numbers = ()
-    rewards: Numbers = ()  # Rewards that came with these Objectives, -1 none
-    rolled: Dice = ((), ())  # dice of the last roll, as in `Roll`
-    dice: Dice = ((), ())
+    rewards: Numbers = ()  # Rewards that came with these Objectives; -1: none
+    rolled: Dice = ((), ())  # dice of the last roll, as rolled (`Roll`)
+    dice: Dice = ((), ())  # dice of the last roll, as compared (`Roll`)
     losses: Pair = (0, 0)  # losses of attacker and defender, in all rolls
     left: Pair = (0, 0)  # troops in source and target after the losses
     rolls: tuple[Roll, ...] = ()  # the first and the last rolls, only for a blitz
@@ -80,7 +80,7 @@ class Event(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`.
 
-        The dict has schema, kind, `only`, and all fields that differ from their defaults.
+        The dict contains `schema`, `kind`, `only`, and all fields that differ from their default values.
         """
         values = {
             name: value for name, value in self._asdict().items() if value != self._field_defaults.get(name)
@@ -89,7 +89,10 @@ class Event(NamedTuple):
 
     @classmethod
     def from_json(cls, facts: dict[str, Any]) -> Event:
-        """Return the event of a dict made by `to_json`. Raises ValueError if the dict has another schema."""
+        """Return the event from a dict that `to_json` returned.
+
+        Raises ValueError if the dict has another schema.
+        """
         if facts.get("schema") != SCHEMA:
             raise ValueError(f"schema={facts.get('schema')!r} of an event: this version reads {SCHEMA}")
         values = {name: _as_tuples(value) for name, value in facts.items() if name != "schema"}
@@ -105,7 +108,7 @@ def _as_tuples(value: Any) -> Any:
 class Battle(NamedTuple):
     """One roll of a battle.
 
-    Dice after bonuses are in descending order, dice before bonuses in the order in which they were rolled.
+    Dice after bonuses are in descending order. Dice before bonuses are in the order of the roll.
     """
 
     source: str
@@ -119,7 +122,7 @@ class Battle(NamedTuple):
 
 
 def last_battle(events: Sequence[Event], board: Board) -> Battle | None:
-    """Return the last roll that was decided, or None before the first."""
+    """Return the last decided roll, or None before the first decided roll."""
     for event in reversed(events):
         if event.kind == "battle":
             source, target = (board.territories[t] for t in (event.source, event.target))
@@ -132,11 +135,11 @@ Watch = Callable[[Any, Sequence[Event]], None]
 
 
 class GameLog:
-    """The events of a game and the lines of its log, from the start of its history up to the last `catch_up`.
+    """The events and the log lines of a game, from the start of the history up to the last `catch_up`.
 
-    `start` is the record with which the history begins. With None it is the set-up with the generator's state
-    `chance`. `watch` is called with the record (an array of one) and the new events at the start and after
-    every change. A log with a `watch` keeps no events itself.
+    The history begins with the record `start`. With `start=None`, it begins with the set-up, and `chance` is
+    the state of the generator. `watch` is called with the record (an array of one) and the new events, at the
+    start and after every change. A log with a `watch` keeps no events itself.
     """
 
     def __init__(
@@ -151,13 +154,13 @@ class GameLog:
         self.events: list[Event] = []
         self._watch = watch
         self._lines: list[str] = []
-        self._lined = 0  # number of events that are in the lines
-        # by seat: the events that it saw, and the number of events examined
+        self._lined = 0  # number of events that `_lines` already contains
+        # by seat: the events that the seat saw, and the number of events examined
         self._seen_by: dict[int, tuple[list[Event], int]] = {}
         self._board, self._tables, self._ask_forced = board, tables(rules, board), ask_forced
         self._games = self._tables.new_games(1)
         self._played = 0
-        # events held until the next action, because their time would reveal a hidden fact
+        # events held back until the next action, because their timing would reveal a hidden fact
         self._held: list[Event] = []
         self._rolls, self._totals = new_rolls()
         if start is None:
@@ -172,7 +175,7 @@ class GameLog:
         self._play_forced()
 
     def catch_up(self, actions: Sequence[int]) -> None:
-        """Play the actions that have not been played yet."""
+        """Play those of `actions`, all actions of the game, that the log has not played yet."""
         for action in actions[self._played :]:
             self._act(action, forced=False)
             self._play_forced()
@@ -238,7 +241,8 @@ class GameLog:
     def _look(self) -> Any:
         """Keep the current record for later comparison, and return it.
 
-        The fields of the result are attributes. Reading all fields at once is much faster.
+        The fields of the record are attributes of the result. Reading all fields at once is much faster than
+        reading each field separately.
         """
         games: Any = self._games
         values = np.frombuffer(games.tobytes(), games.dtype).item()
@@ -261,7 +265,7 @@ class GameLog:
 
 
 def _kept(number: int) -> list[int]:
-    """Return the indices of the kept rolls of a blitz with that many rolls."""
+    """Return the indices of the kept rolls in a blitz of `number` rolls."""
     return [place for place in range(number) if not KEPT_ROLLS <= place < number - KEPT_ROLLS]
 
 
@@ -271,7 +275,7 @@ def new_rolls() -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int64]]:
 
 
 def _roll(values: npt.NDArray[np.int8]) -> Roll:
-    """Convert a roll of `entry.play_blitz`."""
+    """Return an entry of the rolls of `entry.play_blitz` as a `Roll`."""
     attacker, defender = values[:, -1].tolist()
     return Roll(dice_of(values[:, :MAX_DICE]), dice_of(values[:, MAX_DICE:-1]), (attacker, defender))
 
@@ -341,7 +345,7 @@ def action_events(step: Step, text: str) -> list[Event]:
 def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
     """Return the events of chance between two records.
 
-    They are a roll, with the battle if the roll decided it, or a card drawn.
+    The events are a roll, with the battle if the roll decides it, or a card that is drawn.
     """
     seat = int(before.turn)
     if before.phase == Phase.ROLL:
@@ -369,9 +373,10 @@ def _shuffled(before: Any, after: Any) -> list[Event]:
 
 
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Return the writer of events for troops or things put on a territory.
+    """Return a function that yields the event of troops, a capital or an airfield on a territory.
 
-    The territory comes from the action or, for an amount, from the decision. `number` counts troops.
+    The territory comes from the action or, for an amount, from the decision. `number` is the number of
+    troops.
     """
 
     def write(step: Step) -> Iterator[Event]:
@@ -383,7 +388,7 @@ def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Return the writer of events for troops that moved from one territory to another."""
+    """Return a function that yields the event of troops that moved from one territory to another."""
 
     def write(step: Step) -> Iterator[Event]:
         source, target = int(step.before.source), int(step.before.target)
@@ -427,7 +432,7 @@ def _battle(
     losses: Pair | None = None,
     rolls: tuple[Roll, ...] = (),
 ) -> Iterator[Event]:
-    """Yield the events of a decided roll or blitz, with its consequences (RULES 3.2.3, 3.2.5, 3.3)."""
+    """Yield the events of a decided roll or blitz, and of the consequences (RULES 3.2.3, 3.2.5, 3.3)."""
     if after.phase in DICE_PHASES:
         return
     seat, source, target = int(before.turn), int(before.source), int(before.target)
@@ -527,7 +532,7 @@ def log_lines(events: Iterable[Event], board: Board) -> list[str]:
 
 
 def _blitz_lines(event: Event) -> list[str]:
-    """Return the log lines of a blitz: its first and last rolls. Other battles have no such lines."""
+    """Return the log lines of a blitz: the first and the last rolls. Other battles have no such lines."""
     lines = [f"chance: roll {_dice(roll.rolled)}" for roll in event.rolls]
     if left_out := event.number - len(lines) if lines else 0:
         told = zip(event.losses, *(roll.losses for roll in event.rolls), strict=True)

@@ -36,11 +36,11 @@ from risk_env.text.check import check
 if TYPE_CHECKING:
     from risk_env.viewer.replay import Replay
 
-    Evaluate = Callable[["Game"], Iterable[float]]  # the chance to win of every seat (P,)
+    Evaluate = Callable[["Game"], Iterable[float]]  # returns the win probability of each seat, (P,)
 
 MAGIC = b"risk_env"
 SCHEMA = 1
-MOST_BYTES = 1 << 16  # largest size of a saved game
+MOST_BYTES = 1 << 16  # maximum size of a saved game
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # number of SHA-256 bytes at the end
 _BEYOND = 2**31  # larger than the number of any action
@@ -49,7 +49,7 @@ _BEYOND = 2**31  # larger than the number of any action
 class SavedGameError(ValueError):
     """Error in a saved game: damaged data, or a game that this version cannot continue.
 
-    The message names the problem and, for a game from a file, its place.
+    The message names the problem and, for a game from a file, the place in the file.
     """
 
 
@@ -140,7 +140,7 @@ class Game:
 
     @property
     def records(self) -> Any:
-        """The record as an array of shape (1,), the form that kernels and compiled bots take.
+        """The record as an array of shape (1,), for kernels and compiled bots.
 
         Read it, but do not write to it.
         """
@@ -153,12 +153,12 @@ class Game:
 
     @property
     def num_players(self) -> int:
-        """Number of seats, P."""
+        """Number of seats P."""
         return self.rules.num_players
 
     @property
     def num_actions(self) -> int:
-        """Number of action numbers on this map with these rules, n."""
+        """Number of actions n on this map with these rules."""
         return self._tables.num_actions
 
     @property
@@ -227,7 +227,7 @@ class Game:
     def returns(self) -> npt.NDArray[np.float64]:
         """Return the final reward of each seat, float64 (P,).
 
-        The winner gets 1. Eliminated seats, and all others once somebody has won, get -1 / (P - 1). The
+        The winner gets 1. Eliminated seats get -1 / (P - 1), as do all other losers when a seat has won. The
         remaining seats get 0.
         """
         values = np.where(self.alive, 0.0, -1.0 / (self.num_players - 1))
@@ -272,7 +272,7 @@ class Game:
     # ------------------------------------------------------------------------------------------ playing
 
     def legal_actions(self) -> npt.NDArray[np.int64]:
-        """Return the legal actions, int64 (k,), ascending. There are none if the game is over."""
+        """Return the legal actions, int64 (k,), ascending. The array is empty if the game is over."""
         return np.flatnonzero(self.action_mask())
 
     def action_mask(self) -> npt.NDArray[np.int8]:
@@ -292,8 +292,8 @@ class Game:
         outcomes decides several events. The game's own dice decide all further events. After a step with
         outcomes, the history begins again with the new state.
 
-        An illegal action raises IllegalAction and changes nothing, as does a ValueError for an outcome that
-        cannot occur.
+        An illegal action raises IllegalAction. An outcome that cannot occur raises ValueError. After both
+        errors, the game is unchanged.
         """
         if outcome is not None and (taken := _listed(outcome)):
             self._step_to(action, taken)
@@ -318,7 +318,7 @@ class Game:
 
         The events are a roll, a whole blitz, a re-rolled die and a card. `taken` are outcomes of earlier
         events after the same action, if several events follow one another. The list is empty if no chance
-        event follows. `step(action, outcome)` plays one of them.
+        event follows. `step(action, outcome)` plays one of the outcomes.
         """
         return play_outcomes(
             self._scratch(), self._tables, self._legal(action), _listed(taken), self._ask_forced
@@ -362,7 +362,7 @@ class Game:
     def step_in(
         self, buffer: npt.NDArray[Any], kernel: Callable[..., int], action: Any, observation: Any, mask: Any
     ) -> int:
-        """Play an action as `step` does, by a kernel that also writes the next decision.
+        """Play an action as `step` does, with a kernel that also writes the next decision.
 
         `buffer` is the step buffer of this game. Returns the result of the kernel.
         """
@@ -404,7 +404,7 @@ class Game:
     def actions(self) -> tuple[int, ...]:
         """The actions chosen so far, without forced actions that the game played itself.
 
-        For a loaded game, the actions begin where it was loaded.
+        For a loaded game, the actions begin at the loaded state.
         """
         return tuple(self._actions)
 
@@ -413,7 +413,7 @@ class Game:
     def events(self, since: int = 0, seat: int | None = None) -> list[Event]:
         """Return the events so far: the public events and, with `seat`, the events that only this seat saw.
 
-        The first `since` events are left out. The history of a loaded game begins where it was loaded.
+        The first `since` events are left out. The history of a loaded game begins at the loaded state.
         """
         if seat is not None:
             self._check_seat(seat)
@@ -421,14 +421,14 @@ class Game:
 
     @property
     def last_battle(self) -> Battle | None:
-        """The last roll of the history, or None before the first."""
+        """The last decided roll of the history, or None before the first decided roll."""
         return last_battle(self._history().events, self.board)
 
     @property
     def log(self) -> list[str]:
         """Lines of text for every action and chance result so far (docs/decisions.md).
 
-        The log of a loaded game begins where it was loaded.
+        The log of a loaded game begins at the loaded state.
         """
         return self._history().lines()
 
@@ -446,9 +446,9 @@ class Game:
         return GameLog(self.rules, self.board, self._start, self._chance, self._ask_forced, watch)
 
     def watched(self, watch: Watch) -> GameLog:
-        """Replay the history and return its log. `watch` gets every record with its new events (`GameLog`).
+        """Replay the history and return its log. `watch` gets each record with the new events (`GameLog`).
 
-        To add the actions played later, call `catch_up(game.actions)` of the log.
+        To add actions that are played later, call `log.catch_up(game.actions)`.
         """
         log = self._new_log(watch)
         log.catch_up(self._actions)
@@ -465,8 +465,8 @@ class Game:
     def observe(self, seat: int, observation: str = FLAT) -> Any:
         """Return the observation of a seat, float32 (D,): flags are 0 or 1, and counts are scaled.
 
-        `observation="structured"` returns {"territories": (T, F), "globals": (G,)} instead. The columns are
-        described in docs/observation.md.
+        With `observation="structured"`, return a dict of "territories" (T, F) and "globals" (G,) instead.
+        docs/observation.md describes the columns.
         """
         check_choice("observation", observation, OBSERVATIONS)
         return as_floats(self.observe_codes(seat), self.board, observation)
@@ -483,7 +483,7 @@ class Game:
     def determinize(self, seat: int, seed: int) -> Game:
         """Return a copy in which everything that `seat` does not know is redrawn from `seed`.
 
-        This includes future chance.
+        Future chance events are redrawn too.
         """
         self._check_seat(seat)
         other = self._fork()
@@ -570,8 +570,8 @@ class Game:
     ) -> Game:
         """Return a game in the state of a record.
 
-        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Only its
-        length is checked. The history of the game begins with this state.
+        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Only the
+        length of the record is checked. The history of the game begins with this state.
         """
         game = cls.__new__(cls)
         game.rules, game.board = rules, board
@@ -586,7 +586,7 @@ class Game:
         return game
 
     def to_bytes(self) -> bytes:
-        """Return the game as bytes: the state with rules, map and a checksum, but without the history."""
+        """Return the game as bytes: the state, the rules, the map and a checksum, without the history."""
         facts = {
             "rules": self.rules.to_dict(),
             "map": self.board.source,
@@ -664,7 +664,7 @@ class Game:
         include the missions. With `seat`, the page shows the facts that this seat knows instead.
 
         `evaluate` gets the game at the start of every turn, and returns the win probability of each seat,
-        (P,). With `seat`, it gets a game with redrawn hidden facts (`determinize`).
+        (P,). With `seat`, `evaluate` gets a game with redrawn hidden facts (`determinize`).
         """
         from risk_env.viewer.frames import Frames, secrets_at_the_end
         from risk_env.viewer.replay import make_replay
@@ -713,7 +713,7 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
 
 
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
-    """Return the game of a lane with this seed (`GameVector.seeds`). Its history begins with the set-up.
+    """Return the game of a lane with this seed (`GameVector.seeds`). The history begins with the set-up.
 
     `chance` is not the seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
     """
@@ -754,7 +754,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     except ValueError as error:
         raise SavedGameError(f"not a saved game: {error}") from error
     if not isinstance(facts, dict):
-        raise SavedGameError("not a saved game: its header is not a table")
+        raise SavedGameError("not a saved game: the header is not a JSON object")
     return facts, body[_HEADER.size + length :]
 
 

@@ -1,4 +1,4 @@
-"""GameVector: many games at once. The caller chooses the lanes to begin, step and read."""
+"""GameVector: many games at once, with methods to begin, step and read chosen lanes."""
 
 import os
 from operator import attrgetter
@@ -28,19 +28,19 @@ from risk_env.step_kernel import play_on
 from risk_env.text import notation
 from risk_env.text.check import check
 
-Observation = Any  # int8 (N, D), or {"territories": int8 (N, T, F), "globals": int8 (N, G)}, or None
+Observation = Any  # int8 (N, D), or a dict of "territories" (N, T, F) and "globals" (N, G), or None
 MASKS = {"bytes": batch_loop.BYTE_MASK, "bits": batch_loop.BIT_MASK, None: batch_loop.NO_MASK}
-# mask words per 64 actions
+# number of words of a mask per 64 actions
 WORDS_FOR_64 = {batch_loop.NO_MASK: 0, batch_loop.BIT_MASK: 1, batch_loop.BYTE_MASK: 8}
 _INT64 = np.dtype(np.int64)
-LEAST_LANES = 64  # minimum per thread; with fewer, sharing takes longer than it saves
+LEAST_LANES = 64  # minimum number of lanes per thread; with fewer lanes, threads do not save time
 REWARDS = {"win": batch_loop.WIN_REWARD, "placement": batch_loop.PLACEMENT_REWARD}
 
 
 def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
-    """Return lanes or actions as bound kernels take them: int64 (k,), contiguous.
+    """Return lanes or actions for bound kernels: a contiguous array, int64 (k,).
 
-    Raises ValueError if they are not whole numbers.
+    Raises ValueError unless `numbers` is a 1-D array of whole numbers.
     """
     is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled dtype is another object
     if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
@@ -54,7 +54,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 
 
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
-    """Convert seeds to uint64 (count,) for kernels.
+    """Return seeds for kernels, uint64 (count,).
 
     Raises ValueError unless all are integers of 0 or more.
     """
@@ -65,9 +65,9 @@ def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
 
 
 def whole_numbers(values: Any, shape: tuple[int, ...], demand: str) -> Array:
-    """Return values as an array of whole numbers of this shape.
+    """Return `values` as an array of whole numbers of this shape.
 
-    For other values, the message of the ValueError begins with `demand`.
+    Raises ValueError for other values. The error message begins with `demand`.
     """
     numbers = np.asarray(values)
     if numbers.shape != shape or (numbers.dtype.kind not in "iu" and numbers.size):
@@ -90,11 +90,11 @@ class FixedArrays:
 
 
 class GameVector(FixedArrays):
-    """`num_games` games (lanes), each begun, stepped, read and finished when the caller says so.
+    """`num_games` games (lanes). The caller begins, steps, reads and finishes any of the lanes.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the number of lanes and
-    threads. Results stay in buffers until the next call for their lane. `GameBatch` steps all lanes together.
-    An `arena.Arena` plays the lanes with its players.
+    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the numbers of lanes and
+    threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
+    lanes together. An `arena.Arena` plays the lanes with its players.
     """
 
     FIXED = frozenset(
@@ -142,7 +142,7 @@ class GameVector(FixedArrays):
         self._observation = observation
         check_memory("num_games", num_games, self._bytes_of_a_game())
         self._all = np.arange(num_games)
-        self._marks, self._stamp = np.zeros(num_games, np.int64), 0  # for finding duplicate lanes
+        self._marks, self._stamp = np.zeros(num_games, np.int64), 0  # to find lanes that are listed twice
         self._threads = threads
         self._shares = self._parts(self._all)
         self._pool = ThreadPool(len(self._shares)) if len(self._shares) > 1 else None
@@ -181,7 +181,7 @@ class GameVector(FixedArrays):
         self._view_caches = new_view_caches(N, self.tables.sizes)
 
     def _bind_kernels(self) -> None:
-        """Group the buffers, and bind the kernels of the parts of a step to them."""
+        """Group the buffers, and bind the kernels for the parts of a step to the groups."""
         words, final_words = self._codes.view(np.uint64), self._final_codes.view(np.uint64)
         self._records = Records(self._games, self.tables.board, self.tables.rules)
         self._results = Results(
@@ -197,12 +197,12 @@ class GameVector(FixedArrays):
 
     @property
     def games(self) -> np.recarray[Any, Any]:
-        """The record array itself (`core.types.game_dtype`), (N,)."""
+        """The records of all games (`core.types.game_dtype`), a record array (N,)."""
         return self._games.view(np.recarray)
 
     @property
     def records(self) -> Array:
-        """The same memory as a plain structured array, as kernels take it."""
+        """The records of all games as a plain structured array (N,), for kernels."""
         return self._games
 
     def game(self, lane: int) -> Game:
@@ -211,7 +211,7 @@ class GameVector(FixedArrays):
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
-        """Raise ValueError if a lane's record, read from a file, cannot be played on.
+        """Raise ValueError if play cannot continue from a record that was read from a file.
 
         Kernels do not check records. A lane whose first game has not begun has no legal action.
         """
@@ -233,13 +233,13 @@ class GameVector(FixedArrays):
         return self._mask if self._mask_kind == batch_loop.BIT_MASK else None
 
     def as_actions(self, actions: Any) -> npt.NDArray[np.int64]:
-        """Return whole numbers of shape (N,) as int64. Raises ValueError for anything else."""
+        """Return `actions`, whole numbers (N,), as int64. Raises ValueError for other values."""
         if type(actions) is np.ndarray and actions.dtype is _INT64 and actions.shape == self._all.shape:
             return actions
         return whole_numbers(actions, self._all.shape, "actions must be").astype(np.int64, copy=False)
 
     def as_lanes(self, lanes: Any, are_begun: bool = False) -> npt.NDArray[np.int64]:
-        """Convert lanes to int64 (k,) for kernels. Raises ValueError for invalid and duplicate lanes.
+        """Return lanes for kernels, int64 (k,). Raises ValueError for invalid and duplicate lanes.
 
         With `are_begun`, each lane must have a game. Every public method that takes lanes calls this method
         once.
@@ -254,7 +254,7 @@ class GameVector(FixedArrays):
         return lanes
 
     def as_lane(self, lane: Any) -> int:
-        """Convert a lane of the batch to an int. Raises ValueError for any other value."""
+        """Return a lane of the batch as an int. Raises ValueError for any other value."""
         is_number = isinstance(lane, int | np.integer) and not isinstance(lane, bool)
         if not is_number or not 0 <= lane < self.num_games:
             raise ValueError(f"lane={shortened(lane)}: must be a whole number from 0 to {self.num_games - 1}")
@@ -270,7 +270,7 @@ class GameVector(FixedArrays):
         return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
-        """Raise IllegalAction if the action, int (N,), of one of these lanes, int (k,), is not legal."""
+        """Raise IllegalAction unless `actions`, int (N,), are legal in `lanes`, int (k,)."""
         self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -293,7 +293,7 @@ class GameVector(FixedArrays):
         self._start(lanes)
 
     def begin_seeded(self, lanes: Array, seeds: Array) -> None:
-        """Begin a game in each of these lanes, int (k,), with chance from a seed, uint64 (k,)."""
+        """Begin a game in each of these lanes, int (k,), with chance from `seeds`, uint64 (k,)."""
         lanes = self.as_lanes(lanes)
         self.seeds[lanes] = seeds_of(seeds, len(lanes))
         self._start(lanes)
@@ -310,8 +310,8 @@ class GameVector(FixedArrays):
         differ in `max_rounds` only. The position determines future dice and cards. With `reseed`, the seed
         of the lane's game determines them instead. Then call `ask` to write observation, mask and seat.
 
-        If a position cannot be played on, a ValueError names the lane and the problem, and the batch stays
-        unchanged. A `Game` is not checked, because its state comes from the rules.
+        Raises ValueError, which names the lane and the problem, if play cannot continue from a position. The
+        batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
@@ -336,7 +336,9 @@ class GameVector(FixedArrays):
         """
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:
-            raise ValueError(f"records must be {len(lanes)} records of games on this map")
+            raise ValueError(
+                f"records of shape {records.shape}: must be {len(lanes)} records of games on this map"
+            )
         self._games[lanes] = records
 
     def reseed(self, lanes: Array, seeds: Array) -> None:
@@ -379,14 +381,17 @@ class GameVector(FixedArrays):
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write how the games of these lanes ended and, with `autoreset`, begin the next games."""
+        """Write the final fields of these lanes, whose games are over.
+
+        With `autoreset`, also begin the next games.
+        """
         lanes = self.as_lanes(lanes)
         self._write_final(lanes)
         if self.autoreset:
             self._begin(lanes)
 
     def ask(self, lanes: Array) -> None:
-        """Write observation, mask and seat of these lanes."""
+        """Write the observation, the mask and the seat to act of each of these lanes."""
         self._share(self.as_lanes(lanes), self._write_views)
 
     def _step_arguments(self, is_full_step: bool) -> tuple[Any, ...]:
@@ -441,9 +446,9 @@ def _restored(
 
 
 def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
-    """Return zeros that begin at a cache line.
+    """Return an array of zeros that begins at a cache line.
 
-    Vectors in rows of whole lines then never span two lines.
+    If the rows consist of whole cache lines, a vector in a row never spans two cache lines.
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
     room = np.zeros(size + LINE, np.int8)
@@ -460,7 +465,10 @@ def restore(name: str, array: Array, values: Any) -> None:
 
 
 def check_memory(name: str, count: int, bytes_each: int) -> None:
-    """Raise a ValueError that names the argument if it needs more memory than this machine has."""
+    """Raise ValueError if `count` elements need more memory than this machine has.
+
+    `name` is the name of the argument that gives `count`.
+    """
     needed, present = int(count) * bytes_each, _memory()
     if needed > present:
         raise ValueError(

@@ -53,13 +53,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="import: .cards file of a Domination map (default: the file named in the map)",
     )
-    add("--mirror", action="store_true", help="import: make one-way borders two-way (default: they stay)")
-    add("--simplify", action="store_true", help="import: leave out features that the rules lack")
+    add("--mirror", action="store_true", help="import: make one-way borders two-way")
+    add("--simplify", action="store_true", help="import: leave out features that the rules do not have")
     return parser
 
 
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Exit with an error if the action does not take one of the arguments."""
+    """Exit with an error if an argument does not fit the action."""
     if arguments.action not in ACTIONS:
         parser.error(f"{arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
@@ -108,7 +108,7 @@ def check_map(arguments: argparse.Namespace) -> None:
 
 
 def write_imported_map(arguments: argparse.Namespace) -> None:
-    """Read a map of another program, and write it as a map file."""
+    """Read a map from another program, and write it as a map file."""
     if arguments.out is not None:
         check_new_output("--out", arguments.out, ".toml")
     found = _imported(arguments)
@@ -125,7 +125,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
 
 
 def _imported(arguments: argparse.Namespace) -> ImportedMap:
-    """Return the imported map. If the import fails, print the problems line by line before the error."""
+    """Return the imported map. If the import fails, print the problems before the error is raised."""
     try:
         return import_map(arguments.map, arguments.cards, arguments.mirror, arguments.simplify)
     except MapError as error:

@@ -32,7 +32,7 @@ class MatchResult(NamedTuple):
     rounds: int  # number of rounds begun
     truncated: bool  # true if `max_rounds` ended the game
     decisions: tuple[int, ...]  # (P,) number of decisions of each player
-    turns: tuple[int, ...]  # (P,) rounds with a decision of each player; the set-up is one round
+    turns: tuple[int, ...]  # (P,) number of rounds with a decision of each player; set-up: one round
     seconds: tuple[float, ...]  # (P,) thinking time of each player
 
 
@@ -66,7 +66,7 @@ class Match:
 
     @classmethod
     def of(cls, game: Game, players: Sequence[Named | None]) -> Self:
-        """Return a match that plays on in a game. The match steps this game, not a copy."""
+        """Return a match that continues `game`. The match steps `game` itself, not a copy."""
         match = cls.__new__(cls)
         match._set_up(game, players)
         return match
@@ -138,7 +138,8 @@ class Match:
     def query_player(self) -> int:
         """Return a legal action of the player at the seat to act.
 
-        Raises PlayerFault if the player does not return one, and ValueError if the seat has no player.
+        Raises PlayerFault if the player does not return a legal action, and ValueError if the seat has no
+        player.
         """
         self._begin_once()
         seat = self.game.seat
@@ -160,8 +161,8 @@ class Match:
     def replay(self, actions: Sequence[int]) -> set[int]:
         """Play recorded actions, and return the seats whose players chose another action.
 
-        The players are called for each of their decisions, so that their memories match the game. Their
-        actions are compared with the recorded ones, but not played.
+        The players are called for each of their decisions, so that their memories match the game. The actions
+        of the players are compared with the recorded actions, but not played.
         """
         changed = set()
         for action in actions:

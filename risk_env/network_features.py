@@ -1,8 +1,7 @@
 """Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
-Flags are 0 or 1, and counts are scaled. A territory has its own features and the sum of its neighbours'
-features. Its neighbours are its targets (`Board.targets`). The networks of this project read the same
-features.
+Flags are 0 or 1, and counts are scaled. The features of a territory are its own features and the sum over its
+neighbours, which are its targets (`Board.targets`). The networks of this project read the same features.
 """
 
 from __future__ import annotations
@@ -26,23 +25,25 @@ from risk_env.core.observe import (
 from risk_env.game import Game
 from risk_env.observations import counted_globals, observation_size, split_view
 
-COUNT_SCALE = 16.0  # divisor of the code of a count in its linear feature
-NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours
+COUNT_SCALE = 16.0  # divisor of a count's code in the linear feature
+NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours' features
 COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order of `count_features`
 
 
 class Features(NamedTuple):
     """Features of k observations. For a single game, the arrays have no first axis."""
 
-    territories: npt.NDArray[np.float32]  # (k, T, 2 F): a territory's own features, then its neighbours' sum
+    territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then the sum over the neighbours
     globals: npt.NDArray[np.float32]  # (k, G): features of the whole board
 
 
 class StaticFeatures(NamedTuple):
-    """Facts of a map, the same in every game."""
+    """Facts of a map, which are the same in every game."""
 
-    territories: npt.NDArray[np.float32]  # (T, 4): targets, outer targets, size and bonus of its continent
-    continents: npt.NDArray[np.float32]  # (C, 3): territories, bonus, territories with a source outside
+    # (T, 4): number of targets, number of targets in other continents, size and bonus of the continent
+    territories: npt.NDArray[np.float32]
+    # (C, 3): number of territories, bonus, number of territories with a source in another continent
+    continents: npt.NDArray[np.float32]
     members: npt.NDArray[np.float32]  # (T, C): 1 if the territory belongs to the continent
     edge_index: npt.NDArray[np.int64]  # (2, E): `Board.edge_index`
 
@@ -54,7 +55,7 @@ def features(
 
     Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
     float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError
-    for observations of another form.
+    for observations of another dtype or shape.
     """
     if isinstance(source, Game):
         seat = max(source.seat, 0) if seat is None else seat
@@ -86,7 +87,7 @@ def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
 
 
 def static_features(board: Board) -> StaticFeatures:
-    """Return the facts of a map. Counts are divided by 8."""
+    """Return the facts of a map. Counts and bonuses are divided by 8."""
     members = np.zeros((board.num_territories, len(board.continents)), np.float32)
     members[np.arange(board.num_territories), board.continent_of] = 1
     source, target = board.edge_index
@@ -104,7 +105,7 @@ def static_features(board: Board) -> StaticFeatures:
 
 
 def checked_codes(observations: Any, columns: int, is_batch: bool = False) -> npt.NDArray[np.int8]:
-    """Return observations of this number of columns as an array of codes, int8 (..., D).
+    """Return observations with `columns` columns as an array of codes, int8 (..., D).
 
     With `is_batch`, the shape must be (k, D). Raises ValueError for another shape or dtype, or for a negative
     code.
@@ -139,15 +140,15 @@ def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
 
 
 def count_features() -> npt.NDArray[np.float32]:
-    """Return the features of a count by its code, float32 (128, 3): 0 or 1, logarithmic, and linear."""
+    """Return the features of each code of a count, float32 (128, 3): 0 or 1, logarithmic, and linear."""
     codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     return np.stack([codes.clip(0, 1), np.log1p(codes) / 2, codes / COUNT_SCALE], 1)
 
 
 def global_features(board: Board) -> npt.NDArray[np.float32]:
-    """Return the feature of each global column by its code, float32 (G, 128).
+    """Return the feature of each global column for each code, float32 (G, 128).
 
-    The feature of a count is logarithmic. All other columns are used as they are.
+    The feature of a count is logarithmic. The feature of any other column is the code itself.
     """
     codes = np.arange(MOST_CODE + 1, dtype=np.float32)
     logarithmic = count_features()[:, COUNT_KINDS.index("log")]

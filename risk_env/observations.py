@@ -18,7 +18,7 @@ COUNT_DIVISOR = 8.0  # divisor of the code of a count
 
 
 def observation_size(board: Board) -> int:
-    """Return the length of a flat observation on this map, D."""
+    """Return the length D of a flat observation on this map."""
     return TERRITORY_WIDTH * board.num_territories + num_globals(len(board.continents))
 
 
@@ -34,15 +34,15 @@ def counted_globals(board: Board) -> npt.NDArray[np.bool_]:
 
 
 def is_count(meaning: str) -> bool:
-    """Return whether a column with this documented meaning is a count."""
+    """Return True if the documented meaning of a column says that the column is a count."""
     return "(count" in meaning
 
 
 @lru_cache(maxsize=16)
 def observation_scales(board: Board) -> npt.NDArray[np.float32]:
-    """Return the scale of every column of a flat observation, a read-only float32 (D,).
+    """Return the scale of every column of a flat observation: read-only, float32 (D,).
 
-    The float observation is the int8 codes times the scales.
+    A float observation is the product of the int8 codes and the scales.
     """
     of_territory = [is_count(meaning) for _, meaning in TERRITORY_COLUMNS]
     counted = np.concatenate([np.tile(of_territory, board.num_territories), counted_globals(board)])
@@ -52,10 +52,10 @@ def observation_scales(board: Board) -> npt.NDArray[np.float32]:
 
 
 def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) -> Any:
-    """Convert observations, int8 (k, D), to new float32 arrays for learners.
+    """Return observations, int8 (k, D), as new float32 arrays for learners.
 
-    With `observation="flat"` the result is an array (k, D). With "structured" the result is a dict
-    {"territories": (k, T, F), "globals": (k, G)}.
+    With `observation="flat"`, the result is an array (k, D). With "structured", the result is a dict of
+    "territories" (k, T, F) and "globals" (k, G).
     """
     values = np.multiply(codes, observation_scales(board), dtype=np.float32)
     if observation == FLAT:
@@ -64,14 +64,14 @@ def as_floats(codes: npt.NDArray[Any], board: Board, observation: str = FLAT) ->
 
 
 def as_codes(observations: Any, board: Board) -> npt.NDArray[np.int8]:
-    """Return the codes, int8 (k, D), of flat float observations (k, D). Takes an array or a tensor."""
+    """Return the codes, int8 (k, D), of flat float observations (k, D), an array or a tensor."""
     return np.rint(np.asarray(observations) / observation_scales(board)).astype(np.int8)
 
 
 def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[Any]]:
-    """Split flat observations (..., D) into {"territories": (..., T, F), "globals": (..., G)}.
+    """Return flat observations (..., D) as a dict of "territories" (..., T, F) and "globals" (..., G).
 
-    The parts are views of the observations where possible.
+    The parts are views of `values` if possible.
     """
     border = TERRITORY_WIDTH * board.num_territories
     territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)

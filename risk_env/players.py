@@ -1,7 +1,8 @@
 """Players of three kinds, and the rules by which a name, a class or an object stands for a player.
 
 A `CompiledBot` plays inside kernels. A `Policy` chooses actions for many observations at once. An `Agent`
-chooses an action for one view. Every function that takes players finds their kind with `find_player`.
+chooses an action for one view. Every function that takes players calls `find_player`, which finds the kind of
+a player.
 """
 
 import inspect
@@ -78,9 +79,9 @@ class Policy:
 
         A policy with a state returns a tuple (actions, new state).
 
-        `observations` is float32 (k, D), or {"territories": (k, T, F), "globals": (k, G)} if the attribute
-        `observation` is "structured". `masks` is int8 (k, n), and `seats` is int64 (k,). `state` (k, ...) is
-        passed only if `initial_state` returns a state.
+        `observations` is float32 (k, D), or, if the attribute `observation` is "structured", a dict of
+        "territories" (k, T, F) and "globals" (k, G). `masks` is int8 (k, n), and `seats` is int64 (k,).
+        `state` (k, ...) is passed only if `initial_state` returns a state.
         """
         raise TypeError(
             f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)"
@@ -95,7 +96,7 @@ class AgentFactory:
     name: str
 
     def make(self) -> Agent:
-        """Return a new agent. Raises TypeError if the function returns anything else."""
+        """Return a new agent. Raises TypeError if the function returns any other value."""
         made = _based(self.make_agent())
         if not isinstance(made, Agent):
             raise TypeError(f"{self.name} returned {made!r:.80}: a factory of agents must return an Agent")
@@ -103,7 +104,7 @@ class AgentFactory:
 
 
 Player = CompiledBot | Policy | Agent | AgentFactory
-Named = str | Player | Callable[[], Agent | Policy]  # what `find_player` takes; functions make agents only
+Named = str | Player | Callable[[], Agent | Policy]  # argument of `find_player`; a function must make agents
 
 ALLOWED = (
     "a registered name (risk-env agents), a CompiledBot, a Policy, an Agent, "
@@ -116,7 +117,7 @@ def find_player(named: Any) -> Player:
 
     The base class decides the kind. Without one of the three base classes, the methods decide: an object with
     `act` is an `Agent`, and an object with `act_batch` is a `Policy`. Raises ValueError for an object with
-    both methods, and for anything else.
+    both methods, and for any other value.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):
@@ -137,7 +138,7 @@ def find_player(named: Any) -> Player:
 def _registered(name: str) -> Any:
     """Return the player registered with this name. Raises ValueError for an unknown name.
 
-    The error has a hint if the name looks like a file or a program.
+    The error contains a hint if the name looks like a file or a program.
     """
     try:
         return bots.find(name)
@@ -150,9 +151,9 @@ def _registered(name: str) -> Any:
 
 
 def _kind(found: Any) -> type[Policy] | type[Agent] | None:
-    """Return `Policy` or `Agent` for an object or a class, None if it is neither.
+    """Return the kind of an object or a class: `Policy`, `Agent`, or None for any other kind.
 
-    Raise ValueError if it is both.
+    Raises ValueError if both kinds fit.
     """
     kind = found if isinstance(found, type) else type(found)
     is_policy, is_agent = issubclass(kind, Policy), issubclass(kind, Agent)
@@ -247,7 +248,7 @@ def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
 
 @contextmanager
 def closed_on_error(close: Callable[[], None]) -> Iterator[None]:
-    """Call `close` if the block raises an error. An error of `close` does not replace this error."""
+    """Call `close` if the `with` block raises an error. An error of `close` does not replace this error."""
     try:
         yield
     except BaseException:
@@ -260,7 +261,7 @@ def one_seat(agent: Agent, places: str) -> ValueError:
     """Return the error for one agent at several seats. `places` describes the seats or games."""
     return ValueError(
         f"player={agent!r:.200} ({agent.name}) is one object for {places}: "
-        "an agent plays one seat of one game at a time. Name its class or a function that makes agents."
+        "an agent plays one seat of one game at a time. Pass its class or a function that makes agents."
     )
 
 
@@ -330,7 +331,7 @@ def new_state(policy: Policy, count: int) -> Array | None:
 def query_policy(
     policy: Policy, codes: Array, board: Board, masks: Array, seats: Array, state: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return a policy's actions, int (k,), and its new state. Raises ValueError if an action is not legal.
+    """Return a policy's actions, int (k,), and the new state. Raises ValueError if an action is not legal.
 
     `codes` are the observations, int8 (k, D). `state` is None for a policy without state.
     """
@@ -362,7 +363,7 @@ def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
 
 
 def query_agent(agent: Agent, view: View, game: Game) -> int:
-    """Return a legal action of an agent. Raises PlayerFault if the agent does not return one."""
+    """Return a legal action of an agent. Raises PlayerFault if the agent does not return a legal action."""
     try:
         action = as_action(agent.act(view))
     except Exception as error:
@@ -382,7 +383,7 @@ def fault_of(agent: Agent, seat: int, error: Exception) -> PlayerFault:
 
 
 def as_action(value: Any) -> int:
-    """Convert a value that `act` returned to an action number, legal or not.
+    """Return a value that `act` returned as an action number, legal or not.
 
     Raises TypeError for a value that is not a whole number, and ValueError for a number of too many bits.
     """

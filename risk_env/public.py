@@ -1,8 +1,9 @@
 """The public facts of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
 
-Agents, programs, pictures and pages read a `PublicState`. Only this module makes one from a game's record. It
-has no cards in hands, no missions, no headquarters that are not open yet, and nothing that depends on these.
-A decision that a seat has only because of its hand is visible to that seat alone (`seen_by`).
+Agents, programs, pictures and pages read a `PublicState`. Only this module makes a `PublicState` from a
+game's record. It contains no cards in hands, no missions, no headquarters that are still secret, and no facts
+that depend on these. A decision that a seat has only because of its hand is visible to that seat alone
+(`seen_by`).
 """
 
 import math
@@ -26,13 +27,14 @@ from risk_env.core.types import DICE_PHASES, NOBODY, NOWHERE, Deck, Phase, SizeC
 
 SCHEMA = 1
 PHASES = tuple(Phase)  # by number; much faster than Phase(number)
-ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # phases in which the dice are on the table
+ROLLED_PHASES = (*DICE_PHASES, Phase.OCCUPY)  # phases in which the dice of the last roll are shown
 
 SECRET_PHASES = (Phase.TRADE, Phase.REROLL)  # phases that depend on the cards in a hand
-_SECRET = frozenset(map(int, (*SECRET_PHASES, Phase.DRAFT)))  # other seats may see another decision
+# phases in which other seats may see another decision
+_SECRET = frozenset(map(int, (*SECRET_PHASES, Phase.DRAFT)))
 
-_EMPTY: Any = ()  # an array that is not given
-# the function of the rules, called from Python
+_EMPTY: Any = ()  # default value of arrays
+# the kernel of the rules as a plain Python function
 _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
 
 
@@ -40,13 +42,13 @@ _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
 class PublicState:
     """A public position of T territories and P players.
 
-    Arrays are read-only. -1 is nobody or nowhere. Seats are 0 ... P - 1. P owns the territories of the
-    neutral army. Only the first three fields are required.
+    Arrays are read-only. -1 stands for nobody or nowhere. Seats are 0 ... P - 1, and P stands for the neutral
+    army. Only the first three fields are required.
     """
 
-    owner: Ints  # (T,) seat, -1 free
-    troops: Ints  # (T,)
-    num_players: int
+    owner: Ints  # (T,) owner of each territory: a seat, P for the neutral army, -1 for nobody
+    troops: Ints  # (T,) number of troops on each territory
+    num_players: int  # P
 
     phase: Phase = Phase.OVER  # phase that this viewer may see (docs/public.md)
     seat: int = NOBODY  # seat to act, -1 when the game is over
@@ -58,7 +60,7 @@ class PublicState:
     truncated: bool = False  # true if the game ended by `max_rounds` (RULES 11.2)
 
     hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty if not shown
-    sets_traded: int = 0  # by all players
+    sets_traded: int = 0  # number of sets that all players have traded
     next_set: int = 0  # troops for the next set (RULES 5.2), with the symbol deck only
     deck: int = 0  # number of cards in the deck
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
@@ -73,17 +75,17 @@ class PublicState:
     source: int = NOWHERE  # attacking territory, or territory that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
     chosen_dice: int = 0  # dice that the attacker declared last
-    # attacker's and defender's dice on the table, highest first
+    # attacker's and defender's dice of the last roll, highest first
     dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
-    captured: bool = False  # true if a territory fell this turn
-    battles: int = 0  # rolls made this turn
-    moves_left: int = 0  # fortify moves
+    captured: bool = False  # true if the seat in turn captured a territory this turn
+    battles: int = 0  # number of rolls made this turn
+    moves_left: int = 0  # number of fortify moves left
 
     cities: tuple[int, ...] = ()  # territories
     airfields: tuple[int, ...] = ()  # territories
     capitals: Ints = _EMPTY  # (P,) territory
     headquarters: Ints = _EMPTY  # (P,) territory, -1 if it is not public (RULES 7.1)
-    objectives: Ints = _EMPTY  # (12,) seat that holds each, -1 face up, -2 not in play
+    objectives: Ints = _EMPTY  # (12,) seat that holds each Objective; -1: face up; -2: not in play
     objective_rewards: tuple[int, ...] = ()  # (12,) Reward that came with each Objective
     rewards: tuple[int, ...] = ()  # (8,) seat that owns each Reward
 
@@ -99,7 +101,7 @@ class PublicState:
     __hash__ = None  # type: ignore[assignment]  # as for arrays
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`: the schema and the fields by name, the phase by its name."""
+        """Return a dict for `json.dumps`: "schema", and all fields by name, with the name of the phase."""
         lists = {name: list(getattr(self, name)) for name in _TUPLES}
         lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {
             "dice": list(map(list, self.dice))
@@ -108,7 +110,7 @@ class PublicState:
 
     @classmethod
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the state of a dict made by `to_json`.
+        """Return the state from a dict that `to_json` returned.
 
         Raises ValueError if the dict has another schema or other fields.
         """
@@ -180,16 +182,16 @@ _READ = dict(zip(_SAME, _SAME, strict=True)) | {
 }
 # codes of `struct`, by NumPy's types
 _CODES = {"u8": "Q", "i4": "i", "i2": "h", "u1": "B", "i1": "b", "b1": "?"}
-# positions of the bits in each byte
+# positions of the set bits of each byte value
 _PLACES = [[bit for bit in range(8) if byte >> bit & 1] for byte in range(256)]
 _ORDER: dict[str, Any] = dict.fromkeys(("schema", *_NAMES))  # order of public facts
 
 
 def seen_by(games: Any, tables: Tables, seat: int = NOBODY) -> Any:
-    """Return a game, an array of one record, with the decision that `seat` sees; NOBODY is a spectator.
+    """Return a game, an array of one record, with the decision that `seat` sees (NOBODY: a spectator).
 
-    If another seat has a decision only because of its hand, the result is a copy that hides the decision. An
-    optional trade does not show, and before a re-roll the dice have not fallen (`core.hidden.hide_decision`).
+    If another seat has a decision only because of its hand, the result is a copy that hides the decision. The
+    copy shows no optional trade, and before a re-roll it shows no dice (`core.hidden.hide_decision`).
     """
     if games["phase"].item() not in _SECRET or games["seat"].item() == seat:
         return games
@@ -243,8 +245,8 @@ def _reader(
 ) -> Callable[[Any], dict[str, Any]]:
     """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
-    This is much faster than reading field by field. The function returns numbers, lists of the lengths that
-    map and rules need, and the bytes of sets.
+    One call is much faster than reading field by field. The function returns numbers, lists of the lengths
+    that map and rules need, and the bytes of bitsets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
@@ -264,7 +266,7 @@ def _reader(
 
 @lru_cache(maxsize=1024)
 def troops_for_set(set_values: int, number: int) -> int:
-    """Return the troops for set number `number` of a game with the symbol deck, from 1 (RULES 5.2)."""
+    """Return the number of troops for set number `number`, from 1, with the symbol deck (RULES 5.2)."""
     rules = SimpleNamespace(set_values=set_values)  # the only option that the function reads
     return int(_set_troops_due(rules, number))
 
@@ -272,7 +274,7 @@ def troops_for_set(set_values: int, number: int) -> int:
 def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
     """Return the cards of a seat, from an array of one record.
 
-    Territory cards are ascending. Each wild card is the number one past the last territory.
+    Territory cards are ascending. Each wild card has the number `num_territories`.
     """
     wild = tables.board["num_territories"].item()
     return members(games["hand"][0, seat]) + [wild] * games["wilds"].item(0, seat)
@@ -290,12 +292,12 @@ def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...
 
 
 def _size(elements: bytes) -> int:
-    """Return the number of elements of a set, given as the bytes of its bit words."""
+    """Return the number of elements of a bitset, given as bytes."""
     return int.from_bytes(elements).bit_count()
 
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
-    """Return the elements of a set of bit words, ascending."""
+    """Return the elements of a bitset, ascending."""
     return _members(words.tobytes())
 
 
@@ -306,7 +308,7 @@ def _members(elements: bytes) -> list[int]:
 
 
 def words_of(elements: Iterable[int], words: int) -> npt.NDArray[np.uint64]:
-    """Return a set as bit words, uint64 (words,)."""
+    """Return a set as a bitset, uint64 (words,)."""
     flags = np.zeros(64 * words, np.bool_)
     flags[list(elements)] = True
     return np.packbits(flags, bitorder="little").view("<u8")

@@ -95,7 +95,7 @@ class SavedGame:
     def from_dict(cls, facts: Any, place: str = "") -> SavedGame:
         """Return the game from a dict that `to_dict` returned. Raises SavedGameError for any other value.
 
-        `place` says where the dict was read, for error messages.
+        `place` is the place from which the dict was read, for error messages.
         """
         with _errors(place):
             _check_facts(facts)
@@ -187,11 +187,11 @@ def _errors(place: str, what: str = "") -> Iterator[None]:
 def _check_facts(facts: Any) -> None:
     """Raise ValueError unless a value has the form of `SavedGame.to_dict`."""
     if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-        raise ValueError("not a saved game")
+        raise ValueError(f"not a saved game: must be a dict with format={FORMAT!r}")
     if facts.get("schema") != SCHEMA:
         raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
     if missing := sorted(_KINDS.keys() - facts.keys()):
-        raise ValueError(f"{', '.join(missing)} missing")
+        raise ValueError(f"missing keys: {', '.join(missing)}")
     if strange := sorted(facts.keys() - _KINDS.keys(), key=str):
         hint = similar_names(str(strange[0])[:80], tuple(_KINDS))
         raise ValueError(f"{shortened(strange[0])} is unknown{hint}")

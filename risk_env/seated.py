@@ -1,4 +1,4 @@
-"""Policies and agents at the seats of the lanes of an Arena. Compiled bots are called by the kernel."""
+"""Policies and agents at seats in the lanes of an arena. The kernel of the arena calls compiled bots."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -54,7 +54,7 @@ class Seated(ABC):
 
 
 class PolicySeats(Seated):
-    """A `Policy` at its seats. A policy with a state has one for each lane and seat."""
+    """A `Policy` at its seats. A policy with a state has one state for each lane and seat."""
 
     def __init__(self, policy: Policy, batch: GameVector) -> None:
         mask = batch.action_mask
@@ -87,7 +87,7 @@ class PolicySeats(Seated):
 class AgentSeats(Seated):
     """Agents at their seats.
 
-    Each seat of each lane has an agent of its own, which is made and prepared when its first game begins.
+    Each seat of each lane has a separate agent, which is made and prepared when the first game begins.
     """
 
     keeps_memory = True
@@ -103,7 +103,7 @@ class AgentSeats(Seated):
         self._games: dict[int, Game] = {}  # by lane: the game so far, replayed for `view.events`
 
     def begin(self, arena: SeatedArena, lanes: Numbers, seats: Numbers) -> None:
-        """Reset the agents of these seats for a new game. Raises PlayerFault if an agent cannot play it."""
+        """Reset the agents of these seats for new games. Raises PlayerFault if an agent cannot play."""
         batch = arena.batch
         if isinstance(self._player, Agent):
             if len(seats) > 1:
@@ -119,7 +119,7 @@ class AgentSeats(Seated):
                 agent.reset(seat, batch.rules, batch.board, self._chance[lane, seat])
 
     def _seat_new(self, batch: GameVector, places: Iterable[tuple[int, int]]) -> None:
-        """Give an agent to each of these places, lane and seat, that has none yet.
+        """Give an agent to each pair (lane, seat) in `places` that has no agent yet.
 
         Raises ValueError if the factory returns an agent that already has a seat.
         """
@@ -171,9 +171,9 @@ class AgentSeats(Seated):
         return game.events(seat=seat)
 
     def _beginning(self, batch: GameVector, lane: int) -> Game:
-        """Return the game of a lane as it began.
+        """Return the game of a lane at its beginning.
 
-        Its events include the events of the set-up, unless the game began with a position.
+        The events of the game include the events of the set-up, unless the game began with a position.
         """
         set_up = game_by_chance(batch.rules, batch.board, batch.seeds[lane])
         if set_up.to_record() == self._starts[lane].tobytes():
@@ -181,7 +181,7 @@ class AgentSeats(Seated):
         return Game.from_record(batch.rules, batch.board, self._starts[lane])
 
     def close(self) -> None:
-        """Close the agents that were made here."""
+        """Close the agents that the factory has made."""
         made = list(self._agents.values()) if isinstance(self._player, AgentFactory) else []
         self._agents.clear()
         close_all(made)

@@ -1,4 +1,4 @@
-"""Seeds: all chance in a game and its players is derived from the seeds that users give."""
+"""Seeds: the seeds that users give determine all chance in a game and all random choices of its players."""
 
 import hashlib
 
@@ -9,9 +9,9 @@ from risk_env.splitmix64 import WORD
 
 
 def uint64(number: int) -> np.uint64:
-    """Return a whole number as the 64-bit word (modulo 2**64) that kernels take.
+    """Return a whole number, modulo 2**64, as a 64-bit word for kernels.
 
-    Raises ValueError for anything else.
+    Raises ValueError for any other value.
     """
     if type(number) is not int and (isinstance(number, bool) or not isinstance(number, int | np.integer)):
         raise ValueError(f"seed={number!r}: must be a whole number")
@@ -21,7 +21,7 @@ def uint64(number: int) -> np.uint64:
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
     """Return the seed of one game: `mix(seed, lane, episode)`.
 
-    AEC, Gymnasium and `Game` are lane 0, episode 0, 1, ...
+    `Game` and the environments for Gymnasium and PettingZoo play lane 0, with the episodes 0, 1, ...
     """
     return np.uint64(seed_of(uint64(seed), uint64(lane), uint64(episode)))
 
@@ -35,8 +35,8 @@ def hashed_seed(seed: int) -> int:
 
 
 def bot_seed(seed_of_game: int, seat: int) -> np.uint64:
-    """Return the seed of a bot's random choices, which is independent of the dice.
+    """Return the seed of a bot's random choices, which are independent of the dice.
 
-    Dice never depend on who plays.
+    The dice of a game never depend on the players.
     """
     return game_seed(seed_of_game, seat, 1)

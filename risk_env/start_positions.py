@@ -1,4 +1,4 @@
-"""Start positions of the games of a batch, checked once and kept as records for the kernels."""
+"""Start positions for the games of a batch, which are checked once and kept as records for the kernels."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StartPositions:
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
         """Return the start positions for a list of positions, or for one position.
 
-        Raises ValueError, which names the position and the problem, if a position cannot be played on.
+        Raises ValueError, which names the position and the problem, if play cannot continue from a position.
         """
         if isinstance(positions, StartPositions):
             positions.check(rules, board, name)
@@ -49,9 +49,10 @@ class StartPositions:
         return cls(records_of(listed, places, rules, board, is_open=True), rules, board)
 
     def check(self, rules: Rules, board: Board, name: str = "positions") -> None:
-        """Raise ValueError, which begins with `name`, if games have other rules or another map.
+        """Raise ValueError if the positions do not fit games with these rules on this map.
 
-        Kernels do not check records. The record of another game would make them leave their arrays.
+        The error message begins with `name`. Kernels do not check records, so a record of another map or
+        other rules could make a kernel read and write outside its arrays.
         """
         if rules is self.rules and board is self.board:
             return
@@ -61,7 +62,7 @@ class StartPositions:
             raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the games, int64 (k,), that begin at a position, and their records."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and the positions' records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -79,8 +80,8 @@ def records_of(
 ) -> Array:
     """Return positions as an array of records (K,). Chance and forced decisions are not played yet.
 
-    A `Game` is used as it is. Texts, bytes and records are checked. With `is_open`, a finished game raises an
-    error. A ValueError begins with the entry of `places` for the wrong position.
+    A `Game` is used unchanged. Texts, bytes and records are checked. With `is_open`, a game that is over
+    raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}
@@ -106,7 +107,7 @@ def check_open(record: Any) -> None:
 
 
 def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None:
-    """Raise ValueError unless a game on a known map and with known rules can be played on as asked."""
+    """Raise ValueError unless a game of rules `known` on map `on` can continue with `rules` on `board`."""
     if on.digest != board.digest:
         raise ValueError(f"the game is on map {on.source!r}, not on {board.source!r}")
     texts.check_same_rules(known, rules)

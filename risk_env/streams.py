@@ -1,4 +1,4 @@
-"""Standard streams that never end a command: closed streams discard, unprintable characters are escaped."""
+"""Standard streams that never stop a command: closed streams discard output, and any text can be written."""
 
 import io
 import os
@@ -8,7 +8,7 @@ from typing import Any, TextIO
 
 
 class _Forgiving(io.RawIOBase):
-    """A writer to a file descriptor that drops data which cannot be written (full disk, no reader)."""
+    """A writer to a file descriptor that drops data if they cannot be written (full disk, no reader)."""
 
     def __init__(self, number: int) -> None:
         self._number = number
@@ -66,6 +66,6 @@ def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
 
 
 def give_up_output() -> None:
-    """Discard the buffer and all further output of standard output, which is full or has no reader."""
+    """Discard the buffer and all further output of standard output, which cannot be written."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -50,7 +50,7 @@ class TextMatch(Match):
     def play_on(self) -> int:
         """Play until a seat without a player needs a new answer.
 
-        Return the seat, or -1 if the game is over.
+        Returns the seat, or -1 if the game is over.
         """
         while (seat := self.run()) != NOBODY and (
             action := self.plans[seat].next_action(self.game)
@@ -70,7 +70,7 @@ class LearnerSettings:
 
     style: str = "brief"  # style of the reports: "brief" or "full"
     reward: str = "win"
-    illegal_reward: float = 0.0  # added for an answer that is not legal
+    illegal_reward: float = 0.0  # added to the reward for an answer that is not legal
     max_illegal: int = 3  # number of illegal answers in a row after which a fallback plays the turn
 
     def __post_init__(self) -> None:
@@ -89,14 +89,14 @@ class Counts:
 
 
 class TextEnv:
-    """One learner's seat in one game after another.
+    """Environment in which a learner plays one seat in one game after another.
 
-    `preset` is the name of a preset with `num_players` and `options` as for `Rules.preset`, or `Rules`. The
-    profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all
-    other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
-    seats in turn. `positions` are texts of `Game.to_text`. Episodes then begin with these positions in turn
-    (endgames, for example). `options` may also be fields of `LearnerSettings`: `style`, `reward`,
-    `illegal_reward`, `max_illegal`.
+    `preset` is the name of a preset, with `num_players` and `options` of `Rules.preset`, or a `Rules` object.
+    The profile is "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for
+    all other seats, or a list of P - 1 players, clockwise from the learner. `seat=None` gives the learner all
+    seats in turn. `positions` are texts from `Game.to_text`, such as endgames. Episodes begin with these
+    positions in turn. `options` may also be fields of `LearnerSettings`: `style`, `reward`, `illegal_reward`,
+    `max_illegal`.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class TextEnv:
         return self._match
 
     def reset(self, seed: int | None = None) -> tuple[str, dict[str, Any]]:
-        """Begin an episode, and return the first report and its info.
+        """Begin an episode, and return the first report and the info.
 
-        Without `seed`, begin the next game of the last seed. Games in which the learner has nothing to decide
-        are skipped. Raises RuntimeError for too many of them in a row (`check_empty`).
+        Without `seed`, begin the next game of the last seed. Games in which the learner has no decision are
+        skipped. Raises RuntimeError for too many such games in a row (`check_empty`).
         """
         self._seed, self._episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         empty = 0
@@ -164,7 +164,7 @@ class TextEnv:
         return not self._is_done()
 
     def close(self) -> None:
-        """Close the opponents that were made here. Agents that the caller passed as objects stay open."""
+        """Close the opponents that the environment has made. Agents that the caller passed stay open."""
         close_made(self._opponents, self._named)
 
     def _new_match(self) -> TextMatch:
@@ -178,10 +178,10 @@ class TextEnv:
         """Play an answer, then all other seats until the learner must act again.
 
         Returns text, reward, terminated, truncated and info. Raises RuntimeError after the end of an episode.
-        `reset` begins the next one.
+        `reset` begins the next episode.
         """
         if self._is_done():
-            raise RuntimeError("the episode is over: call reset() to begin the next one")
+            raise RuntimeError("the episode is over: call reset() to begin the next episode")
         self.counts.exchanges += 1
         problem = self._take(text)
         self.match.play_on()
@@ -190,7 +190,7 @@ class TextEnv:
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
     def _take(self, text: str) -> str:
-        """Read an answer, and return its error, or "" if there is none."""
+        """Give an answer to the plan. Return the error message, or "" if the answer is valid."""
         try:
             self.plan.give(text, self.game)
         except ValueError as error:
@@ -242,13 +242,13 @@ class TextEnv:
 
 
 def make(curriculum: str, **arguments: Any) -> TextEnv:
-    """Return the environment of a stage of `CURRICULA`. `arguments` override the stage's arguments."""
+    """Return the environment for a stage of `CURRICULA`. `arguments` override the arguments of the stage."""
     check_choice("curriculum", curriculum, tuple(CURRICULA))
     return TextEnv(**{**CURRICULA[curriculum], **arguments})
 
 
 def _named(opponents: Any, num_players: int) -> list[Any]:
-    """Return the opponent of each of the other seats. Raise ValueError for a wrong number of opponents."""
+    """Return the opponent at each of the other seats. Raises ValueError for a wrong number of opponents."""
     several = isinstance(opponents, Sequence) and not isinstance(opponents, str)
     named = list(opponents) if several else [opponents] * (num_players - 1)
     if len(named) != num_players - 1:

@@ -9,16 +9,16 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path in a `with` block; then move the file to `path` once it is on the disk.
+    """Yield a temporary path, and move the file to `path` at the end of the `with` block.
 
-    After an error, or if the process is killed, the old file is still there. Data for a device or a pipe is
-    written directly.
+    The file is moved after its content is on the disk. After an error, or if the process is killed, an old
+    file at `path` is unchanged. Data for a device or a pipe is written directly.
     """
     if path.exists() and not path.is_file():
         yield path
         return
     fresh = path.with_name(f".new-{path.name}")
-    fresh.unlink(missing_ok=True)  # in a folder of others it could be a link to any file
+    fresh.unlink(missing_ok=True)  # in another user's folder it could be a link to any file
     try:
         yield fresh
         _sync(fresh)
@@ -32,9 +32,10 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def new_file(path: Path, may_rename: bool = True) -> Path:
-    """Make an empty file with this name and return its path; never overwrite a file.
+    """Create an empty file, and return its path; never overwrite a file.
 
-    If the name is taken, add -2, -3, … before the suffix; without `may_rename`, raise FileExistsError.
+    If `path` exists, -2, -3, ... is added before the suffix. If `may_rename` is false, FileExistsError is
+    raised instead.
     """
     return _new(
         path, lambda fresh: os.close(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)), may_rename
@@ -42,9 +43,10 @@ def new_file(path: Path, may_rename: bool = True) -> Path:
 
 
 def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:
-    """Give a finished file this name, or with `may_rename` the next free one; never replace a file.
+    """Move the finished file `fresh` to `path`, and return its new path; never replace a file.
 
-    Return the new path. The name appears together with the content.
+    If `path` exists, -2, -3, ... is added before the suffix. If `may_rename` is false, FileExistsError is
+    raised instead. The file appears under its new name with its whole content.
     """
 
     def place(target: Path) -> None:
@@ -60,7 +62,7 @@ def named(fresh: Path, path: Path, may_rename: bool = True) -> Path:
 
 
 def new_folder(path: Path) -> Path:
-    """Make an empty folder with this name, or with -2, -3, … added, and return its path."""
+    """Create an empty folder, and return its path; if `path` exists, add -2, -3, ... to the name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return _new(path, os.mkdir)
 

@@ -232,7 +232,7 @@ def test_line_ups_and_deals_say_who_sits_where_in_which_game() -> None:
         )
     with pytest.raises(ValueError, match=r"line_ups must be whole numbers of shape \(4, 3\)"):
         arena.play(RULES, BOARD, ["grower"], 4, line_ups=line_ups[:, :2])
-    with pytest.raises(ValueError, match=r"numbers are 0 ... 0"):
+    with pytest.raises(ValueError, match=r"must be 0 ... 0"):
         arena.play(RULES, BOARD, ["grower"], 4, line_ups=line_ups)
     with pytest.raises(ValueError, match="2 given, but num_players=3"):
         arena.play(RULES, BOARD, ["grower", "random"], 4)
@@ -277,7 +277,7 @@ def test_who_is_no_player_is_named() -> None:
 
 
 def test_the_example_of_the_module_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    example = arena.__doc__.partition("search:\n\n")[2].partition("\n\ndocs/")[0]
+    example = arena.__doc__.partition("An example:\n\n")[2].partition("\n\ndocs/")[0]
     names = run_code([textwrap.dedent(example)], np=np, GameBatch=GameBatch, Arena=Arena, CALLER=CALLER)
     assert names["batch"].game_over.all()
 

@@ -85,7 +85,7 @@ def test_what_a_host_answers_is_checked() -> None:
     with pytest.raises(ProgramFault) as fault:
         Host(agent("Nobody"), RULES, "classic", 5.0)
     assert fault.value.kind == "crash"
-    assert "has no 'Nobody'" in str(fault.value)
+    assert "does not define 'Nobody'" in str(fault.value)
 
 
 def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(

@@ -75,7 +75,7 @@ def test_the_agent_plays_each_deal_from_every_seat() -> None:
     again = TournamentConfig.from_json(config.to_json())
     assert again == config
     wrong = json.loads(config.to_json()) | {"groups": [[0]]}
-    with pytest.raises(ValueError, match="may hold the agents 1 to"):
+    with pytest.raises(ValueError, match="must contain only agents 1 to"):
         TournamentConfig.from_json(json.dumps(wrong))
 
 
@@ -203,32 +203,35 @@ CHANGES: dict[str, tuple[Callable[[Any, Any], Any], str]] = {
         lambda header, game: game["result"].update(winner=-1, ending="truncated"),
         "score|wins|truncated",
     ),
-    "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the file"),
+    "score": (lambda header, game: header["tracks"][0]["score"].update(wins=6), "'wins' is 6 in the header"),
     "forfeit of an opponent": (forfeit, "grower forfeits in the file"),
     "track": (lambda header, game: header["tracks"][0].update(digest="1" * 64), "the released track has"),
     "format": (lambda header, game: header.update(format="x"), "line 1: not the header"),
     "schema": (lambda header, game: header.update(schema=9), "this version reads schema 1"),
     "date": (lambda header, game: header["times"].update(date="<b>"), "but must be YYYY-MM-DD"),
-    "card": (lambda header, game: header["card"].update(method="x" * 999), "not a string of at most"),
-    "name": (lambda header, game: header["agent"].update(name=" "), "not a label"),
+    "card": (lambda header, game: header["card"].update(method="x" * 999), "must be a string of at most"),
+    "name": (lambda header, game: header["agent"].update(name=" "), "not a valid label"),
     "quick": (lambda header, game: header.update(quick=False), "game 6 of track duel is missing"),
     "place": (lambda header, game: game["result"].update(places=[1, 1]), "must differ"),
     "file to run": (lambda header, game: header["agent"].update(name="evil.py:Bot"), "is not registered"),
     "name of another": (
         lambda header, game: header["agent"].update(registered=False),
-        "'hunter' is the name of a registered agent",
+        "registered is false, but a registered agent has the name 'hunter'",
     ),
-    "digest of a file": (lambda header, game: header["agent"].update(sha256="ab"), "not 64 hexadecimal"),
+    "digest of a file": (lambda header, game: header["agent"].update(sha256="ab"), "must be 64 hexadecimal"),
     "day": (lambda header, game: header["times"].update(date="2026-02-30"), "but must be YYYY-MM-DD"),
-    "long name": (lambda header, game: header["machine"].update({"m" * 301: ""}), "not a string of at most"),
-    "long text": (lambda header, game: header.update(risk_env="V" * 301), "not a string of at most"),
+    "long name": (
+        lambda header, game: header["machine"].update({"m" * 301: ""}),
+        "must be a string of at most",
+    ),
+    "long text": (lambda header, game: header.update(risk_env="V" * 301), "must be a string of at most"),
     "long game": (
         lambda header, game: game.update(map="x" * (1 << 20)),
         "line 2: line too long: a game has at most",
     ),
     "won by nobody": (lambda header, game: game["result"].update(winner=-1), "ending is 'won'"),
     "first place": (lambda header, game: game["result"]["places"].reverse(), "winner is ., but places are"),
-    "rounds": (lambda header, game: game["result"].update(rounds=101), "ends games after 100"),
+    "rounds": (lambda header, game: game["result"].update(rounds=101), "end after 100 rounds"),
     "extra": (lambda header, game: game["result"].update(more=1), "'more' is unknown"),
 }
 
@@ -269,7 +272,7 @@ def test_an_agent_that_is_played_again_never_forfeits(lines: list[dict[str, Any]
     cut = line.saved.actions[:last]
     result = replace(line.result, ending="forfeit", forfeit_seat=own, forfeit_kind="crash")
     forged = replace(line, saved=replace(line.saved, actions=cut), result=result)
-    with pytest.raises(ResultFileError, match="hunter forfeits in the file, but not when"):
+    with pytest.raises(ResultFileError, match="hunter forfeits in the file, but not in the repeated game"):
         check_game(forged, plays_agent=True)
 
 
@@ -423,7 +426,7 @@ def test_the_page_escapes_what_strangers_wrote_and_leaves_out_wrong_files(
     assert html.count("verified") >= 2 and "http:" not in html
     replays = sorted((tmp_path / "page-replays").iterdir())
     assert replays and all(f'href="page-replays/{replay.name}"' in html for replay in replays)
-    with pytest.raises(ValueError, match="holds 0 files"):
+    with pytest.raises(ValueError, match=r"contains 0 \.jsonl files"):
         leaderboard.read_folder(tmp_path / "page-replays")
 
 

@@ -451,7 +451,7 @@ def test_robustness_compares_tables_of_styles_with_tables_of_known_bots(
 ) -> None:
     styles = ["--styles", "random,attacker", "--known", "attacker,random", "--players", "3"]
     few = ["attacker", *styles, "--setups", "deal", "--games", "4", "--out", str(tmp_path)]
-    with pytest.raises(ValueError, match="two agents are called"):
+    with pytest.raises(ValueError, match="two agents have the label"):
         robustness.main(few)
     few[4] = "random"
     robustness.main([*few, "--styles", "grower"])

@@ -15,7 +15,7 @@ def test_a_regular_file_is_read_up_to_its_bound(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"12345")
     assert read_file(path, 5) == b"12345"
-    with pytest.raises(ValueError, match=r"file.*more than 4 bytes"):
+    with pytest.raises(ValueError, match=r"file.*larger than 4 bytes"):
         read_file(path, 4)
 
 

@@ -153,7 +153,7 @@ def test_a_composition_ends_before_chance_and_other_seats() -> None:
         game.board.territory("Alberta"): 3,
     }
     assert composed.facts["composed"] == ["3 on Alberta from Alaska"]
-    with pytest.raises(Refused, match="confirm them or undo"):
+    with pytest.raises(Refused, match="confirm the choices, or undo"):
         composed.add("done")
     composed.take_back()
     assert not composed.is_complete and composed.game.record == game.record
@@ -175,7 +175,7 @@ def test_compositions_are_bounded() -> None:
         composed.add("draft Alaska 1")
     composed.take_back()
     assert not composed.facts["complete"]
-    with pytest.raises(Refused, match="phase ATTACK is played at once"):
+    with pytest.raises(Refused, match="phase ATTACK cannot wait"):
         Composition(position("classic", "Alaska 9", "Kamchatka 9", "rest 9")).add("done")
 
 
@@ -232,7 +232,7 @@ def test_cards_that_are_no_set_of_the_hand_are_refused(cards: list[Any]) -> None
     done, space = game.tables.space.done, game.tables.space.blocks["card"]
     numbers = {name: space[game.board.territory(name)] for name in ("Alaska", "Alberta", "Peru")}
     given = [numbers.get(card, done if card == "done" else card) for card in cards]
-    with pytest.raises(Refused, match="not a set of this hand"):
+    with pytest.raises(Refused, match="not a set in your hand"):
         choice_of(game, Answer(cards=given))
     for extra in ({"action": given[0]}, {"troops": 3}):
         with pytest.raises(Refused, match="cards cannot be combined"):
@@ -241,7 +241,7 @@ def test_cards_that_are_no_set_of_the_hand_are_refused(cards: list[Any]) -> None
 
 def test_cards_are_taken_in_a_trade_only() -> None:
     game = position("classic", "Alaska 9", "Kamchatka 9", "rest 9")
-    with pytest.raises(Refused, match="in phase TRADE only, not in ATTACK"):
+    with pytest.raises(Refused, match="only in phase TRADE, but the phase is ATTACK"):
         choice_of(game, Answer(cards=[int(game.legal_actions()[0])]))
 
 

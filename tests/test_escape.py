@@ -45,7 +45,7 @@ def test_an_error_does_not_reach_the_terminal_raw(capsys: pytest.CaptureFixture[
 
 @pytest.mark.parametrize("name", ["a" * 41, " a"])
 def test_a_label_has_an_end(name: str) -> None:
-    with pytest.raises(ValueError, match="printable characters, without spaces"):
+    with pytest.raises(ValueError, match="printable characters, and no space"):
         labelled(f"{name}=grower")
 
 

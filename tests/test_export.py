@@ -139,7 +139,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (["README.md", "--onnx", "x.onnx"], "policy='README.md': must be"),
         (["none.npz", "--onnx", "x.onnx"], "none.npz"),
-        (["duelist"], "--onnx or --npz"),
+        (["duelist"], "--onnx FILE or --npz FILE"),
         (["duelist", "--onnx", "x.npz"], "must end in .onnx"),
         (["duelist", "--onnx", "missing/x.onnx"], "a folder that exists"),
     ],

@@ -137,7 +137,7 @@ def test_a_program_that_says_no_hello_is_refused() -> None:
 
 
 def test_a_program_of_another_protocol_is_refused_with_both_named() -> None:
-    with pytest.raises(ProgramFault, match=r"protocol 2, not 1"):
+    with pytest.raises(ProgramFault, match=r"speaks protocol 2; it must speak protocol 1"):
         ExternalAgent(program("newer"))
 
 

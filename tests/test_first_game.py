@@ -29,7 +29,7 @@ def test_the_position_is_what_the_guide_says(tmp_path: Path) -> None:
     assert game.seat == 0 and game.phase.name == "DRAFT" and owner[advised] == 0
     assert open_land == [board.territory("Furze")] and open_land[0] in board.targets(advised)
     with client(tmp_path) as found:
-        assert "has no choices" in refused(found, "/api/first", {"players": []})
+        assert "has no settings" in refused(found, "/api/first", {"players": []})
 
 
 @pytest.mark.long

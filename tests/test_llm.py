@@ -316,8 +316,8 @@ def test_a_tournament_shows_and_keeps_what_models_did(
     told = capsys.readouterr().out
     assert (
         "Language models" in told
-        and "exchanges a turn" in told
-        and "exchanges a turn" in Path("report.html").read_text()
+        and "exchanges per turn" in told
+        and "exchanges per turn" in Path("report.html").read_text()
     )
     for saved, result in read_games("games.jsonl"):
         seat = saved.players.index("fake")
@@ -355,7 +355,7 @@ def test_a_plan_is_found_in_an_answer(text: str, plan: str) -> None:
         ("patience = nan", "patience=nan: must be above 0"),
         (f"retries = {10**300}", "retries=1000.*: must be from 0"),
         ("base_url = 'file:///etc'", "base_url must begin with http"),
-        ("models = 3", "models must be tables"),
+        ("models = 3", "models must contain tables"),
         ("= 3", "llm.toml"),
     ],
 )
@@ -371,7 +371,7 @@ def test_wrong_settings_are_named(
 def test_every_phase_has_a_primer() -> None:
     assert set(llm.PRIMERS) == {phase for phase in Phase if phase < Phase.OVER}
     assert all(prompt("v1", name) for name in llm.PRIMERS.values())
-    with pytest.raises(ValueError, match="there are no prompts of this version"):
+    with pytest.raises(ValueError, match="this version has no prompt"):
         prompt("v0", "system")
 
 

@@ -48,7 +48,7 @@ def test_a_game_is_played_again_with_other_dice_and_secrets(tmp_path: Path) -> N
         begin = begun(found, players=["human", "random"])
         game = begin["game"]
         for token in ("", begin["tokens"][0], "guess"):
-            assert "when it is over" in refused(found, "/api/again", {"game": game, "token": token})
+            assert "before it is over" in refused(found, "/api/again", {"game": game, "token": token})
         new = posted(found, "/api/again", {"game": game, "token": begin["owner"]})
         old, again = (found.lobby.tables[name].setting for name in (game, new["game"]))
         assert again.game.players == old.game.players and again.game.rules == old.game.rules

@@ -130,7 +130,7 @@ def test_wrong_arguments_and_actions_are_named() -> None:
         make("turn")
     with pytest.raises(ValueError, match=r"plans=\['random'\] need decisions='turns', not 'moves'"):
         make("moves", plans=["random"])
-    with pytest.raises(ValueError, match=r"plans=\[\]: must be a list of names of compiled bots"):
+    with pytest.raises(ValueError, match=r"plans=\[\]: must be a list of CompiledBot objects"):
         make("turns", plans=[])
     turns = make("turns", 2, plans=[COIN])
     turns.reset(0)

@@ -95,7 +95,7 @@ CROWD = (
         (b"", "unknown format"),
         (b"\xff\xfe[\x00", "cannot be read: the text is encoded as UTF-16"),
         (b"[countries]\n", "the section [continents] is missing; the file has '[countries]'"),
-        (b"x" * (MOST_BYTES + 1), f"has more than {MOST_BYTES} bytes"),
+        (b"x" * (MOST_BYTES + 1), f"is larger than {MOST_BYTES} bytes"),
         (BIG.encode(), "257 territories: a map has 2 to 256"),
         (CROWD.encode(), "1056 borders, counted in both directions: a map has at most 1024"),
         (b'{"territories":' + b"[" * 5000, "cannot be|levels|not"),

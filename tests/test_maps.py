@@ -460,7 +460,7 @@ WRONG = {
     "objective twice": (('name = "2 cities"', 'name = "north"'), "already used by objective 'North'"),
     "a name that actions need": (
         ("Inca Land", "wild"),
-        "aliases 1: 'wild' cannot be .* a reserved word",
+        "aliases 1: 'wild' cannot be .* reserved for action texts",
     ),
     "a name in quotes": (("Inca Land", r"A \"B\""), "aliases 1: .* cannot be a name: .* no double quotes"),
     "a name with two spaces": (("Inca Land", "A  B"), "cannot be a name: .* single spaces"),

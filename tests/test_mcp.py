@@ -154,7 +154,7 @@ def test_odds_rules_history_and_resources_are_there() -> None:
 @pytest.mark.parametrize(
     ("tool", "arguments", "problem"),
     [
-        ("new_game", {"options": {"num_players": 3}}, "follows from the number of opponents"),
+        ("new_game", {"options": {"num_players": 3}}, "is the number of opponents"),
         ("new_game", {"options": {"max_rounds": 1001}}, "max_rounds=1001: must be at most 1000 here"),
         ("new_game", {"preset": "chess"}, "preset='chess' is unknown"),
         ("new_game", {"opponents": ["cmd:rm -rf /"]}, "choose one of open"),
@@ -261,7 +261,7 @@ def test_a_game_and_its_history_are_bounded(monkeypatch: Any) -> None:
     options = QUICK | {"max_rounds": 100, "setup": "random"}
     tokens = games.begin("classic", ["open"], board="tiny", seed=1, options=options)
     token = tokens[0]
-    with pytest.raises(ValueError, match="ended after 60 decisions: begin another one"):
+    with pytest.raises(ValueError, match="ended after 60 decisions: begin another game"):
         for _ in range(100):
             asked = next(one for one in tokens.values() if games.legal_actions(one))
             games.act(asked, games.legal_actions(asked)[-1])

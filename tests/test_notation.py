@@ -325,7 +325,7 @@ def test_usual_values_follow_from_what_is_given():
         (hand_written(rules="preset=basic_training"), "setup='chart'"),
         (
             hand_written(map="atlantis"),
-            f"'atlantis' is not a shipped map; allowed: {', '.join(map_names())}, random:SEED; pass the",
+            f"'atlantis' is not a shipped map; allowed: {', '.join(map_names())}, random:SEED; for any",
         ),
         (
             hand_written(map="tiny 0123456789abcdef"),

@@ -406,15 +406,15 @@ def test_specs_that_are_refused(file: str) -> None:
     for name, said in (
         ("Both", "has both act and act_batch"),
         ("OBJECT", "name its class"),
-        ("Nobody", "has no 'Nobody'"),
-        ("Agent.name", "has no 'Agent.name'"),
+        ("Nobody", "does not define 'Nobody'"),
+        ("Agent.name", "does not define 'Agent.name'"),
         ("NUMBER", "NUMBER.*player=7: must be a registered name"),
     ):
         with pytest.raises(ValueError, match=said):
             load(f"{file}:{name}")
     assert isinstance(load("cmd:./bot --fast"), AgentFactory)
     assert isinstance(make(f"{file}:first"), Agent)  # a function that makes agents
-    with pytest.raises(ValueError, match="is not a CompiledBot: only compiled bots can play here"):
+    with pytest.raises(ValueError, match="is not a CompiledBot: pass a CompiledBot"):
         compiled("strategist")
 
 

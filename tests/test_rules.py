@@ -475,11 +475,11 @@ NOT_ON_THE_MAP = [  # rules, map, words of the message
     (STARS | {"cities": "fixed"}, {"basic_training_cities": ()}, ("cities='fixed'", "has none")),
     (STARS | {"cities": "random"}, {"random_cities": 0}, ("cities='random'", "has 0")),
     (STARS | {"cities": "random"}, {"random_cities": 9}, ("cities='random'", "1 to 8", "has 9")),
-    (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for nobody")),
+    (CHART, {}, ("setup='chart'", "num_players=3", "'Some'", "has charts for no players")),
     (
         CHART,
         {"charts": [SimpleNamespace(num_players=n) for n in (4, 5)]},
-        ("num_players=3", "has charts for 4, 5"),
+        ("num_players=3", "has charts for 4, 5 players"),
     ),
     ({"num_players": 6}, {"num_territories": 5}, ("num_players=6", "5 territories")),
     (

@@ -124,7 +124,7 @@ def test_a_value_that_is_no_saved_game_is_refused(facts: Any) -> None:
 @pytest.mark.parametrize("name", FACTS)
 def test_every_fact_is_needed(name: str) -> None:
     with pytest.raises(
-        SavedGameError, match="not a saved game" if name == "format" else f"schema None|{name} missing"
+        SavedGameError, match="not a saved game" if name == "format" else f"schema None|missing keys: {name}"
     ):
         SavedGame.from_dict({other: value for other, value in FACTS.items() if other != name})
 
@@ -134,11 +134,11 @@ def test_a_file_is_one_game_or_many(tmp_path: Path) -> None:
     assert save_game(path, saved) == path and load_game(path) == saved
     path.write_text(path.read_text() * 2)
     assert [game for game, _ in read_games(path)] == [saved, saved]
-    with pytest.raises(SavedGameError, match="several games; one game is needed"):
+    with pytest.raises(SavedGameError, match="several games; must contain exactly one"):
         load_game(path)
     for text, told in {
-        "": "no saved game; one game is needed",
-        json.dumps(FACTS)[:99]: "line 1: not a saved game, or a damaged one",
+        "": "no saved game; must contain exactly one",
+        json.dumps(FACTS)[:99]: "line 1: not a saved game, or damaged",
         "[1]": "line 1: not a saved game",
         json.dumps(FACTS | {"result": 3}): "line 1: result is 3, but must be of type dict",
     }.items():

@@ -452,46 +452,46 @@ def test_a_file_of_something_else_is_refused(tmp_path: Path) -> None:
 
 
 ALTERED = (  # statements that alter a file, and what is said of it
-    ("UPDATE games SET winner = 'me'", "winner is 'me', not a seat, or -1"),
+    ("UPDATE games SET winner = 'me'", "winner is 'me': must be a seat, or -1"),
     ("UPDATE games SET winner = 2", "winner is 2"),
-    ("UPDATE games SET places = '[1, 1]'", "places is .*, not each place once"),
-    ("UPDATE games SET places = '[1]'", "not a list of 2 values"),
+    ("UPDATE games SET places = '[1, 1]'", "places is .*: must be the places"),
+    ("UPDATE games SET places = '[1]'", "must be a list of 2 values"),
     ("UPDATE games SET places = '[1e999, 2]'", "places is"),
-    ("UPDATE games SET agents = '[[], {}]'", "not agents of this tournament"),
+    ("UPDATE games SET agents = '[[], {}]'", "must be agents of this tournament"),
     ("UPDATE games SET seconds = '[NaN, 1]'", "seconds is"),
     ("UPDATE games SET turns = '[1, 99999999999999999999]'", "turns is"),
     ("UPDATE games SET decisions = '" + "[" * 50_000 + "'", "cannot be read|can be read"),
     (
         "UPDATE games SET opening = '0123456789ABCDEF'",
-        "opening is '0123456789ABCDEF', not 16 hexadecimal digits",
+        "opening is '0123456789ABCDEF': must be 16 hexadecimal digits",
     ),
-    ("UPDATE games SET ending = x'ff'", "ending is b'.*', not one of"),
+    ("UPDATE games SET ending = x'ff'", "ending is b'.*': must be one of"),
     ("UPDATE games SET forfeit_reason = cast(x'ff' as text)", "UTF-8"),
     ("UPDATE games SET deal = -1", "deal is -1"),
-    ("DROP TABLE games", "expected only the tables"),
-    ("ALTER TABLE games DROP COLUMN turns", "expected only the tables"),
-    ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "expected only the tables"),
-    ("DELETE FROM setting", "not one row of two strings"),
-    ("UPDATE setting SET arguments = '[]'", "the arguments are not a JSON object"),
-    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "1e\\+99 games; must be from 1"),
+    ("DROP TABLE games", "must contain only the tables"),
+    ("ALTER TABLE games DROP COLUMN turns", "must contain only the tables"),
+    ("CREATE TRIGGER t AFTER INSERT ON games BEGIN DELETE FROM games; END", "must contain only the tables"),
+    ("DELETE FROM setting", "must have one row of two strings"),
+    ("UPDATE setting SET arguments = '[]'", "setting must be a JSON object"),
+    ("UPDATE setting SET arguments = '{\"games\": 1e99}'", "games is 1e\\+99, but must be from 1"),
     ("UPDATE setting SET setting = '" + "[" * 50_000 + "'", "recursion"),
-    ("UPDATE setting SET setting = '{}'", "schema None; this version reads schema 1"),
+    ("UPDATE setting SET setting = '{}'", "schema is None; this version reads tournaments of schema 1"),
     (
         "UPDATE setting SET setting = replace(setting, 'time_limit\": 10.0', 'time_limit\": Infinity')",
         "time_limit=inf",
     ),
-    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "no valid 'seed'"),
+    ("UPDATE setting SET setting = replace(setting, 'seed\": 0', 'seed\": []')", "needs 'seed' of type int"),
     (
         "UPDATE setting SET setting = replace(setting, '\"compiled\": true', '\"compiled\": 7')",
         "each agent of the configuration must have",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'"label": "bold"\', \'"label": "first"\')',
-        "of its own",
+        "with different labels",
     ),
     (
         'UPDATE setting SET setting = replace(setting, \'label": "bold"\', \'label": "\\u001b"\')',
-        "cannot be the label",
+        "of an agent is not valid",
     ),
     (
         "UPDATE setting SET setting = replace(setting, '\"agents\": [{', '\"agents\": [{}, {')",
@@ -582,7 +582,7 @@ def test_a_report_that_could_not_be_written_is_refused_before_the_first_game(
     locked.touch()
     monkeypatch.setattr("os.access", lambda path, mode: Path(path) != locked)
     assert command([*arguments, "--csv", str(locked)]) == 2
-    assert "games.csv: cannot be written" in capsys.readouterr().err
+    assert "games.csv: the file cannot be written" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == [locked]
 
 
@@ -888,9 +888,9 @@ def test_every_plot_shows_something(tmp_path: Path) -> None:
 def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) -> None:
     agents = ("--agents", f"{FIRST},{BOLD}")
     out = run(tmp_path, *agents, "--games", "2")
-    with pytest.raises(ValueError, match=r"--attack 'choice', but .* was begun with 'blitz'"):
+    with pytest.raises(ValueError, match=r"--attack is 'choice', but .* was begun with 'blitz'"):
         tournament(["--resume", str(out), "--attack", "choice", "--quiet"])
-    with pytest.raises(ValueError, match=r"--seed 5, but .* was begun with 0"):
+    with pytest.raises(ValueError, match=r"--seed is 5, but .* was begun with 0"):
         tournament(["--resume", str(out), "--seed", "5", "--quiet"])
     with pytest.raises(FileExistsError, match="--resume"):
         tournament(["--out", str(out), *agents, "--quiet"])
@@ -899,7 +899,7 @@ def test_resuming_with_other_options_is_refused_with_both_named(tmp_path: Path) 
         database.execute(
             "UPDATE setting SET setting = ?", (line.replace('"version": "1"', '"version": "0"'),)
         )
-    with pytest.raises(ValueError, match="'first' is version '1', but was '0' in"):
+    with pytest.raises(ValueError, match="agent='first' is version '1', but was '0' in"):
         tournament(["--resume", str(out), "--quiet", "--allow-programs"])
 
 
@@ -939,7 +939,7 @@ def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
         (["--csv", "nowhere/games.csv"], "--csv nowhere/games.csv: must be a file in a folder that exists"),
         (["--json", "."], "--json .: must be a file"),
         (["--report", "x.pdf"], "--report x.pdf: the name must end in .html or .png"),
-        (["--option", "num_players=3"], "--option num_players: use --players instead"),
+        (["--option", "num_players=3"], "--option num_players is not allowed: use --players instead"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_played(
@@ -948,7 +948,7 @@ def test_what_cannot_be_is_refused_before_anything_is_played(
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=re.escape(told)):
         tournament(["--agents", f"{FIRST},{BOLD}", *arguments])
-    with pytest.raises(ValueError, match="--out b: leave it out, because --resume writes to a"):
+    with pytest.raises(ValueError, match="--out b cannot be combined with --resume, which writes to a"):
         tournament(["--resume", "a", "--out", "b"])
     assert list(tmp_path.iterdir()) == []
 

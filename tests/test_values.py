@@ -227,9 +227,9 @@ def test_a_value_plays_everywhere_and_files_are_told_apart(tmp_path: Path) -> No
     bot = risk_agents.load(file)
     assert (bot.name, bot.version) == ("novice", "3")
     assert play_game(rules, BOARD, [file, "grower"], seed=2).is_over
-    with pytest.raises(ValueError, match="holds a beam value, not a policy"):
+    with pytest.raises(ValueError, match="contains a beam value, but must contain a policy"):
         PolicyFile.load(file)
-    with pytest.raises(ValueError, match="holds a policy, not a beam value"):
+    with pytest.raises(ValueError, match="contains a policy, but must contain a beam value"):
         BeamValueFile.load(duelist.FILE)
     with pytest.raises(ValueError, match=r"num_players=2, not 3"):
         bot.check(Rules.preset("classic", 3, profile="fast"), BOARD)

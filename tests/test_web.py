@@ -219,7 +219,7 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("wish", "message"),
     [
-        ([], "a game needs preset, map and players"),
+        ([], "must be a JSON object with preset, map and players"),
         (WISH | {"preset": "chess"}, "preset='chess'"),
         (WISH | {"map": "/etc/passwd"}, "map='/etc/passwd'"),
         (WISH | {"map": "random:1:territories=65"}, "at most 64 territories"),
@@ -231,8 +231,11 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
         (WISH | {"options": {"fortify": "sideways"}}, "fortify"),
         (WISH | {"players": ["human"]}, "num_players"),
         (WISH | {"position": "risk_env position 1\nnonsense"}, "line"),
-        (WISH | {"position": POSITION, "players": ["human"] * 3}, "the position has 2 players, not 3"),
-        (WISH | {"options": {"x": "y" * 140_000}}, "longer than 131072 bytes"),
+        (
+            WISH | {"position": POSITION, "players": ["human"] * 3},
+            "the position has 2 players, but the request has 3",
+        ),
+        (WISH | {"options": {"x": "y" * 140_000}}, "too long: at most 131072 bytes"),
     ],
 )
 def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path) -> None:
@@ -321,7 +324,7 @@ def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> 
         used.listen()
         port = used.getsockname()[1]
         for wrong, said in (
-            (["--port", "70000"], "--port 70000: a port is a number from 0 to 65535"),
+            (["--port", "70000"], "--port 70000: must be from 0 to 65535"),
             (["--port", "-1"], "--port -1"),
             (["--port", str(port)], f"--port {port}: another program uses this port"),
             (["--host", "203.0.113.9"], "--host 203.0.113.9: the server cannot listen"),
@@ -338,8 +341,8 @@ def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Pa
         )
         found.portal.call(found.lobby.table, begin["game"])
         table, game = found.lobby.tables[begin["game"]], begin["game"]
-        assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0))
-        assert "wait until it is over" in refused(found, "/api/moment", moment(game, 0, begin["owner"]))
+        assert "wait until the game is over" in refused(found, "/api/moment", moment(game, 0))
+        assert "wait until the game is over" in refused(found, "/api/moment", moment(game, 0, begin["owner"]))
         drawn = [
             posted(found, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)
         ]
@@ -387,9 +390,9 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         found.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
         assert "--allow-programs" in final_message(found, "theirs")
         assert "/dev/zero" in final_message(found, "map")
-        assert "a saved game of the page must have" in final_message(found, "odd")
-        assert "name that cannot be shown" in final_message(found, "names")
-        assert "one name and one token per seat" in final_message(found, "seats")
+        assert "a saved game of the server must have" in final_message(found, "odd")
+        assert "name that is not a valid label" in final_message(found, "names")
+        assert "one name and one token for each seat" in final_message(found, "seats")
         listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
         assert (
             listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
@@ -415,7 +418,7 @@ def test_a_file_of_games_that_could_do_more_is_refused(tmp_path: Path, more: str
     GameStore(tmp_path / "games.sqlite").close()
     with closing(sqlite3.connect(tmp_path / "games.sqlite")) as database, database:
         database.execute(more)
-    with pytest.raises(ValueError, match="expected only the tables games and actions"):
+    with pytest.raises(ValueError, match="must contain only the tables games and actions"):
         GameStore(tmp_path / "games.sqlite")
 
 

@@ -75,7 +75,7 @@ def test_workers_are_a_number_or_a_cluster():
 
 
 def test_a_worker_with_other_code_is_refused():
-    with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, but this process 0\.0\.1 \(0\)"):
+    with pytest.raises(RuntimeError, match=r"a worker has risk_env .*, but the driver has 0\.0\.1 \(0\)"):
         run_same_version("0.0.1 (0)", b"never read")
 
 
@@ -263,7 +263,7 @@ def test_a_limit_is_the_users_or_generous():
 def test_a_wrong_limit_is_named(text: str, capsys):
     with pytest.raises(SystemExit):
         main(["evaluate", "grower", "--chunk-limit", text])
-    assert f"--chunk-limit: {text!r} is not a number of seconds above 0" in capsys.readouterr().err
+    assert f"--chunk-limit: {text!r}: must be a number of seconds above 0" in capsys.readouterr().err
 
 
 @pytest.mark.long

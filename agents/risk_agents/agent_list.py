@@ -12,7 +12,7 @@ _LABELLED = re.compile(r"([\w .+\-\x80-\U0010ffff]+)=(.+)", re.DOTALL)
 
 
 class NamedAgent(NamedTuple):
-    """An agent of a command line: its label, or None, and its spec (`registry.make`)."""
+    """Agent named on the command line: its label (or None) and its spec (`registry.make`)."""
 
     label: str | None
     spec: str
@@ -24,7 +24,7 @@ class NamedAgent(NamedTuple):
 
 
 def split_agents(text: str, argument: str = "--agents") -> list[str]:
-    """Split a list at its commas; quotes protect commas, as in `random,"cmd:./bot --levels 1,2"`."""
+    """Split a list of agents at commas outside quotes, as in `random,"cmd:./bot --levels 1,2"`."""
     try:
         (row,) = csv.reader([text], skipinitialspace=True)
     except (csv.Error, ValueError) as error:
@@ -40,8 +40,8 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
     given = composed(match[1])
     if not is_label(given):
         raise ValueError(
-            f"{argument}: label {given!r}: use 1 to {LABEL_LETTERS} printable characters, without spaces at "
-            "the ends"
+            f"{argument}: label {given!r} is not allowed: use 1 to {LABEL_LETTERS} printable characters, and "
+            "no space at either end"
         )
     return NamedAgent(given, match[2])
 
@@ -49,7 +49,7 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
 def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
     """Parse a list of agents, separated by commas; raise ValueError if there is no agent.
 
-    The message names the `argument` of the command line.
+    `argument` is the name of the command-line argument in error messages.
     """
     found = [labelled(part, argument) for part in split_agents(text, argument)]
     if not found:

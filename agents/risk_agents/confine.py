@@ -1,10 +1,10 @@
-"""Confine a command: change the user, drop privileges, and block system calls. A stand-alone script.
+"""Stand-alone script that runs a command as another user, without privileges, and blocks system calls.
 
     python -I -S confine.py USER COMMAND ...
 
-USER is the number of the command's user and group; -1 keeps the current ones. The system calls in FORBIDDEN
-fail with EPERM. No agent needs these calls, and most sandbox escapes begin with one of them. The filter
-exists for the processors in _COLUMNS only; on other processors the command runs without a filter.
+USER is the number of the command's user and group; -1 keeps the current user and group. The system calls in
+FORBIDDEN fail with EPERM. No agent needs these calls, and most sandbox escapes begin with such a call. The
+filter exists only for the processors in _COLUMNS; on other processors the command runs without a filter.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ import sys
 
 SETUP_FAILED = 125
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
-_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number; column of FORBIDDEN
+_COLUMNS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}  # audit number, column of FORBIDDEN
 FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "mount": (165, 40),
     "umount2": (166, 39),
@@ -57,11 +57,11 @@ _NEW_NAMESPACES = 0x7E020000  # CLONE_NEW*: mounts, cgroup, UTS, IPC, user, PID,
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06  # BPF instructions
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 _NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16  # offsets in `struct seccomp_data`
-_FOREIGN = 0x40000000  # system calls of the x32 interface begin here
+_FOREIGN = 0x40000000  # first system call number of the x32 interface
 
 
 def main(user: int, command: list[str]) -> int:
-    """Drop the privileges, then replace this process by the command."""
+    """Drop the privileges, then replace this process with the command."""
     try:
         if user >= 0:
             _become(user)
@@ -84,7 +84,7 @@ def _become(user: int) -> None:
 def _forbid_privileges() -> None:
     """Prevent this process and its children from gaining privileges."""
     if _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "no_new_privs")
+        raise OSError(ctypes.get_errno(), "no_new_privs cannot be set")
 
 
 def program(machine: str) -> list[tuple[int, int, int, int]]:

@@ -1,7 +1,7 @@
-"""Explanations of agents that search: plans, their estimates, and the chosen plan.
+"""Explanations by agents that search: the plans, an estimate of each plan, and the chosen plan.
 
 The analysis board (`risk-env serve`) shows the explanations of any agent with a method `explain()`. The
-method returns an `Explanation`, or None if there is nothing to explain.
+method returns an `Explanation`, or None if there is no explanation.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ MOST_NAMED = 3  # maximum number of areas, and of territories, that the words of
 
 @dataclass(frozen=True)
 class PlanEstimate:
-    """A plan for the turn or for one decision, with the estimated win probability of this plan."""
+    """Plan for the turn or for one decision, and the plan's estimated win probability."""
 
     plan: str  # name of the bot that plays the turn, or the text of an action
     games: int  # number of games played for the estimate
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
-    captures: tuple[tuple[str, str], ...]  # first attacks of the plan, (source, target) by name
+    captures: tuple[tuple[str, str], ...]  # names of the source and the target of the plan's first attacks
     words: str = ""  # the plan in words (`plan_words`), if they are known
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """The plans that an agent considered, and its choice."""
+    """The plans that an agent considered, and the plan that it chose."""
 
     seat: int
     round: int
@@ -39,13 +39,13 @@ class Explanation:
     errors: tuple[float, ...] = ()  # standard errors of `chances`
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`."""
+        """Return the explanation as a dict for `json.dumps`."""
         return asdict(self)
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """An agent that can explain its choice."""
+    """Agent that can explain its choice."""
 
     def explain(self) -> Explanation | None:
         """Return the explanation of the last choice, or None if there is none."""

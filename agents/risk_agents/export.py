@@ -18,18 +18,18 @@ FILES = f"policy.npz, beam_value.npz or best.zip of `risk-env train`, or one of 
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `export`: write an ONNX model, or the weights as a file of the project."""
+    """Run the command `export`: write an ONNX model, or the weights as a .npz file."""
     parser = command_parser("export")
     parser.add_argument("policy", help=FILES)
     parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model that also encodes observations")
     parser.add_argument(
-        "--npz", metavar="FILE", help="write the weights of a .zip as .npz, which plays without torch"
+        "--npz", metavar="FILE", help="write the weights as a .npz file, which needs no PyTorch to play"
     )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:
-        parser.error("add --onnx or --npz")
+        parser.error("no output file: add --onnx FILE or --npz FILE")
     if arguments.onnx is not None:
-        import onnx  # noqa: F401 — first of all, so that a missing extra is reported at once
+        import onnx  # noqa: F401 — before all other work, so that a missing extra is reported at once
     for name in ("onnx", "npz"):
         if path := getattr(arguments, name):
             check_output(f"--{name}", path, f".{name}")
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def read(source: str) -> TrainedFile:
-    """Return the policy or value of a file or of a shipped agent; raise ValueError for anything else."""
+    """Return the network of a file or a shipped agent; raise ValueError for any other `source`."""
     from risk_agents.learned.sb3_policy import own_network
     from risk_agents.registry import trained_class
 
@@ -56,7 +56,7 @@ def read(source: str) -> TrainedFile:
 
 
 def write_onnx(found: TrainedFile, path: str) -> None:
-    """Write the model and print its inputs and outputs."""
+    """Write an ONNX model of the network, and print the inputs and outputs of the model."""
     from risk_agents.onnx_model import model_of
 
     model = model_of(found)

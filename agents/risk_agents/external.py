@@ -1,7 +1,7 @@
 """External programs as agents: JSON lines over standard input and output (docs/protocol.md).
 
-`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit. A program that
-is late, exits or sends anything but an answer is killed, and `ProgramFault` is raised.
+`make("cmd:./my_bot --fast")` starts the program. No decision takes longer than the time limit. If the program
+is late, exits, or sends an invalid answer, it is killed, and `ProgramFault` is raised.
 """
 
 import os
@@ -19,18 +19,18 @@ from risk_env.events import Event
 from risk_env.text.escape import label
 
 PREFIX = "cmd:"
-TIME_LIMIT = 10.0  # seconds per decision
-START_LIMIT = 60.0  # seconds for the program to start and say hello
-_SAFE_INTEGER = (1 << 53) - 1  # largest JSON number that every language reads exactly
+TIME_LIMIT = 10.0  # time limit for a decision, in seconds
+START_LIMIT = 60.0  # time limit for the program to start and send `hello`, in seconds
+_SAFE_INTEGER = (1 << 53) - 1  # largest integer that JSON parsers of all languages read exactly
 
 
 def is_program(spec: str) -> bool:
-    """Return whether a spec is `cmd:` and a command line."""
+    """Return True if a spec is `cmd:` followed by a command line."""
     return spec.startswith(PREFIX)
 
 
 class ExternalAgent(Agent):
-    """A program that plays, one game after another; `close` ends it."""
+    """External program that plays one game after another, until `close` ends the program."""
 
     def __init__(
         self,
@@ -49,7 +49,9 @@ class ExternalAgent(Agent):
         )
         if hello.get("protocol") != PROTOCOL or isinstance(hello["protocol"], bool):
             spoken = brief(hello.get("protocol"))
-            raise self._program.fault("garbage", f"speaks protocol {spoken}, not {PROTOCOL}")
+            raise self._program.fault(
+                "garbage", f"speaks protocol {spoken}; it must speak protocol {PROTOCOL}"
+            )
         self._exchange = Exchange(hello)
         self.name, self.version = (
             label(hello.get(name, getattr(self, name))) for name in ("name", "version")
@@ -62,7 +64,10 @@ class ExternalAgent(Agent):
         self._tell({"type": "game", "seat": seat, "seed": seed & _SAFE_INTEGER, **game_facts(rules, board)})
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; request a new one if there is none. May raise ProgramFault."""
+        """Return the next action of the program's plan; request a new plan if the plan is used up.
+
+        Raises ProgramFault if the program does not answer with a legal action in time.
+        """
         exchange = self._exchange
         action = exchange.plan.next_action(view.game)
         if action is None:
@@ -83,12 +88,12 @@ class ExternalAgent(Agent):
         reply = self._program.request({"type": "act", "id": self._requests, **facts}, self.time_limit)
         if reply.get("id") != self._requests:
             raise self._program.fault(
-                "garbage", f"answers id {brief(reply.get('id'))} to request {self._requests}"
+                "garbage", f"answers request {self._requests} with id {brief(reply.get('id'))}"
             )
         return reply
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
-        """Send the result and the last events to the program; return whether the program still listens."""
+        """Send the result and the last events to the program; return False if this fails."""
         try:
             self._tell({"type": "over", **outcome, **self._exchange.news(events)})
         except ProgramFault:
@@ -97,11 +102,11 @@ class ExternalAgent(Agent):
 
     @property
     def wants_events(self) -> bool:
-        """Return whether the program requested events."""
+        """True if the program requested events."""
         return self._exchange.wants_events
 
     def close(self) -> None:
-        """Send the farewell, and end the program."""
+        """Send `bye` to the program, and end it."""
         self._program.close({"type": "bye"})
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -109,11 +114,11 @@ class ExternalAgent(Agent):
 
 
 def _command(spec: str) -> list[str]:
-    """Return the words of the command line in a spec."""
+    """Return the words of the command line in a spec; raise ProgramFault if there are none."""
     try:
         words = shlex.split(spec.removeprefix(PREFIX))
     except ValueError as error:
         raise ProgramFault("died", f"{spec}: {error}") from error
     if not words:
-        raise ProgramFault("died", f"{PREFIX!r} must be followed by a command line")
+        raise ProgramFault("died", f"{spec!r}: {PREFIX!r} must be followed by a command line")
     return words

@@ -1,4 +1,4 @@
-"""Read and write files of saved games, JSON Lines with one `SavedGame` per line.
+"""Read and write files of saved games: JSON Lines with one `SavedGame` per line.
 
 A tournament adds a `result` to each line.
 """
@@ -15,14 +15,14 @@ from risk_env.game import SavedGameError
 from risk_env.saved_game import SavedGame
 from risk_env.whole_file import new_file, whole_file
 
-LONGEST_LINE = 1 << 24  # maximum bytes of a line
+LONGEST_LINE = 1 << 24  # maximum length of a line, in bytes
 
 
 def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
     """Write a game to a file, completely or not at all, and return the file's path.
 
-    An existing file is replaced only if `is_own` is true, which means that the file holds this game.
-    Otherwise -2, -3, ... is added to the name.
+    An existing file is replaced only if `is_own` is true, which means that the file contains this game.
+    Otherwise, if the file exists, -2, -3, ... is added to the name.
     """
     path = Path(path) if is_own else new_file(Path(path))
     try:
@@ -36,17 +36,20 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
 
 
 def load_game(path: str | Path) -> SavedGame:
-    """Read the game from a file with a single game; raise SavedGameError for any other file."""
+    """Read a file with a single game; raise SavedGameError for any other file."""
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
-        raise SavedGameError(f"{path}: {'several games' if found else 'no saved game'}; one game is needed")
+        raise SavedGameError(
+            f"{path}: contains {'several games' if found else 'no saved game'}; must contain exactly one game"
+        )
     return found[0]
 
 
 def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
-    """Yield the games of a file, each with its result, or {} if it has none.
+    """Yield each game of a file with its result, or with {} if it has no result.
 
-    Raise FileNotFoundError if there is no regular file, and SavedGameError if a line is not a saved game.
+    Raises FileNotFoundError if `path` is not a regular file, and SavedGameError if a line is not a saved
+    game.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
@@ -57,16 +60,16 @@ def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:
 
 
 def read_game(line: bytes, place: str) -> tuple[SavedGame, dict[str, Any]]:
-    """Read the game and the result of a line. `place` is the file and the number of the line, for errors.
+    """Read the game and the result of a line; raise SavedGameError if the line is not a saved game.
 
-    Raise SavedGameError if the line is not a saved game.
+    `place` states the file and the line number for error messages.
     """
     if len(line) > LONGEST_LINE:
         raise SavedGameError(f"{place}: line too long: a saved game has at most {LONGEST_LINE} bytes")
     try:
         facts = parse_json(line)
     except ValueError as error:
-        raise SavedGameError(f"{place}: not a saved game, or a damaged one: {error}") from error
+        raise SavedGameError(f"{place}: not a saved game, or damaged: {error}") from error
     result = facts.pop("result", {}) if isinstance(facts, dict) else {}
     if not isinstance(result, dict):
         raise SavedGameError(f"{place}: result is {shortened(result)}, but must be of type dict")

@@ -14,7 +14,7 @@ from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 
 VERSION = "1"
-# Weights of the evaluation (`search.evaluation`) that differ from the weights of `beam`
+# Weights of the evaluation (`search.evaluation`) that differ from the weights of `beam`, by column
 CHANGED: dict[str, Mapping[int, float]] = {
     "bold": {evaluation.LEAST_CHANCE: 0.2, evaluation.EXPOSED: 0.4},
     "careful": {evaluation.LEAST_CHANCE: 0.6, evaluation.EXPOSED: 1.4},
@@ -26,7 +26,7 @@ NAMES = tuple(CHANGED)
 
 @cache
 def find(name: str) -> CompiledBot:
-    """Return the bot with one of the NAMES; raise ValueError for an unknown name."""
+    """Return the kept-out bot `name`, one of NAMES; raise ValueError for an unknown name."""
     if name not in CHANGED:
         raise ValueError(f"kept-out opponent {shortened(name)} is unknown; allowed: {', '.join(NAMES)}")
     weights = beam.WEIGHTS_FOR.copy()

@@ -2,9 +2,9 @@
 
 The modules `learned.compiled_network` and `learned.beam_value_features` define the networks.
 
-The model of a policy also encodes the observation (`learned.features`), so it takes the observations of
-environments. The model computes sums in another order than the compiled network. The last digits of logits
-may therefore differ.
+The ONNX model of a policy also encodes the observation (`learned.features`), so its input is the observation
+of an environment. The ONNX model and the compiled network compute sums in different orders, so the last
+digits of logits may differ.
 """
 
 import json
@@ -27,29 +27,29 @@ from risk_env.network_features import COUNT_KINDS, NEIGHBOUR_SCALE
 from risk_env.observations import observation_scales
 
 OPSET, IR_VERSION = 17, 8  # read by onnxruntime 1.14 and later
-ROWS = "N"  # name of the first dimension: any number of decisions
+ROWS = "N"  # name of the first dimension, the number of decisions
 
 
 class Graph:
-    """Nodes and constants of a graph under construction. Each value is the name of a node's output."""
+    """Nodes and constants of a graph under construction; a value is the name of a node's output."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
 
     def add(self, operator: str, *inputs: str | Array, **attributes: Any) -> str:
-        """Add a node and return the name of its output; arrays become constants."""
+        """Add a node, and return the name of its output; arrays among the inputs become constants."""
         names = [value if isinstance(value, str) else self._constant(value) for value in inputs]
         output = f"{operator}_{len(self.nodes)}"
         self.nodes.append(helper.make_node(operator, names, [output], **attributes))
         return output
 
     def layer(self, inputs: str, weights: Array, bias: Array) -> str:
-        """Add a layer with rectified linear units (ReLU); return the name of its output."""
+        """Add a layer with rectified linear units (ReLU), and return the name of its output."""
         return self.add("Relu", self.add("Add", self.add("MatMul", inputs, weights), bias))
 
     def name(self, value: str, name: str) -> None:
-        """Make a value an output of the graph with this name."""
+        """Make `value` an output of the graph, with the name `name`."""
         self.nodes.append(helper.make_node("Identity", [value], [name]))
 
     def _constant(self, values: Array) -> str:
@@ -59,9 +59,9 @@ class Graph:
 
 
 def model_of(trained: TrainedFile) -> onnx.ModelProto:
-    """Return the model of a policy or a learned value.
+    """Return the ONNX model of a policy or a beam value.
 
-    Raise ValueError for weights that do not fit their schema, and TypeError for other files.
+    Raises ValueError for weights that do not fit their schema, and TypeError for other files.
     """
     if isinstance(trained, PolicyFile):
         return policy_model(trained)
@@ -71,7 +71,7 @@ def model_of(trained: TrainedFile) -> onnx.ModelProto:
 
 
 def policy_model(policy: PolicyFile) -> onnx.ModelProto:
-    """Return the model of a policy.
+    """Return the ONNX model of a policy.
 
     The inputs are `observation`, float32 (N, D), and `action_mask`, int8 (N, n), as environments return them.
     The outputs are `logits`, float32 (N, n), with -inf for illegal actions, and `action`, int64 (N,), the
@@ -96,7 +96,7 @@ def policy_model(policy: PolicyFile) -> onnx.ModelProto:
 
 
 def value_model(value: BeamValueFile) -> onnx.ModelProto:
-    """Return the model of a learned value.
+    """Return the ONNX model of a beam value.
 
     The input is `features`, float32 (N, columns), as `search.beam_value.encode_positions` writes them. The
     output is `value`, float32 (N,), the win probability of the seat that the features describe.
@@ -119,7 +119,7 @@ def value_model(value: BeamValueFile) -> onnx.ModelProto:
 def _territory_features(graph: Graph, spec: FeatureSpec, codes: str) -> str:
     """Add the features of all territories, float32 (N, T, 2 F).
 
-    A territory has its own features, and the scaled sum of the features of its neighbours.
+    The features of a territory are its own features and the scaled sum of its neighbours' own features.
     """
     T = spec.num_territories
     columns = graph.add("Slice", codes, np.array([0]), np.array([TERRITORY_WIDTH * T]), np.array([1]))
@@ -155,7 +155,7 @@ def _board_features(graph: Graph, spec: FeatureSpec, codes: str, features: str) 
 
 
 def _head(graph: Graph, network: Network, head: int, features: str, trunk: str) -> str:
-    """Add the part of the logits from a local head, float32 (N, n); it is 0 outside the head's block."""
+    """Add the outputs of a local head as logits, float32 (N, n), with 0 outside the head's block."""
     if head == BORDER:
         ends = [graph.add("Gather", features, territories, axis=1) for territories in network.spec.borders.T]
         features = graph.add("Concat", *ends, axis=2)
@@ -173,7 +173,7 @@ def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
     In phases that never occurred in training, the action is the last legal action.
     """
     graph.name(graph.add("Where", legal, logits, _float(-np.inf)), LOGITS)
-    first = TERRITORY_WIDTH * policy.layout.territories  # the phase is the first of the global columns
+    first = TERRITORY_WIDTH * policy.layout.territories  # the phase has the first global columns
     phases = graph.add("Gather", codes, first + np.flatnonzero(policy.unfamiliar), axis=1)
     unfamiliar = graph.add(
         "Cast", graph.add("ReduceSum", phases, np.array([1]), keepdims=1), to=TensorProto.BOOL
@@ -187,7 +187,7 @@ def _name_outputs(graph: Graph, policy: PolicyFile, codes: str, logits: str, leg
 
 
 def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: TrainedFile) -> onnx.ModelProto:
-    """Return a model with the metadata of a trained file, after checking it."""
+    """Return a checked model with the metadata of a trained file."""
     body = helper.make_graph(graph.nodes, trained.KIND, inputs, outputs, graph.constants)
     opset = [helper.make_opsetid("", OPSET)]
     model = helper.make_model(body, opset_imports=opset, ir_version=IR_VERSION, producer_name="risk_env")
@@ -197,7 +197,7 @@ def _model(graph: Graph, inputs: list[Any], outputs: list[Any], trained: Trained
 
 
 def metadata(trained: TrainedFile) -> dict[str, str]:
-    """Return the facts on which the inputs and outputs of a model depend, as strings (docs/onnx.md)."""
+    """Return the facts on which a model's inputs and outputs depend, as strings by name (docs/onnx.md)."""
     schema = trained.schema
     actions = ActionSpace(schema.rules, schema.board).to_json()
     texts = {name: str(trained.made.get(name, "")) for name in ("name", "version")}

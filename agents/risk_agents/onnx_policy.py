@@ -1,8 +1,8 @@
-"""ONNX models as policies: `model.onnx` plays in batches wherever policies play (docs/onnx.md).
+"""ONNX models as policies: `model.onnx` is allowed wherever a policy is allowed (docs/onnx.md).
 
-A model may be untrusted. The file is read as data and checked before onnxruntime loads it. The checks
-cover the size, the inputs and outputs, the operators, and the size of every computed value. The session runs
-in one thread.
+A model may be untrusted. The file is read as data, and checked before onnxruntime loads the model. The checks
+cover the size of the file, the inputs and outputs, the operators, and the size of every computed value. The
+session runs in one thread.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ from risk_env.players import Policy
 from risk_env.text.escape import label
 
 SUFFIX = ".onnx"
-MOST_BYTES = 1 << 24  # maximum size of a file, and maximum number of elements in a constant
+MOST_BYTES = 1 << 24  # maximum size of a file in bytes, and maximum number of elements in a constant
 MOST_NODES = 2_000
-MOST_PARTS = 1 << 18  # maximum number of protobuf fields in a file: a field takes up to 300 bytes of memory
-MOST_LEVELS = 12  # maximum number of nested protobuf messages
-MOST_DIMS = 8
+MOST_PARTS = 1 << 18  # maximum number of protobuf fields in a file; a field takes up to 300 bytes of memory
+MOST_LEVELS = 12  # maximum depth of nested protobuf messages
+MOST_DIMS = 8  # maximum number of dimensions of an array
 MOST_ROWS = 256  # maximum number of decisions in one run
 MOST_VALUES = MOST_ROWS << 18  # maximum number of elements in an array that an operator computes in one run
 MOST_VALUES_IN_ALL = 1 << 28  # maximum number of elements that all operators read and write in one run
@@ -94,15 +94,15 @@ OPERATORS = frozenset(
         "Where",
     ]
 )
-_TEXT = 2  # wire type of messages and texts in protobuf: their size comes before them
-_FIXED_SIZES = {1: 8, 5: 4}  # wire types of a fixed size, and this size in bytes
+_TEXT = 2  # wire type of protobuf messages and strings, which begin with their size
+_FIXED_SIZES = {1: 8, 5: 4}  # size of the values of a wire type with a fixed size, in bytes
 
 
 class OnnxPolicy(Policy):
-    """Policy of an ONNX model. It plays the likeliest legal action of `logits`, or the output `action`.
+    """Policy that plays an ONNX model's output `action`, or the likeliest legal action of `logits`.
 
     The model has the input `observation`, float32 (N, D), and may have the input `action_mask`, int8 (N, n).
-    It has the output `logits`, float32 (N, n), or the output `action`, int64 (N,).
+    The model has the output `logits`, float32 (N, n), or the output `action`, int64 (N,), or both.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -139,7 +139,7 @@ class OnnxPolicy(Policy):
         schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
-            raise ValueError(f"agent={str(self.path)!r}: the model numbers the actions differently")
+            raise ValueError(f"agent={str(self.path)!r}: the model's action numbers differ from the game's")
 
     @cached_property
     def _session(self) -> Any:
@@ -147,7 +147,7 @@ class OnnxPolicy(Policy):
 
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1
-        options.log_severity_level = 4  # no log: errors are raised
+        options.log_severity_level = 4  # no log, because errors are raised
         providers = ["CPUExecutionProvider"]
         try:
             return onnxruntime.InferenceSession(self._content, options, providers=providers)
@@ -155,7 +155,7 @@ class OnnxPolicy(Policy):
             raise ValueError(f"agent={str(self.path)!r}: onnxruntime refuses the model: {error}") from error
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
-        """Return the model's actions."""
+        """Return the model's action in each lane, in runs of at most MOST_ROWS decisions."""
         starts = range(0, len(masks), MOST_ROWS)
         parts = [self._act(observations[k : k + MOST_ROWS], masks[k : k + MOST_ROWS]) for k in starts]
         return np.concatenate(parts) if len(parts) != 1 else parts[0]
@@ -167,7 +167,7 @@ class OnnxPolicy(Policy):
         if wanted == ACTION:
             return np.asarray(found)
         if found.shape != masks.shape:
-            raise ValueError(f"{self.name}: logits have shape {found.shape} instead of {masks.shape}")
+            raise ValueError(f"{self.name}: logits have shape {found.shape}, but must have {masks.shape}")
         least = float(np.finfo(np.float32).min)
         finite = np.nan_to_num(found, nan=least, neginf=least)
         return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
@@ -177,9 +177,9 @@ class OnnxPolicy(Policy):
 
 
 def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]]:
-    """Check a model. Return the columns of its inputs and outputs by name, and its metadata.
+    """Check a model, and return the numbers of columns of its inputs and outputs by name, and its metadata.
 
-    Raises ValueError for a model that is not allowed, and one of UNREADABLE for damaged content.
+    Raises ValueError for a model that is not allowed, and one of the errors UNREADABLE for damaged content.
     """
     model = parsed_model(content)
     check_graph(model.graph)
@@ -192,7 +192,7 @@ def checked_model(content: bytes) -> tuple[dict[str, int | None], dict[str, str]
 
 
 def parsed_model(content: bytes) -> Any:
-    """Return the model of a file; raise ValueError for content that is not a model."""
+    """Return the model in the content of a file; raise ValueError if the content is not an allowed model."""
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -217,10 +217,10 @@ def parsed_model(content: bytes) -> Any:
 
 
 def check_parts(content: bytes, kind: Any) -> None:
-    """Raise ValueError if a protobuf message has more than MOST_PARTS parts, or too many levels.
+    """Raise ValueError if a protobuf message of type `kind` has too many fields, or too many levels.
 
-    The parser needs much more memory for a part than the file does. The fields are therefore counted before
-    the message is parsed. Damaged content is left to the parser.
+    A parsed field needs much more memory than its bytes in the file. The fields are therefore counted before
+    the message is parsed. The parser reports damaged content.
     """
     parts, todo = 0, [(0, len(content), kind, 0)]
     while todo:
@@ -232,26 +232,26 @@ def check_parts(content: bytes, kind: Any) -> None:
             parts += 1
             if parts > MOST_PARTS or level == MOST_LEVELS:
                 raise ValueError(
-                    f"model too large: at most {MOST_PARTS} parts and {MOST_LEVELS} levels are allowed"
+                    f"model too large: at most {MOST_PARTS} fields and {MOST_LEVELS} levels are allowed"
                 )
             if key & 7 == _TEXT and key >> 3 in fields:
                 todo.append((start, min(at, end), fields[key >> 3], level + 1))
 
 
 def _field(content: bytes, at: int, wire: int) -> tuple[int, int]:
-    """Return the start and the end of the value of a field."""
+    """Return the start and the end of the value of a field with wire type `wire`."""
     if wire == 0:
         return at, _number(content, at)[1]
     if wire in _FIXED_SIZES:
         return at, at + _FIXED_SIZES[wire]
     if wire != _TEXT:
-        raise ValueError("not an ONNX model: a field of an unknown kind")
+        raise ValueError(f"not an ONNX model: a field has the unknown wire type {wire}")
     size, at = _number(content, at)
     return at, at + size
 
 
 def _number(content: bytes, at: int) -> tuple[int, int]:
-    """Return the number at a place in a protobuf message, and the place after it."""
+    """Return the varint at index `at` of a protobuf message, and the index after the varint."""
     number = 0
     for place, byte in enumerate(content[at : at + 10]):
         number |= (byte & 127) << 7 * place
@@ -308,21 +308,21 @@ def _check_tensor(tensor: Any) -> None:
             f"and {MOST_BYTES} values are allowed"
         )
     if tensor.data_type == tensor.STRING:
-        raise ValueError(f"weights {shortened(tensor.name)} are strings, which is not allowed")
+        raise ValueError(f"weights {shortened(tensor.name)} are strings; only numbers are allowed")
 
 
 def _check_names(graph: Any) -> None:
-    """Raise ValueError if two values have the same name. A constant may be listed as an input."""
+    """Raise ValueError if two values have the same name; a constant may also be listed as an input."""
     given = {value.name for value in (*graph.input, *graph.initializer)}
     for node in graph.node:
         for name in filter(None, node.output):
             if name in given:
-                raise ValueError(f"the name {shortened(name)} is given to two values")
+                raise ValueError(f"two values have the name {shortened(name)}; names must differ")
             given.add(name)
 
 
 def _sizes(graph: Any) -> dict[str, int | None]:
-    """Return the number of columns of each input and output; raise ValueError if one is not allowed."""
+    """Return the number of columns of each input and output; raise ValueError if any is not allowed."""
     from onnx import TensorProto
 
     inputs = {OBSERVATION: TensorProto.FLOAT, MASK: TensorProto.INT8}
@@ -334,7 +334,7 @@ def _sizes(graph: Any) -> dict[str, int | None]:
             continue
         if value.type.tensor_type.elem_type != inputs.get(value.name):
             raise ValueError(
-                f"input {shortened(value.name)}: allowed: {OBSERVATION} (float32), {MASK} (int8)"
+                f"input {shortened(value.name)}: must be {OBSERVATION} (float32) or {MASK} (int8)"
             )
         found[value.name] = _columns(value, 2)
     for value in graph.output:
@@ -349,7 +349,7 @@ def _columns(value: Any, rank: int) -> int | None:
     """Return the number of columns of an input or output, or None for a one-dimensional output."""
     sizes = value.type.tensor_type.shape.dim
     if len(sizes) != rank or sizes[0].HasField("dim_value"):
-        raise ValueError(f"{value.name} must have {rank} dimensions, the first one dynamic")
+        raise ValueError(f"{value.name} must have {rank} dimensions, and its first dimension must be dynamic")
     if rank == 1:
         return None
     if not sizes[1].HasField("dim_value"):
@@ -360,8 +360,8 @@ def _columns(value: Any, rank: int) -> int | None:
 def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
     """Raise ValueError unless the shape of every value is known, and a run of MOST_ROWS rows is bounded.
 
-    Shapes that the file declares for computed values are not trusted: they are removed before the shapes are
-    inferred, and compared afterwards.
+    Shapes that the file declares for computed values are not trusted. These shapes are removed before shapes
+    are inferred, and the declared shapes of the outputs are compared afterwards.
     """
     known = _inferred(model)
     values = products = 0
@@ -374,19 +374,19 @@ def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
             products += counts[-1] * shapes[0][0 if is_turned else -1]
     if values > MOST_VALUES_IN_ALL or products > MOST_PRODUCTS:
         raise ValueError(
-            f"for {MOST_ROWS} decisions the operators read and write {values} values and compute {products} "
-            f"products; at most {MOST_VALUES_IN_ALL} and {MOST_PRODUCTS} are allowed"
+            f"for {MOST_ROWS} decisions, the operators read and write {values} values and compute {products} "
+            f"products; at most {MOST_VALUES_IN_ALL} values and {MOST_PRODUCTS} products are allowed"
         )
     for name in sizes.keys() & {LOGITS, ACTION}:
         shape, wanted = known.get(name), (MOST_ROWS, sizes[name]) if name == LOGITS else (MOST_ROWS,)
         if shape != wanted:
-            raise ValueError(f"{name} has shape {shape} instead of {wanted} for {MOST_ROWS} decisions")
+            raise ValueError(f"{name} has shape {shape} for {MOST_ROWS} decisions, but must have {wanted}")
 
 
 def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of all constants and values in a run of MOST_ROWS rows, as far as they are known.
+    """Return all known shapes of constants and values in a run of MOST_ROWS rows, by name.
 
-    The shapes of computed values follow from the inputs, the constants and the operators alone.
+    The shapes of computed values are inferred only from the inputs, the constants and the operators.
     """
     import onnx
 
@@ -402,7 +402,7 @@ def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
     try:
         found = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
-        raise ValueError(f"the shapes of the model do not fit: {shortened(str(error))}") from error
+        raise ValueError(f"the shapes of the model do not match: {shortened(str(error))}") from error
     for value in (*found.graph.input, *found.graph.value_info):
         tensor = value.type.tensor_type
         dims = tensor.shape.dim
@@ -413,14 +413,14 @@ def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
 
 
 def _shape(operator: str, name: str, known: dict[str, tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the shape of a value; raise ValueError if it is unknown or has too many dimensions."""
+    """Return the shape of a value; raise ValueError if the shape is unknown or too large."""
     shape = known.get(name)
     if shape is None:
         raise ValueError(f"operator {operator}: the shape of {shortened(name)} is unknown")
     fits = len(shape) <= MOST_DIMS and all(0 <= size <= MOST_VALUES for size in shape)
     if not fits or math.prod(shape) > MOST_VALUES:
         raise ValueError(
-            f"operator {operator}: {shortened(name)} has more than {MOST_DIMS} dimensions "
-            f"or {MOST_VALUES} values"
+            f"operator {operator}: {shortened(name)} has shape {shape}; at most {MOST_DIMS} dimensions and "
+            f"{MOST_VALUES} values are allowed"
         )
     return shape

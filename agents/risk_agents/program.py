@@ -1,7 +1,7 @@
-"""The process of an agent: lines of JSON in both directions, with limits on their time and size.
+"""Process of an agent, which exchanges lines of JSON with the caller, with limits on time and size.
 
-No action of the process can block the caller. A line that is late, too long, or not a JSON object raises
-`ProgramFault`. The standard error of the process is read while the caller waits, and its end is kept to
+The process cannot block the caller. A line that is late, too long, or not a JSON object raises
+`ProgramFault`. The process's standard error is read while the caller waits, and the last part is kept to
 explain a fault. A supervisor (`supervisor`) ends the process and its children when the `Program` is closed or
 the caller dies.
 """
@@ -25,14 +25,14 @@ from risk_env.children import environment_of_programs
 from risk_env.streams import prepare_streams
 from risk_env.text.escape import for_terminal
 
-LONGEST_LINE = 1 << 20  # maximum number of bytes of an answer
-LONGEST_LIMIT = 1e6  # largest time limit in seconds (eleven days)
-SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, standard error of the process is shown
-KEPT_ERRORS = 1 << 13  # bytes that are kept of the end of standard error
-FAREWELL = 2.0  # seconds for the process to end on its own
-_QUOTED = 300  # characters of standard error that a fault quotes
-_AT_ONCE = 1 << 16  # bytes of one read
-_MOST_READS = 64  # maximum number of reads of the rest in the pipe of an ended process
+LONGEST_LINE = 1 << 20  # maximum length of an answer, in bytes
+LONGEST_LIMIT = 1e6  # largest time limit, in seconds (eleven days)
+SHOW_ERRORS = "RISK_ENV_SHOW_STDERR"  # environment variable; if set, the process's standard error is shown
+KEPT_ERRORS = 1 << 13  # size of the kept last part of standard error, in bytes
+FAREWELL = 2.0  # time for the process to end on its own, in seconds
+_QUOTED = 300  # maximum number of characters of standard error that a fault quotes
+_AT_ONCE = 1 << 16  # maximum size of one read, in bytes
+_MOST_READS = 64  # maximum number of reads from the pipe of a process that has ended
 
 _encode = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _decode = json.JSONDecoder().decode
@@ -41,7 +41,7 @@ _brief.maxstring = _brief.maxother = 80
 
 
 class ProgramFault(RuntimeError):
-    """An error of an agent's process; `kind` is "died", "garbage", "illegal" or "time"."""
+    """Error of an agent's process; `kind` is "died", "garbage", "illegal" or "time"."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(for_terminal(reason))
@@ -49,7 +49,7 @@ class ProgramFault(RuntimeError):
 
 
 def brief(value: Any) -> str:
-    """Format an untrusted value in at most about 80 characters, whatever its size or depth."""
+    """Format an untrusted value of any size or depth in at most about 80 characters."""
     return for_terminal(_brief.repr(value))
 
 
@@ -60,7 +60,7 @@ def check_limit(name: str, seconds: float) -> None:
 
 
 class Program:
-    """A running process that exchanges lines with the caller, and is killed if it takes too long."""
+    """Running process that exchanges lines with the caller, and is killed if an answer is late."""
 
     def __init__(
         self,
@@ -69,7 +69,10 @@ class Program:
         sandbox: Sandbox = OPEN,
         shown: Sequence[str] = (),
     ) -> None:
-        """Start a command. In a sandbox the command can read the paths in `shown`. Faults contain `name`."""
+        """Start a command; `shown` are the paths that the command can read in a sandbox.
+
+        `name` is the name of the agent in faults.
+        """
         self.name = name
         read_end, self._lifeline = os.pipe()
         try:
@@ -102,9 +105,9 @@ class Program:
         self._send(message, time.monotonic() + limit, limit)
 
     def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
-        """Send a message and return the reply, a JSON object.
+        """Send a message, and return the reply, a JSON object.
 
-        Raise ProgramFault if no answer comes within `limit` seconds.
+        Raises ProgramFault if there is no valid reply within `limit` seconds.
         """
         until = time.monotonic() + limit
         self._send(message, until, limit)
@@ -133,7 +136,7 @@ class Program:
                 raise self._ended() from error
 
     def _wait(self, until: float, limit: float, writes: bool = False) -> None:
-        """Wait until there is data to read or, with `writes`, room to write; keep the data."""
+        """Wait until the process has sent data or, if `writes` is true, can take data; keep the sent data."""
         left = until - time.monotonic()
         if left <= 0:
             raise self.fault("time", f"no answer within {limit:g} s")
@@ -158,7 +161,7 @@ class Program:
             raise self.fault("garbage", f"sends a line of more than {LONGEST_LINE} bytes")
 
     def _keep_errors(self) -> bool:
-        """Read standard error without waiting, and keep its end; return whether more may come."""
+        """Read standard error without waiting, and keep its last part; return False at its end."""
         try:
             more = os.read(self._stderr.fileno(), _AT_ONCE)
         except (OSError, ValueError):
@@ -169,7 +172,7 @@ class Program:
         return bool(more)
 
     def _ended(self) -> ProgramFault:
-        """Return the fault of a process that has ended or closed its streams, with its last error output."""
+        """Return the fault of a process that ended or closed its streams, with the end of standard error."""
         with suppress(subprocess.TimeoutExpired):
             self._process.wait(FAREWELL)
         for _ in range(_MOST_READS):
@@ -188,7 +191,7 @@ class Program:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the process can still answer."""
+        """True if the process is running."""
         return self._lifeline >= 0 and self._process.poll() is None
 
     def kill(self) -> None:
@@ -206,7 +209,7 @@ class Program:
             stream.close()
 
     def close(self, farewell: dict[str, Any]) -> None:
-        """Send the farewell and let the process end; kill it if it does not end in time."""
+        """Send the message `farewell`, and wait FAREWELL seconds for the process to end; then kill it."""
         with suppress(ProgramFault):
             if self.is_alive:
                 self.tell(farewell, FAREWELL)
@@ -226,7 +229,7 @@ def python_command(module: str) -> tuple[str, ...]:
 
 
 def _import_path() -> list[str]:
-    """Return the import path of this process without the working folder, but with the project's packages."""
+    """Return this process's import path with the project's packages, but without the working folder."""
     here = os.path.realpath(os.getcwd())
     found = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
     packages = [str(Path(file).resolve().parents[1]) for file in (risk_env.__file__, supervisor.__file__)]
@@ -237,10 +240,10 @@ Message = dict[str, Any]
 
 
 def serve_lines(reply_to: Callable[[Message, Callable[[Message], Message]], Message]) -> None:
-    """Reply to each message until the pipe is closed: the other end of a `Program` in Python.
+    """Reply to each message until the pipe is closed, in the process that a `Program` started.
 
-    `reply_to(message, request)` returns the reply. Before it returns, it may call `request`, which sends a
-    message to the caller and returns the reply.
+    `reply_to(message, request)` returns the reply to a message. `reply_to` may call `request`, which sends a
+    message to the caller, and returns the caller's reply.
     """
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

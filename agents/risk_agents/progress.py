@@ -1,4 +1,4 @@
-"""A progress bar on standard error; in a file or a pipe, a line from time to time."""
+"""Progress bar on standard error; in a file or a pipe, occasional lines replace the bar."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -16,16 +16,16 @@ from rich.progress import (
 
 from risk_env.text.escape import for_terminal
 
-SILENCE = 30.0  # seconds between two lines in a file or a pipe
+SILENCE = 30.0  # minimum time between two lines in a file or a pipe, in seconds
 
-Show = Callable[[int, str], None]  # takes the number done and a note; an empty note keeps the last one
+Show = Callable[[int, str], None]  # gets the number of finished items, and a note; "" keeps the last note
 
 
 @contextmanager
 def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
-    """Show the progress of `total` items, such as games; yield the function that updates it.
+    """Show the progress of `total` items, and yield the function that updates it.
 
-    `what` names the items.
+    `what` is the name of the items, such as "games".
     """
     columns = (
         TextColumn(what, markup=False),
@@ -44,7 +44,7 @@ def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
             nonlocal told, last
             last = for_terminal(note) or last
             bar.update(task, completed=done, note=last)
-            if not console.is_terminal and time.monotonic() - told > SILENCE:  # no bar is drawn here
+            if not console.is_terminal and time.monotonic() - told > SILENCE:  # a file or a pipe has no bar
                 told = time.monotonic()
                 console.print(f"{done:,} of {total:,} {what} {last}", markup=False, highlight=False)
 
@@ -53,6 +53,6 @@ def progress_bar(what: str, total: int, console: Console) -> Iterator[Show]:
 
 @contextmanager
 def games_bar(total: int, console: Console) -> Iterator[Callable[[int, int], None]]:
-    """Show the progress of games; yield the function that takes the number of games and of forfeits."""
+    """Show the progress of games; yield a function that takes the numbers of games and forfeits."""
     with progress_bar("games", total, console) as show:
         yield lambda games, forfeits: show(games, f"{forfeits} forfeited" if forfeits else "")

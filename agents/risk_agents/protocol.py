@@ -1,4 +1,4 @@
-"""Messages of the line protocol (docs/protocol.md), and the meaning of the answers.
+"""Messages of the line protocol (docs/protocol.md), and the interpretation of the replies.
 
 The module `program` sends and receives the lines.
 """
@@ -33,18 +33,18 @@ _MAP_FIELDS = (
 
 
 class Exchange:
-    """State of the exchange with one program: the requested fields, and the program's plan in one game."""
+    """State of the exchange with one program: the fields it requested, and its plan in the current game."""
 
     def __init__(self, hello: dict[str, Any]) -> None:
         self.wants_texts, self.wants_events = (hello.get(name) is True for name in ("texts", "events"))
         self.begin(0)
 
     def begin(self, seat: int) -> None:
-        """Start a game."""
+        """Prepare for a new game at `seat`."""
         self.plan, self._seen = ActionPlan(seat), 0
 
     def request(self, view: View) -> dict[str, Any]:
-        """Return the message that asks for an action when the plan has none."""
+        """Return the fields of the message that requests an action."""
         game = view.game
         return {
             "seat": view.seat,
@@ -57,25 +57,25 @@ class Exchange:
         }
 
     def news(self, events: Sequence[Event]) -> dict[str, Any]:
-        """Return the events that the seat has seen since the last message; empty unless requested."""
+        """Return the new events in the field `events`, or {} if the program did not request events."""
         if not self.wants_events:
             return {}
         news, self._seen = events[self._seen :], len(events)
         return {"events": [event.to_json() for event in news]}
 
     def take(self, reply: dict[str, Any], game: Game) -> None:
-        """Take `actions`, a list of numbers and texts, or one `action`, as the new plan.
+        """Use the field `actions` of a reply (numbers or texts), or else its field `action`, as the new plan.
 
-        Raise ValueError if there are too many actions or the first action cannot be played.
+        Raises ValueError if there are too many actions, or if the first action cannot be played.
         """
         actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:
-            raise ValueError(f"actions must be a list of at most {MOST_STEPS} actions")
+            raise ValueError(f"'actions' must be a list of at most {MOST_STEPS} actions")
         self.plan.give(actions, game)
 
 
 def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
-    """Return the facts that a program gets when a game begins: rules, map and numbering of actions."""
+    """Return the facts that a program gets when a game begins: rules, map and action numbers."""
     space, objectives = tables(rules, board).space, [objective.name for objective in board.objectives]
     return {
         "num_players": rules.num_players,
@@ -86,7 +86,7 @@ def game_facts(rules: Rules, board: Board) -> dict[str, Any]:
 
 
 def state_facts(game: Game, seat: int) -> dict[str, Any]:
-    """Return the public state and the facts that only the seat knows.
+    """Return the public state of a game, and the facts that only the seat knows, as a dict.
 
     Territories, cards and seats are numbers.
     """

@@ -1,9 +1,8 @@
 """Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
 
-`load` returns a player, which all functions that play games accept. A spec is a registered name,
-`path/to/file.py:Class`, a trained file, a kept-out opponent (`kept_out:NAME`), a program
-(`cmd:command line`) or a language model (`llm:MODEL`).
-`make` returns an agent for one seat.
+A spec is a registered name, `path/to/file.py:Class`, a trained file, a kept-out opponent (`kept_out:NAME`), a
+program (`cmd:command line`) or a language model (`llm:MODEL`). `load` returns a player, which all functions
+that play games accept. `make` returns an agent for one seat.
 """
 
 import hashlib
@@ -28,16 +27,16 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, 
 PROGRAM = "cmd:"
 MODEL = "llm:"
 KEPT_OUT = "kept_out:"  # opponents of benchmarks (`risk_agents.kept_out`)
-HUMAN = "human"  # a person at the terminal
-# Specs that `make` accepts in addition to names
+HUMAN = "human"  # spec of a person at the terminal
+# Specs that `load` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
 POLICY_FILES = (".npz", ".zip", ".onnx")
 
 
 def make(named: Named) -> Agent:
-    """Return an agent for one seat. `named` is a spec (see `load`), "human", or any player (`find_player`).
+    """Return an agent for one seat; `named` is a spec (see `load`), "human", or a player (`find_player`).
 
-    An agent is returned as it is. For a compiled bot or a policy, the agent plays one seat with it.
+    An agent is returned unchanged. A compiled bot or a policy is wrapped in an agent that plays one seat.
     """
     if not isinstance(named, str):
         return as_agent(named)
@@ -77,38 +76,40 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
         raise ValueError(f"agent={spec!r}: {error}") from error
     if isinstance(player, Agent):
         raise ValueError(
-            f"agent={spec!r} is an object: name its class, so that each seat gets an agent of its own"
+            f"agent={spec!r} is an agent, not a class: name its class, so that each seat gets its own agent"
         )
     return replace(player, name=spec) if isinstance(player, AgentFactory) else player
 
 
 def _in_file(spec: str) -> Any:
-    """Return the object of `file.py:NAME`; raise ValueError if there is none."""
+    """Return the object that `file.py:NAME` names; raise ValueError if the object does not exist."""
     path, _, name = spec.rpartition(":")
     module = _module_of(Path(path))
     if not hasattr(module, name):
-        raise ValueError(f"agent={spec!r}: {path} has no {name!r}")
+        raise ValueError(f"agent={spec!r}: {path} does not define {name!r}")
     return getattr(module, name)
 
 
 def is_in_file(spec: str) -> bool:
-    """Return whether a spec is `path/to/file.py:NAME`."""
+    """Return True if a spec has the form `path/to/file.py:NAME`."""
     return spec.rpartition(":")[0].endswith(".py")
 
 
 def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] = ()) -> None:
-    """Raise ValueError if a file contains specs of code or models that the caller has not `named`.
+    """Raise ValueError if `specs` from an untrusted file contain code or models that are not in `named`.
 
-    The file may come from an untrusted source.
+    `named` are the specs that the caller named.
     """
     external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
     if found := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, found))
-        raise ValueError(f"{path} starts programs: {programs}. If you trust them, add --allow-programs")
+        raise ValueError(
+            f"{path} starts programs or models: {programs}. If you trust them, add --allow-programs"
+        )
 
 
 def _load_trained(spec: str) -> Any:
-    """Load a policy, the beam or the strategist with a learned value, or a policy of another library."""
+    """Load a trained file: a policy, the beam or strategist with a value, or a policy of another library."""
     from risk_agents import onnx_policy
     from risk_agents.learned import sb3_policy, state_value
     from risk_agents.search import strategist
@@ -122,7 +123,7 @@ def _load_trained(spec: str) -> Any:
 
 
 def trained_class(path: str | Path) -> Any:
-    """Return the class that reads a `.npz` file.
+    """Return the class that loads a `.npz` file.
 
     The class is `PolicyFile`, `BeamValueFile`, `StateValueFile` or `TurnPolicyFile`.
     """
@@ -135,7 +136,7 @@ def trained_class(path: str | Path) -> Any:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """Return the module of a Python file. A process loads the file only once."""
+    """Return the module of a Python file, which is loaded only once per process."""
     if not path.is_file():
         raise ValueError(f"agent file {str(path)!r} does not exist")
     name = "risk_env_file_" + hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:12]
@@ -160,8 +161,8 @@ def _module_of(path: Path) -> ModuleType:
 def play_game(rules: Rules, board: Board, players: Sequence[Named], seed: int = 0, lane: int = 0) -> Game:
     """Play a game between players, one per seat (see `make`), and return the game.
 
-    With compiled bots, this is the game that `GameBatch.play` plays as game `lane` of `seed`. Agents that the
-    function makes are closed at the end. Raise PlayerFault if a player fails.
+    With compiled bots, the game is the same as game `lane` of `GameBatch.play` with `seed`. Agents that the
+    function makes are closed at the end. Raises PlayerFault if a player fails.
     """
     seated: list[Agent] = []
     try:

@@ -1,4 +1,4 @@
-"""Command `replay`: play recorded games again to check, read or watch them."""
+"""Command `replay`: play recorded games again to check, print or draw them."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ def main(argv: Sequence[str]) -> None:
     for count, found in enumerate(replayed_games(arguments.file, arguments.game), 1):
         saved, game, line = found
         if outputs and count > 1:
-            raise ValueError(f"{arguments.file} holds several games: choose one with --game")
+            raise ValueError(f"{arguments.file} contains several games: choose one with --game")
         _print(game, line, arguments)
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
-        raise ValueError(f"{arguments.file} holds {which}")
+        raise ValueError(f"{arguments.file} contains {which}")
     print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
@@ -59,14 +59,14 @@ def _parser() -> argparse.ArgumentParser:
     add("--game", type=int, metavar="N", help="replay only this game of the tournament")
     add("--log", action="store_true", help="print every action and roll")
     add("--board", action="store_true", help="print the final position")
-    add("--html", metavar="FILE", help="write the game as a page to watch in a browser")
+    add("--html", metavar="FILE", help="write the game as a page for a browser")
     add("--gif", metavar="FILE", help="write the game as an animated GIF")
     add("--mp4", metavar="FILE", help="write the game as an MP4 video")
     add(
         "--every",
         choices=MOMENTS,
         default="decision",
-        help="unit of play per frame of --gif and --mp4 (default: decision)",
+        help="step between two frames of --gif and --mp4 (default: decision)",
     )
     add(
         "--fps",
@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--chances",
         metavar="BOT",
-        help="show every seat's win probability, estimated from games of this compiled bot",
+        help="show every seat's win probability in --html, estimated from games of this compiled bot",
     )
     add(
         "--luck",
@@ -89,16 +89,16 @@ def _parser() -> argparse.ArgumentParser:
         "--seat",
         type=int,
         metavar="N",
-        help="show the game as this seat saw it (default: as everybody saw it)",
+        help="show in --html only the facts that this seat knew (default: public facts)",
     )
     return parser
 
 
 def replayed_games(path: str, number: int | None) -> Iterator[tuple[SavedGame, Game, str]]:
-    """Play the games of a file again, or only the game with this number.
+    """Play the games of a file again, or only the game `number`.
 
-    Yield each saved game, the replayed game, and a line about it. Raise SavedGameError if a game ended in
-    another way than recorded.
+    Yields each saved game, the replayed game, and a line that describes the game. Raises SavedGameError if
+    the result of a game differs from the recorded result.
     """
     for saved, result in read_games(path):
         if number not in (None, result.get("game")):
@@ -137,8 +137,8 @@ def _write_html(game: Game, names: Sequence[str], arguments: argparse.Namespace,
 
 
 def meter_for(game: Game) -> LuckMeter:
-    """Return a meter for the luck of a game; raise ValueError if luck is unknown in such games."""
-    from risk_agents.luck import LuckMeter  # takes a second
+    """Return a meter for the luck of a game; raise ValueError if luck is unknown with the game's rules."""
+    from risk_agents.luck import LuckMeter  # slow import, about one second
 
     return LuckMeter(game.rules, game.board)
 
@@ -151,8 +151,8 @@ def _write_video(game: Game, names: Sequence[str], arguments: argparse.Namespace
 def moments(game: Game, every: str) -> Iterator[Game]:
     """Yield a game before its first decision, at later moments, and at its end.
 
-    The later moments are after every decision, or at every new turn or round, depending on `every`. The
-    set-up has no turns. The same Game object is yielded each time.
+    If `every` is "decision", the later moments are after every decision; if it is "turn" or "round", they are
+    at every new turn or round. The set-up has no turns. The same Game object is yielded each time.
     """
     past = game.beginning()
     yield past

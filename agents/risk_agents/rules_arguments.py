@@ -7,11 +7,11 @@ from typing import Any
 from risk_env.board.rules import CHOICES, PROFILES, Rules, preset_players, presets, read_option
 
 PRESET = MAP = "classic"
-# options of RULES 13 that have an argument of their own
+# options of RULES 13 that have their own argument
 OPTIONS = ("setup", "attack", "defender_dice", "max_rounds")
 NAMES = ("preset", "players", "map", "expert", "profile", *OPTIONS, "option")
-_FOLLOWS = "(default: as in preset and profile)"
-# options of `Rules.preset` that have an argument, or a setting in a configuration, of their own
+_FOLLOWS = "(default: from the preset and the profile)"
+# options of `Rules.preset` that have their own argument, or their own setting in a configuration
 OWN = {"num_players": "players", "expert": "expert", "preset": "preset", "profile": "profile"}
 
 
@@ -21,11 +21,11 @@ def add_rules_arguments(
     players: str = "3, or 2 for two_player",
     otherwise: str = "",
 ) -> None:
-    """Add the arguments for rules and map. The value of an argument that is not given is None.
+    """Add the arguments for rules and map; the value of an argument that is not given is None.
 
-    `profile` is the default profile. `players` and `otherwise` are parts of the help texts. `players`
-    describes the default number of players. `otherwise` describes where the rules come from if neither a
-    preset nor a number of players is given.
+    `profile` is the default profile. `players` and `otherwise` are parts of the help: `players` describes the
+    default number of players, and `otherwise` the source of the rules if neither a preset nor a number of
+    players is given.
     """
     add = parser.add_argument
     before = f"{otherwise}, else " if otherwise else ""
@@ -46,7 +46,7 @@ def add_rules_arguments(
     add(
         "--profile",
         metavar="NAME",
-        help=f"profile of the rules: {profiles}, RULES 12.1 (default: {before}{profile})",
+        help=f"profile of the rules (RULES 12.1): {profiles} (default: {before}{profile})",
     )
     _add_options(parser)
 
@@ -55,9 +55,9 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
     """Add the arguments for options of the rules."""
     add = parser.add_argument
     for option, meaning in (
-        ("setup", "initial placement, RULES 4.3"),
-        ("attack", "dice of the attacker, RULES 3.2.4"),
-        ("defender_dice", "dice of the defender, RULES 3.2.2"),
+        ("setup", "initial placement (RULES 4.3)"),
+        ("attack", "dice of the attacker (RULES 3.2.4)"),
+        ("defender_dice", "dice of the defender (RULES 3.2.2)"),
     ):
         choices = ", ".join(CHOICES[option])
         add(f"--{option.replace('_', '-')}", metavar="NAME", help=f"{meaning}: {choices} {_FOLLOWS}")
@@ -76,20 +76,20 @@ def _add_options(parser: argparse._ActionsContainer) -> None:
 
 
 def options_of(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of RULES 13 among these arguments.
+    """Return the options of RULES 13 in `wanted`, which contains the arguments by name.
 
     `--option` overrides the argument for the same option.
     """
     options = dict(map(read_option, wanted["option"] or ()))
     for name in options.keys() & OWN:
-        raise ValueError(f"--option {name}: use --{OWN[name]} instead")
+        raise ValueError(f"--option {name} is not allowed: use --{OWN[name]} instead")
     return {**{name: wanted[name] for name in OPTIONS if wanted[name] is not None}, **options}
 
 
 def rules_of(wanted: Mapping[str, Any], profile: str, named: int | None = None) -> Rules:
-    """Return the rules that these arguments choose. `profile` is the default profile.
+    """Return the rules that the arguments in `wanted` choose; `profile` is the default profile.
 
-    `named` is the number of agents on the command line. It is the default number of players if the preset
+    `named` is the number of agents on the command line, which is the default number of players if the preset
     allows this number.
     """
     preset, players = wanted["preset"] or PRESET, wanted["players"]

@@ -3,10 +3,10 @@
     sandbox("yes")     limits of memory, processes and files; no network and none of your files if possible
     sandbox("strict")  all restrictions, or SandboxError
 
-The limits are `resource` limits and, if one can be created, a control group that bounds the total memory. If
-bubblewrap (`bwrap`) is installed and works, it builds a read-only file system that has only the files that
-the agent needs, and hides the network and other processes. Without bubblewrap, Linux may still allow an empty
-network. As the last step, `confine` changes the user if it is root, and blocks system calls.
+The limits are `resource` limits and, if possible, a control group that limits the total memory. If bubblewrap
+(`bwrap`) works, it builds a read-only file system with only the files that the agent needs, and hides the
+network and other processes. Without bubblewrap, Linux may still allow an empty network. As the last step,
+`confine` changes the user if the user is root, and blocks system calls.
 """
 
 import json
@@ -30,14 +30,14 @@ from risk_env.core import entry
 
 STRICT = "strict"
 LEVELS = ("yes", STRICT)
-MEMORY = 4 << 30  # bytes of data per process; for all processes together with a control group
-TEMPORARY = 256 << 20  # bytes of the folder of temporary files in bubblewrap
-SHARED = 64 << 20  # bytes of shared memory in bubblewrap
-FILE_SIZE = 64 << 20  # bytes of a file that a process writes
-OPEN_FILES = 512
-MORE_PROCESSES = 256  # additional processes and threads of the user after the sandbox is made
+MEMORY = 4 << 30  # maximum data size of a process and, in a control group, of all processes, in bytes
+TEMPORARY = 256 << 20  # size of the folder of temporary files in bubblewrap, in bytes
+SHARED = 64 << 20  # size of the shared memory in bubblewrap, in bytes
+FILE_SIZE = 64 << 20  # maximum size of a file that a process writes, in bytes
+OPEN_FILES = 512  # maximum number of open files
+MORE_PROCESSES = 256  # maximum number of processes and threads that the user can add in the sandbox
 NOBODY = 65534  # user that runs the agents if root runs the tournament
-# Prefixes of the environment variables that a process in a sandbox gets. No keys and no tokens have them.
+# Prefixes of the environment variables that a process in a sandbox gets; keys and tokens have other names
 _ENVIRONMENT = ("PATH", "LANG", "LC_", "TZ", "PYTHON", "RISK_ENV_", "NUMBA_", "OMP_", "OPENBLAS_")
 _SYSTEM = (  # system files that programs need
     *("/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"),
@@ -51,27 +51,27 @@ _SYSTEM = (  # system files that programs need
 )
 _INSTALLED = ("bin", "lib", "lib64", "libexec", "pyvenv.cfg")  # parts of a Python installation
 _PACKAGES = ("risk_env", "risk_agents")
-_HOME = "/tmp"  # home of a process in bubblewrap: an empty folder of its own
+_HOME = "/tmp"  # home of a process in bubblewrap, an empty folder for this process
 _CACHE = f"{_HOME}/risk_env_cache"  # cache of compiled code inside the sandbox
-_KERNELS = "/kernels"  # folder of the compiled code inside the sandbox
+_KERNELS = "/kernels"  # folder inside the sandbox with the files of compiled code
 _SEPARATE = ("--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try")
 _ANY = ("true",)  # command that tests whether a process can start
 
 
 class SandboxError(ValueError):
-    """A requested restriction cannot be enforced on this machine; the message names the missing part."""
+    """Error for a restriction that this machine cannot enforce; the message names the missing part."""
 
 
 class Sandbox(NamedTuple):
-    """The way in which the processes of agents are started."""
+    """Restrictions with which the processes of agents are started."""
 
     limits: dict[str, Any]  # limits that the supervisor sets
-    bubblewrap: str = ""  # path of the program, "" without it
+    bubblewrap: str = ""  # path of bubblewrap, or "" if it is not used
     says: str = ""  # description of the restrictions, in one line
-    is_closed: bool = True
+    is_closed: bool = True  # False for OPEN
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
-        """Return the command line that runs a command in the sandbox, with read access to `shown`."""
+        """Return the command line that runs a command in the sandbox; `shown` are paths that it can read."""
         if not self.is_closed:
             return list(command)
         walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []
@@ -79,7 +79,7 @@ class Sandbox(NamedTuple):
         return [*walls, _PYTHON, "-I", "-S", confine.__file__, str(user), *command]
 
     def environment(self, environment: dict[str, str]) -> dict[str, str]:
-        """Return the environment variables of a process; in a sandbox, only the necessary variables."""
+        """Return the environment variables of a process; a sandbox keeps only the necessary variables."""
         if not self.is_closed:
             return environment
         own = {"HOME": os.path.expanduser("~")}
@@ -93,9 +93,9 @@ OPEN = Sandbox({}, is_closed=False)
 
 @cache
 def sandbox(level: str | None) -> Sandbox:
-    """Return the sandbox of a level of LEVELS, or OPEN for None.
+    """Return the sandbox for a level in LEVELS, or OPEN for None.
 
-    Raise SandboxError for other levels, and for "strict" if this machine cannot enforce all restrictions.
+    Raises SandboxError for other levels, and for "strict" if this machine cannot enforce all restrictions.
     """
     if level is None:
         return OPEN
@@ -111,7 +111,7 @@ def sandbox(level: str | None) -> Sandbox:
     if level == STRICT:
         raise SandboxError(
             f"--sandbox={STRICT} needs bubblewrap: {problem}; "
-            "--sandbox alone enforces all possible restrictions"
+            "--sandbox without a level enforces the possible restrictions"
         )
     words = f"{_limits_in_words(limits)}; NOT enforced: your files and processes can be reached"
     alone = Sandbox({**limits, supervisor.NETWORK: False})
@@ -121,7 +121,7 @@ def sandbox(level: str | None) -> Sandbox:
 
 
 def _problem(closed: Sandbox) -> str:
-    """Return the reason why no process can start in this sandbox, or "" if one can."""
+    """Return the reason why no process can start in the sandbox, or "" if a process can start."""
     lifeline = [sys.executable, "-I", "-S", supervisor.__file__]
     read_end, write_end = os.pipe()
     try:
@@ -139,7 +139,7 @@ def _problem(closed: Sandbox) -> str:
 
 
 def _limits() -> dict[str, Any]:
-    """Return the limits of processes in a sandbox on this machine, for the supervisor."""
+    """Return the limits that the supervisor sets for processes in a sandbox on this machine."""
     memory = "RLIMIT_DATA" if sys.platform == "linux" else "RLIMIT_AS"
     limits: dict[str, Any] = {
         memory: MEMORY,
@@ -155,9 +155,9 @@ def _limits() -> dict[str, Any]:
 
 
 def _limits_in_words(limits: dict[str, Any]) -> str:
-    """Return the limits in words."""
+    """Describe the limits in words."""
     has_group = supervisor.GROUP in limits
-    extent = "per process and in all" if has_group else "per process (NOT enforced: a limit in all)"
+    extent = "per process and in total" if has_group else "per process (NOT enforced: a total limit)"
     words = f"{MEMORY >> 30} GiB {extent}, {FILE_SIZE >> 20} MiB per file, {OPEN_FILES} open files"
     return f"{words}, {MORE_PROCESSES} more processes" if "RLIMIT_NPROC" in limits else words
 
@@ -167,7 +167,7 @@ def _is_root() -> bool:
 
 
 def _tasks_of(user: int) -> int:
-    """Count the processes and threads of a user (Linux)."""
+    """Return the number of processes and threads of a user (Linux)."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         try:
@@ -181,7 +181,7 @@ def _tasks_of(user: int) -> int:
 
 
 def _walls(shown: Sequence[str]) -> list[str]:
-    """Return bubblewrap's arguments: a read-only file system with the shown paths, and a writable home."""
+    """Return bubblewrap's arguments for a read-only file system with the shown paths, and a writable home."""
     walls = [*_SEPARATE, "--die-with-parent", "--new-session", "--cap-drop", "ALL"]
     if _is_root():  # `confine` needs these capabilities to change the user, and drops them
         walls += ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"]
@@ -196,7 +196,7 @@ def _walls(shown: Sequence[str]) -> list[str]:
         os.getcwd(),
     )
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
-    walls += [word for parent in parents for word in ("--dir", parent)]  # otherwise only root can enter
+    walls += [word for parent in parents for word in ("--dir", parent)]  # without it, only root can enter
     for path in bound:
         is_link = path in _SYSTEM and os.path.islink(path)
         walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
@@ -214,15 +214,15 @@ def _outermost(paths: Iterable[str]) -> list[str]:
 
 
 def installation(prefix: str) -> list[str]:
-    """Return the parts of an installation, such as Python's, without other files in the same folder."""
+    """Return the existing parts of an installation in the folder `prefix`, such as Python's."""
     return [path for name in _INSTALLED if os.path.exists(path := os.path.join(prefix, name))]
 
 
 def shown_with(path: str | Path) -> str:
-    """Return the path that a bot's file may see: its folder, or only the file if the folder is shared.
+    """Return the path to show for a bot's file: its folder, or only the file if the folder is shared.
 
-    A folder is shared if it is or contains the working folder, the home or the folder of temporary files. For
-    such a folder itself, return "".
+    A folder is shared if it is or contains the working folder, the home or the folder of temporary files. If
+    `path` itself is a shared folder, return "".
     """
     file = Path(path).absolute()
     folder = file if file.is_dir() else file.parent
@@ -237,7 +237,7 @@ def shown_with(path: str | Path) -> str:
 
 @cache
 def python_installation() -> list[str]:
-    """Return the paths of this Python, of its installed packages and of the registered agents."""
+    """Return the paths of this Python installation, its packages and the registered agents."""
     sites = [path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")]
     roots = {point.module.partition(".")[0] for point in entry_points(group=GROUP)}
     packages = [place for name in sorted({*_PACKAGES, *roots}) for place in _places_of(name)]
@@ -253,7 +253,7 @@ def _places_of(package: str) -> list[str]:
 
 
 def _kernels() -> list[str]:
-    """Return bubblewrap's arguments for the compiled code; Numba reads code only from writable folders."""
+    """Return bubblewrap's arguments for the compiled code, in folders that Numba finds writable."""
     found, folders = _compiled_code(), dict[Path, str]()
     walls, parents = list[str](), dict[str, None]()
     for file in found:
@@ -268,7 +268,7 @@ def _kernels() -> list[str]:
 
 @cache
 def _compiled_code() -> list[Path]:
-    """Return the files with the compiled code of the rules and bots of this version."""
+    """Return the files that contain this version's compiled code of the rules and bots."""
     agents = Path(__file__).parent
     folders = [Path(entry.__file__).parent, *(agents / name for name in ("scripted", "search", "learned"))]
     place = cache_directory(folders[0], entry.__name__)
@@ -278,7 +278,7 @@ def _compiled_code() -> list[Path]:
 
 
 def shown_to(command: Sequence[str]) -> list[str]:
-    """Return the paths in a command line: the program's installation, files with folders, and folders."""
+    """Return the paths to show to a command: the program's installation, and files and folders it names."""
     program = shutil.which(command[0]) or command[0]
     shown = list[str]()
     for path in (os.path.abspath(program), os.path.realpath(program)):

@@ -1,12 +1,13 @@
-"""Run the command of an agent, and kill it with all its children when the caller ends. A stand-alone script.
+"""Stand-alone script that runs an agent's command, and kills it with all its children when the caller ends.
 
     python -I -S supervisor.py LIFELINE LIMITS COMMAND ...
 
 LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
 caller closes it or dies, even by SIGKILL. LIMITS is a JSON object. Its keys are `RLIMIT_*` limits, `network`
 (false: no network), `group` (parent folder of the control group) and `group memory` (bytes). The exit status
-is SETUP_FAILED if the limits cannot be set, otherwise the command's exit status, or 128 plus the number of
-the signal that ended the command.
+is SETUP_FAILED if the limits cannot be set, NOT_STARTED if the command is not found, and ENDED if the
+lifeline was closed. Otherwise it is the command's exit status, or 128 plus the number of the signal that
+ended the command.
 """
 
 import ctypes
@@ -23,19 +24,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-NETWORK = "network"  # a key of LIMITS; false: the command gets an empty network of its own
-GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; its memory in bytes
+NETWORK = "network"  # key of LIMITS; if the value is false, the command gets its own, empty network
+GROUP, GROUP_MEMORY = "group", "group memory"  # parent folder of a control group; memory limit, in bytes
 SETUP_FAILED = 125
-NOT_STARTED = 127  # as shells report a command that is not found
+NOT_STARTED = 127  # the status with which shells report a command that is not found
 ENDED = 126  # exit status if the lifeline was closed
-_PATIENCE = 1.0  # seconds to wait for killed processes to end
-_PR_SET_PDEATHSIG = 1  # Linux: the signal that a process gets when its parent dies
-_PR_SET_CHILD_SUBREAPER = 36  # Linux: orphans below this process become its children
+_PATIENCE = 1.0  # maximum wait for killed processes to end, in seconds
+_PR_SET_PDEATHSIG = 1  # Linux: set the signal that a process gets when its parent dies
+_PR_SET_CHILD_SUBREAPER = 36  # Linux: make orphaned descendants of this process its children
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 
 
 def main(lifeline: int, limits: Mapping[str, Any], command: Sequence[str]) -> int:
-    """Run the command, and return the exit status."""
+    """Run the command with limits, and return the exit status."""
     _set_process_option(_PR_SET_CHILD_SUBREAPER, 1)
     group = None
     try:
@@ -62,7 +63,7 @@ def _refuse(status: int, error: Exception) -> int:
 
 
 def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
-    """Set the limits and bind the process to the supervisor; called between fork and exec."""
+    """Set the limits, and make the process end with the supervisor; called between fork and exec."""
     end_with_parent()
     if group:
         _enter(group, os.getpid())
@@ -75,11 +76,11 @@ def _prepare(limits: Mapping[str, Any], group: Path | None) -> None:
 
 
 def _leave_the_network() -> None:
-    """Enter a new, empty network namespace; raise OSError if the system refuses it."""
+    """Enter a new, empty network namespace; raise OSError if the system does not allow it."""
     user, group = os.getuid(), os.getgid()
     libc = ctypes.CDLL(None, use_errno=True)
     if not hasattr(libc, "unshare") or libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNET):
-        raise OSError(ctypes.get_errno(), "no network namespace")
+        raise OSError(ctypes.get_errno(), "no network namespace can be created")
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"{user} {user} 1")
     Path("/proc/self/gid_map").write_text(f"{group} {group} 1")
@@ -89,7 +90,7 @@ def _leave_the_network() -> None:
 
 
 def memory_group(memory: int) -> str:
-    """Return the folder in which control groups with a memory limit can be created, "" if there is none."""
+    """Return a folder in which control groups with a memory limit can be created, or "" if there is none."""
     for folder in _group_folders():
         group = None
         for left in folder.glob("risk_env-*"):  # left by a supervisor that was killed
@@ -115,7 +116,7 @@ def memory_group(memory: int) -> str:
 def _group_folders(
     groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> Iterator[Path]:
-    """Return the candidate folders for control groups with a memory limit, of version 2 or version 1."""
+    """Yield folders in which control groups (version 1 or 2) with a memory limit are perhaps possible."""
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)
@@ -127,7 +128,7 @@ def _group_folders(
 
 
 def _gives_memory(folder: Path) -> bool:
-    """Return whether control groups in a folder of version 2 can have a memory limit."""
+    """Return True if control groups in a folder of version 2 can have a memory limit."""
     try:
         return "memory" in (folder / "cgroup.subtree_control").read_text().split()
     except OSError:
@@ -153,7 +154,7 @@ def _enter(group: Path, process: int) -> None:
 
 
 def _remove_group(group: Path | None) -> None:
-    """Remove a control group; its processes may still be ending."""
+    """Remove a control group, after its processes have ended or _PATIENCE has passed."""
     until = time.monotonic() + _PATIENCE
     while group and group.is_dir() and time.monotonic() < until:
         try:
@@ -166,7 +167,7 @@ def _remove_group(group: Path | None) -> None:
 
 
 def end_with_parent() -> None:
-    """Have this process killed when its parent dies (Linux)."""
+    """Make the system kill this process when its parent dies (Linux)."""
     _set_process_option(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -176,28 +177,28 @@ def _set_process_option(option: int, value: int) -> None:
 
 
 def _let_go_of_the_streams() -> None:
-    """Close this process's standard streams, so that they close when the command ends."""
+    """Close this process's standard streams, so that only the command keeps the streams open."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in range(3):
         os.dup2(nothing, stream)
 
 
 class _Watcher(threading.Thread):
-    """Thread that waits until the caller closes the pipe or dies, and then ends everything."""
+    """Thread that waits until the caller closes the pipe or dies, and then kills the command."""
 
     def __init__(self, lifeline: int, child: int) -> None:
         super().__init__(daemon=True)
         self._lifeline, self._child, self.has_ended_it = lifeline, child, False
 
     def run(self) -> None:
-        """Wait for the end of the caller, and end everything."""
+        """Wait for the end of the pipe, and kill the command and its children."""
         os.read(self._lifeline, 1)
         self.has_ended_it = True
         _end_all(self._child)
 
 
 def _wait_for(child: int) -> int:
-    """Wait for the command and return its exit status; reap orphans that end before it."""
+    """Wait for the command, and return its exit status; reap orphans that end before the command."""
     while True:
         pid, status = os.wait()
         if pid == child:

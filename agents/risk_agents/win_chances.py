@@ -1,4 +1,4 @@
-"""Win probabilities of every seat, from games in which a compiled bot plays a position on in all seats."""
+"""Win probabilities of every seat, estimated from games in which a compiled bot plays all seats."""
 
 from collections.abc import Callable
 
@@ -20,9 +20,10 @@ MOST_ROUNDS = 200  # maximum number of rounds of a game if the rules set no limi
 def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) -> Callable[[Game], Floats]:
     """Return a function that estimates each seat's win probability in a game, float64 (P,).
 
-    The estimate is the share of `games` games that the seat wins when `bot` plays the position on. A game
-    that no seat wins within `max_rounds` counts equally for all seats that are alive in the position. The
-    same position always gives the same estimates. `Game.replay` takes the function as `evaluate`.
+    The estimate is the share of `games` games that the seat wins when `bot` continues the position at all
+    seats. A game that no seat wins within `max_rounds` counts equally for all seats that are alive in the
+    position. The same position always gives the same estimates. The function can be the argument `evaluate`
+    of `Game.replay`.
     """
     limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
     lanes = GameVector(limited, board, games, observation=None, mask=None, autoreset=False)

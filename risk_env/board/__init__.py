@@ -1,1 +1,1 @@
-"""Maps and their reader, rules and presets, and the records made of them for the kernels."""
+"""Maps, the reader of map files, rules, presets, and the records of maps and rules for the kernels."""

@@ -1,14 +1,17 @@
-"""Action numbers of a map with a choice of rules, and the actions that they stand for.
+"""Action numbers of one map with one set of rules, and the actions that the numbers stand for.
 
 block      size   action
 territory  T      territory t
 border     B      attack along the directed border b, in the order of `board.borders`
 dice       4      one, two, three dice, blitz
 amount     17     1 2 3 4 5 6 8 10 12 15 20 25 30 40 50 half all
-card       T + 1  card of territory t; last: a wild card
+card       T + 1  card of territory t; the last number is a wild card
 done       1      stop, or decline
-die        6      a die that shows face 1 ... 6; empty without `card_reroll` and `commander`
-objective  12     objective o of the map; empty without `objectives`
+die        6      a die that shows face 1 ... 6
+objective  12     objective o of the map
+
+The block `die` is empty unless the rules have `card_reroll` or `commander`. The block `objective` is empty
+unless the rules have `objectives`.
 """
 
 import reprlib
@@ -30,7 +33,7 @@ AMOUNTS = (*types.AMOUNTS, HALF, ALL)
 FACES = tuple(range(1, types.NUM_FACES + 1))
 ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 
-# The words of actions (docs/decisions.md and `decode`), with their blocks.
+# Block of each kind of action: the words of docs/decisions.md, and the kinds that `decode` returns.
 BLOCK_OF = {
     **dict.fromkeys(
         ("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"
@@ -50,7 +53,7 @@ _CHOICES: dict[str, Sequence[Any]] = {
     **{word: AMOUNTS for word, block in BLOCK_OF.items() if block == "amount"},
     **{word: FACES for word, block in BLOCK_OF.items() if block == "die"},
 }
-_NUM_ARGUMENTS = {"attack": 2, DONE: 0, BLITZ: 0}  # one argument for all other kinds
+_NUM_ARGUMENTS = {"attack": 2, DONE: 0, BLITZ: 0}  # all other kinds need one argument
 
 
 class Action(NamedTuple):
@@ -64,9 +67,9 @@ class Action(NamedTuple):
 
 
 class ActionSpace:
-    """The actions of one map and choice of rules.
+    """The actions of one map with one set of rules.
 
-    There are `n` actions, in `blocks` (name -> range of numbers).
+    `n` is the number of actions. `blocks` maps the name of each block to the block's range of action numbers.
     """
 
     def __init__(self, rules: Rules, board: Board) -> None:
@@ -100,9 +103,9 @@ class ActionSpace:
     def decode(self, action: int) -> Action:
         """Return the meaning of an action.
 
-        Raises ValueError unless the action is a whole number from 0 to n - 1. The arguments are numbers: a
-        territory, source and target of an attack, dice, the face of a die, the territory of a card, or an
-        objective. Wild cards and the last amounts are words: "wild", "half", "all".
+        Raises ValueError unless `action` is a whole number from 0 to `n - 1`. The arguments in the result are
+        numbers: a territory, source and target of an attack, dice, the face of a die, the territory of a
+        card, or an objective. A wild card and the last two amounts are words: "wild", "half", "all".
         """
         return self._meanings[_number(action, self.n)]
 
@@ -122,17 +125,19 @@ class ActionSpace:
         """Return the number of an action.
 
         Examples: `encode("attack", "Alaska", "Kamchatka")`, `encode("troops", "half")`. `kind` is a word of
-        docs/decisions.md or a kind of `decode`. Territories and objectives are given by name or number. A
-        ValueError names the wrong value and the allowed values.
+        docs/decisions.md or a kind that `decode` returns. Territories and objectives are given by name or
+        number. Raises ValueError, which names the wrong value and the allowed values.
         """
         if kind not in BLOCK_OF:
             raise ValueError(f"kind={reprlib.repr(kind)}: choose one of {', '.join(BLOCK_OF)}")
         count = _NUM_ARGUMENTS.get(kind, 1)
         if len(arguments) != count:
-            raise ValueError(f"{kind!r} needs {count} arguments, not {len(arguments)}")
+            plural = "" if count == 1 else "s"
+            raise ValueError(f"{kind!r} needs {count} argument{plural}, not {len(arguments)}")
         numbers = self.blocks[BLOCK_OF[kind]]
         if not numbers:
-            raise ValueError(f"{kind!r} is not an action under these rules")
+            allowed = ", ".join(word for word, block in BLOCK_OF.items() if self.blocks[block])
+            raise ValueError(f"{kind!r} is not an action under these rules; allowed: {allowed}")
         return numbers.start + self._index(kind, arguments)
 
     def _index(self, kind: str, arguments: tuple[Any, ...]) -> int:
@@ -168,16 +173,16 @@ class ActionSpace:
         return number
 
     def to_json(self) -> dict[str, Any]:
-        """Return the ranges of the blocks for a file or another program.
+        """Return the action numbers as values of JSON, for a file or another program.
 
-        Each block has its first action and one past its last, by name.
+        `blocks` maps the name of each block to a list: the first action number, and the last one plus 1.
         """
         blocks = {block: [numbers.start, numbers.stop] for block, numbers in self.blocks.items()}
         return {"schema": SCHEMA, "n": self.n, "blocks": blocks, "amounts": list(AMOUNTS)}
 
 
 def _index_of(value: Any, choices: Sequence[Any]) -> int:
-    """Return the index of a value among `choices`, which are numbers or words in any case."""
+    """Return the index of `value` in `choices`. Words match in any case."""
     words = [str(choice).casefold() for choice in choices]
     if str(value).casefold() not in words:
         raise ValueError(f"{reprlib.repr(value)} is not one of {', '.join(map(str, choices))}")

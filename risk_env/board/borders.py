@@ -1,4 +1,4 @@
-"""Borders as a graph: targets and neighbours of territories, and the territories that borders connect."""
+"""The graph of borders: targets and neighbours of territories, and the territories that borders connect."""
 
 from collections.abc import Iterable
 
@@ -25,9 +25,10 @@ def targets_of(count: int, borders: Iterable[tuple[int, int]]) -> list[list[int]
 
 
 def unreachable(count: int, borders: Iterable[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Return the territories that territory 0 does not reach through borders, and those that do not reach it.
+    """Return the territories that territory 0 does not reach, and the territories that do not reach it.
 
-    If both lists are empty, every territory reaches every other one.
+    One territory reaches another through a chain of borders. If both lists are empty, every territory
+    reaches every other territory.
     """
     ways = list(borders)
     both = (ways, [(target, source) for source, target in ways])
@@ -36,13 +37,13 @@ def unreachable(count: int, borders: Iterable[tuple[int, int]]) -> tuple[list[in
 
 
 def is_connected(territories: set[int], borders: Iterable[tuple[int, int]]) -> bool:
-    """Return True if the borders between these territories connect all of them."""
+    """Return True if the borders among `territories` connect all of `territories`."""
     reached = reached_from(min(territories), neighbours_of(territories, borders))
     return len(reached) == len(territories)
 
 
 def reached_from(start: int, targets_of: dict[int, list[int]] | list[list[int]]) -> set[int]:
-    """Return the territories that can be reached from a territory through borders."""
+    """Return `start` and the territories that `start` reaches through borders."""
     reached, todo = {start}, [start]
     while todo:
         for target in targets_of[todo.pop()]:

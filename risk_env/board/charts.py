@@ -1,6 +1,6 @@
 """Start charts of Basic Training (RULES 9.1).
 
-A map file has one table `[[chart.3]]` per seat for the chart of three players. Charts of other numbers of
+For the chart of three players, a map file has one table `[[chart.3]]` per seat. Charts for other numbers of
 players have the same form.
 """
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 from risk_env.board.toml_table import TomlTable
 
-PLAYERS = (3, 4, 5)  # RULES 4.2
+PLAYERS = (3, 4, 5)  # numbers of players that can have a chart (RULES 4.2)
 MAX_TROOPS = 1000
 
 
 @dataclass(frozen=True)
 class Chart:
-    """Start positions for P players on a map of T territories.
+    """Start position for P players on a map of T territories.
 
     Seat 0 starts the game.
     """
@@ -25,12 +25,12 @@ class Chart:
 
     @property
     def num_players(self) -> int:
-        """P, the number of players of the chart."""
+        """Number of players P."""
         return len(self.capitals)
 
 
 def read_charts(file: TomlTable, names: list[str]) -> tuple[Chart, ...]:
-    """Return the charts of a map with these territory names, by ascending number of players."""
+    """Return the charts of a map whose territories are `names`, by ascending number of players."""
     table = file.table("chart", {})
     table.only(*map(str, PLAYERS))
     return tuple(_chart(table, players, names) for players in PLAYERS if str(players) in table.values)
@@ -40,7 +40,8 @@ def _chart(table: TomlTable, num_players: int, names: list[str]) -> Chart:
     seats = table.tables(str(num_players), num_players)
     if len(seats) < num_players:
         raise table.error(
-            f"{len(seats)} tables [[chart.{num_players}]]; a chart needs one for each seat", str(num_players)
+            f"{len(seats)} tables [[chart.{num_players}]]; a chart needs one table for each seat",
+            str(num_players),
         )
     owner, troops = [-1] * len(names), [0] * len(names)
     for seat, start in enumerate(seats):
@@ -48,7 +49,8 @@ def _chart(table: TomlTable, num_players: int, names: list[str]) -> Chart:
         _write_seat(start.table("troops"), seat, names, owner, troops)
     if -1 in owner:
         raise table.error(
-            f"{names[owner.index(-1)]!r} has no owner; a chart lists every territory", str(num_players)
+            f"{names[owner.index(-1)]!r} has no owner; a chart must give every territory to a seat",
+            str(num_players),
         )
     capitals = tuple(_capital(start, seat, names, owner) for seat, start in enumerate(seats))
     return Chart(tuple(owner), tuple(troops), capitals)

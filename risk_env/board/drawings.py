@@ -10,9 +10,9 @@ from risk_env.bounded_io import shortened
 
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024
-LARGEST_DISC = 34.0  # radius
-CLOSEST = 10.0  # minimum distance that sets the radius of discs; discs of closer centres overlap
-DISC_POINTS = 24
+LARGEST_DISC = 34.0  # maximum radius of a disc, in pixels
+CLOSEST = 10.0  # centres closer than this many pixels do not make discs smaller: such discs overlap
+DISC_POINTS = 24  # number of points of a disc's outline
 
 Point = tuple[float, float]
 Ring = tuple[Point, ...]
@@ -20,22 +20,22 @@ Ring = tuple[Point, ...]
 
 @dataclass(frozen=True)
 class Drawing:
-    """The drawing of a map. Play does not depend on it.
+    """The drawing of a map. Games do not depend on the drawing.
 
-    x grows to the right, y downwards, both in pixels.
+    Coordinates are in pixels: x grows to the right, and y grows downwards.
     """
 
     width: int
     height: int
-    centres: tuple[Point, ...]  # per territory, centre of the disc with its troops
-    labels: tuple[Point, ...]  # per territory, centre of its name
+    centres: tuple[Point, ...]  # per territory, centre of the disc that shows the troops
+    labels: tuple[Point, ...]  # per territory, centre of the name
     outlines: tuple[tuple[Ring, ...], ...]  # per territory, one or more closed rings
     wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edge of the map
-    routes: tuple[tuple[int, int, Ring], ...]  # sea lines along given points: from, to, points
+    routes: tuple[tuple[int, int, Ring], ...]  # lines across the sea: the two territories, and the points
 
 
 def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
-    """Return the drawing of a map with these territory names, or None if the map has none."""
+    """Return the drawing of a map whose territories are `names`, or None if the map has no drawing."""
     if "drawing" not in file.values:
         return None
     table = file.table("drawing")
@@ -70,13 +70,13 @@ def nearest_distance(centres: Sequence[Point]) -> float:
 
 
 def disc(x: float, y: float, radius: float) -> Ring:
-    """Return a round outline."""
+    """Return the outline of a disc with centre `x`, `y`."""
     turns = [2 * pi * i / DISC_POINTS for i in range(DISC_POINTS)]
     return tuple((x + radius * cos(turn), y + radius * sin(turn)) for turn in turns)
 
 
 def label_below(centre: Point, height: float) -> Point:
-    """Return the place of a name below the disc with this centre, on a map of this height."""
+    """Return the point for a name below the disc with centre `centre`, on a map of height `height`."""
     return centre[0], min(centre[1] + 22.0, height - 8.0)
 
 
@@ -94,7 +94,7 @@ def _per_territory(
 
 
 def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) -> list[float]:
-    """Return the checked numbers of a list x, y, x, y, ... of points inside the map."""
+    """Return the numbers of a list x, y, x, y, ... after a check that all points are on the map."""
     if not isinstance(values, list) or len(values) % 2:
         raise table.error(f"{shortened(values)} is not a list of pairs x, y", at)
     for i, value in enumerate(values):
@@ -107,12 +107,12 @@ def _coordinates(table: TomlTable, at: str, values: Any, most: Sequence[int]) ->
 def _point(table: TomlTable, name: str, size: tuple[int, int]) -> Point:
     values = _coordinates(table, name, table.get(name, list, "a pair x, y"), size)
     if len(values) != 2:
-        raise table.error(f"{len(values)} numbers; a point has two", name)
+        raise table.error(f"{len(values)} numbers; a point has two, x and y", name)
     return values[0], values[1]
 
 
 def _rings(table: TomlTable, name: str, size: tuple[int, int]) -> tuple[Ring, ...]:
-    rings = table.get(name, list, "a list of rings, each x, y, x, y, ...")
+    rings = table.get(name, list, "a list of rings, each a list x, y, x, y, ...")
     if not rings:
         raise table.error("no ring; at least one is needed", name)
     return tuple(_ring(table, f"{name}, ring {i}", ring, size) for i, ring in enumerate(rings, 1))
@@ -121,7 +121,7 @@ def _rings(table: TomlTable, name: str, size: tuple[int, int]) -> tuple[Ring, ..
 def _ring(table: TomlTable, at: str, ring: Any, size: tuple[int, int]) -> Ring:
     values = _coordinates(table, at, ring, size)
     if len(values) < 6:
-        raise table.error(f"{len(values) // 2} points; a ring has three or more", at)
+        raise table.error(f"{len(values) // 2} points; a ring needs at least 3", at)
     return tuple(zip(values[::2], values[1::2], strict=True))
 
 
@@ -135,7 +135,7 @@ def _route(table: TomlTable, names: list[str], size: tuple[int, int]) -> tuple[i
     one, other = _pair(table, "between", table.get("between", list, "a pair of territories"), names)
     values = _coordinates(table, "points", table.get("points", list, "a list x, y, x, y, ..."), size)
     if len(values) < 4:
-        raise table.error(f"{len(values) // 2} points; a route has two or more", "points")
+        raise table.error(f"{len(values) // 2} points; a route needs at least 2", "points")
     return one, other, tuple(zip(values[::2], values[1::2], strict=True))
 
 

@@ -1,8 +1,8 @@
 """Maps: the class `Board`, and the reader of map files (RULES 1.4: a map is data; docs/maps.md).
 
-A map is one TOML file. The maps in the folder `map_files` are found by their names. Both territories of a
-two-way border list it, so that a border missing on one side is noticed. One-way borders have a list of their
-own. Any error in a file is a `MapError` that names file, place and problem.
+A map is one TOML file. `load_map` finds the maps in the folder `map_files` by name. Both territories of a
+two-way border list the border, so the reader notices a border that one side does not list. One-way borders
+have a separate list. An error in a file raises `MapError`, which names the file, the place and the problem.
 """
 
 import hashlib
@@ -40,13 +40,13 @@ MAX_TERRITORIES, MAX_BORDERS, MAX_CONTINENTS = types.SIZE_CLASSES[-1]  # borders
 MAX_BONUS = 1000
 OUTSIDE = "Outside"  # continent without a bonus, for the territories outside all other continents
 MAX_WILDS = 2  # RULES 2.1
-MAX_COLOURS = 6  # seats that a "destroy" mission can name
+MAX_COLOURS = 6  # number of seats that a "destroy" mission can name
 
 _FOLDER = Path(__file__).parent / "map_files"
 MOST_BYTES = 1 << 18  # maximum size of a map file
 MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map file
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
-# a TOML reader takes time proportional to the square of its length
+# A key with many dots: a TOML reader needs time proportional to the square of the length of such a key.
 _LONG_KEY = re.compile(rf"(?:\.[ \t]*{_KEY}[ \t]*){{9}}")
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 
@@ -55,16 +55,16 @@ COLOUR = re.compile(r"#[0-9a-f]{6}")
 class Mission:
     """One mission card (RULES 8).
 
-    Fields that the kind of mission does not use are empty, False, 0 or -1.
+    Fields that a kind of mission does not use have their default values.
     """
 
     kind: str  # "continents" | "territories" | "destroy"
     continents: tuple[int, ...] = ()
-    any_third: bool = False  # and any one further continent
-    territories: int = 0
+    any_third: bool = False  # True: the mission also needs any one further continent
+    territories: int = 0  # number of territories to hold
     min_troops: int = 1  # minimum troops on each of these territories
     target: int = -1  # seat to destroy
-    # territories that the seat must hold instead if it is the target itself (RULES 8.3)
+    # number of territories to hold instead, for the seat that is itself the target (RULES 8.3)
     fallback_territories: int = 0
     extended: bool = False
 
@@ -73,7 +73,7 @@ class Mission:
 class Objective:
     """One Objective of the 2008 games (RULES 9.6).
 
-    If the kind has no count, `count` is 1. If it has no continent, `continent` is -1.
+    For kinds without a count, `count` is 1. For kinds without a continent, `continent` is -1.
     """
 
     name: str
@@ -81,7 +81,7 @@ class Objective:
     count: int = 1
     continent: int = -1
     major: bool = False
-    basic_training: bool = False  # fixed in Basic Training (RULES 9.1)
+    basic_training: bool = False  # True: one of the Objectives of Basic Training (RULES 9.1)
 
 
 @dataclass(frozen=True)
@@ -94,13 +94,13 @@ class Board:
     continents: tuple[str, ...]
     bonuses: tuple[int, ...]  # per continent
     continent_of: tuple[int, ...]  # per territory
-    borders: tuple[tuple[int, int], ...]  # (source, target), sorted; a two-way border is there both ways
+    borders: tuple[tuple[int, int], ...]  # (source, target), sorted; both directions of a two-way border
     symbols: tuple[str | None, ...] | None  # per territory; None: no card in the symbol deck
     num_wilds: int
     stars: tuple[int, ...] | None  # per territory
     basic_training_cities: tuple[int, ...]  # ascending
     random_cities: int
-    missions: tuple[Mission, ...]  # a "destroy" entry of the file is one mission per colour
+    missions: tuple[Mission, ...]  # a "destroy" entry of the file makes one mission for each colour
     objectives: tuple[Objective, ...]  # minor objectives first
     charts: tuple[Chart, ...]  # start charts of Basic Training, at most one for each number of players
     colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb"; None: automatic
@@ -114,19 +114,19 @@ class Board:
 
     @cached_property
     def edge_index(self) -> npt.NDArray[np.int64]:
-        """Sources and targets of the borders, int64 (2, E), in the order of the BORDER actions; read-only."""
+        """Sources and targets of the E borders: int64 (2, E), read-only, in the order of BORDER actions."""
         found = np.array(self.borders, np.int64).T.copy()
         found.flags.writeable = False
         return found
 
     @cached_property
     def names_in_text(self) -> tuple[str, ...]:
-        """Name of each territory as texts write it: in double quotes if it could be misread."""
+        """Name of each territory for use in texts: in double quotes if the name could be misread."""
         return tuple(map(in_text, self.territories))
 
     @cached_property
     def one_way_borders(self) -> tuple[tuple[int, int], ...]:
-        """The borders without a way back (RULES 1.2), as (source, target), sorted."""
+        """One-way borders (RULES 1.2) as pairs (source, target), sorted."""
         both = set(self.borders)
         return tuple((source, target) for source, target in self.borders if (target, source) not in both)
 
@@ -157,16 +157,16 @@ class Board:
         return {key_of(name): t for name, t in self._numbers.items()}
 
     def targets(self, territory: int) -> tuple[int, ...]:
-        """Return the territories that this one can attack: those adjacent to it (RULES 1.2), ascending.
+        """Return the adjacent territories, which `territory` can attack (RULES 1.2), ascending.
 
-        Raises MapError if there is no such territory.
+        Raises MapError if the map has no such territory.
         """
         return self._targets[self._checked(territory)]
 
     def sources(self, territory: int) -> tuple[int, ...]:
-        """Return the territories that can attack this one, ascending.
+        """Return the territories that can attack `territory`, ascending.
 
-        They differ from the targets on maps with one-way borders only. Raises MapError if there is no such
+        Sources differ from targets only on maps with one-way borders. Raises MapError if the map has no such
         territory.
         """
         return self._sources[self._checked(territory)]
@@ -179,7 +179,7 @@ class Board:
         return territory
 
     def no_border(self, source: int, target: int) -> str:
-        """Return the message that no border leads from one territory to another."""
+        """Return the error message for the case that no border leads from `source` to `target`."""
         names = self.names_in_text[source], self.names_in_text[target]
         if (target, source) in self.borders:
             return f"the border from {names[1]} to {names[0]} is one-way"
@@ -188,7 +188,7 @@ class Board:
     def territory(self, name: str) -> int:
         """Return the number of a territory, given its name or alias in any case (RULES 1.3).
 
-        Raises MapError if there is no such territory.
+        Raises MapError if the map has no such territory.
         """
         number = self._by_key.get(key_of(name))
         if number is None:
@@ -210,14 +210,14 @@ class Board:
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
     def __hash__(self) -> int:
-        return hash(self.digest)  # computed once: tables are found by map and rules
+        return hash(self.digest)  # the digest is computed only once; `tables` looks records up by map
 
     @cached_property
     def digest(self) -> str:
         """SHA-256 (hex) of the facts in `_PLAYED`.
 
-        The drawing, the aliases, the map's name and its file do not count. The start charts do not count
-        either: they lead to a position, which every saved game contains.
+        The drawing, the aliases, the map's name and the name of the file do not change the digest. Start
+        charts do not change it either: a chart only sets a position, which every saved game contains.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
@@ -235,10 +235,10 @@ def map_names() -> tuple[str, ...]:
 
 
 def load_map(name_or_path: str | PathLike[str]) -> Board:
-    """Return the shipped map of that name, or the map in the .toml file at that path.
+    """Return the shipped map with this name, or the map in the .toml file at this path.
 
-    The name `random:SEED:territories=60,continents=8` is a random map. Territories and continents may be left
-    out. Raises MapError if there is no such map.
+    The name `random:SEED:territories=60,continents=8` gives a random map. `territories` and `continents` may
+    be left out. Raises MapError if there is no such map, or if the file contains an error.
     """
     if is_random(name_or_path):
         return _generate(read_spec(str(name_or_path)))
@@ -261,15 +261,15 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
     """Return the map that a saved game or a text names.
 
-    This is `board` if it is given, otherwise a map that is open to all (`check_open_map`). Raises
-    MapError if there is no such map, or if `digest` is given and is neither the map's digest nor its first 16
-    digits.
+    If `board` is given, the result is `board`. Otherwise the result is a map that untrusted users may choose
+    (`check_open_map`). Raises MapError if there is no such map. Also raises MapError if `digest` is given and
+    is neither the map's digest nor the first 16 hex digits of the map's digest.
     """
     if board is None:
         try:
             check_open_map(name)
         except MapError as error:
-            raise MapError(f"{error}; pass the board of any other map") from None
+            raise MapError(f"{error}; for any other map, pass the board") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"written for the map with digest {shortened(digest)}"
@@ -280,14 +280,14 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
 def check_open_map(name: Any) -> None:
     """Raise MapError unless untrusted users may choose the map with this name.
 
-    They may choose the shipped maps, and random maps of the smallest size class, which need no compiling and
-    little time. They may not name files.
+    Untrusted users may choose shipped maps, and random maps of the smallest size class, which need no
+    compilation and little time. Untrusted users may not name files.
     """
     if is_random(name):
         spec, most = read_spec(name), types.SIZE_CLASSES[0]
         if spec.territories > most.territories or spec.continents > most.continents:
             most_of = f"{most.territories} territories and {most.continents} continents"
-            raise MapError(f"{shortened(name)}: a random map has at most {most_of} here")
+            raise MapError(f"{shortened(name)}: too large; at most {most_of} are allowed")
     elif name not in map_names():
         similar, names = similar_names(str(name)[:100], map_names(), ""), ", ".join(map_names())
         raise MapError(f"{shortened(name)} is not a shipped map{similar}; allowed: {names}, random:SEED")
@@ -311,7 +311,7 @@ def _generate(spec: RandomMap) -> Board:
 def _file_text(path: Path) -> str:
     """Return the text of a map file.
 
-    Raises MapError unless it is a regular file, not a device or a pipe, of at most MOST_BYTES.
+    Raises MapError unless `path` is a regular file (no device, no pipe) of at most MOST_BYTES.
     """
     try:
         return read_text(path, MOST_BYTES)
@@ -320,17 +320,17 @@ def _file_text(path: Path) -> str:
 
 
 def read_map(text: str, source: str = "<text>") -> Board:
-    """Return the map in a TOML text. MapErrors call it `source`.
+    """Return the map in a TOML text. `source` names the text in error messages.
 
-    A text that would take a TOML reader seconds is refused.
+    Raises MapError if the text contains an error, or if a TOML reader would need seconds to read it.
     """
     size = len(text.encode(errors="surrogatepass"))
-    sizes = {"bytes": (size, MOST_BYTES), "headers of tables": (text.count("\n["), MOST_HEADERS)}
+    sizes = {"bytes": (size, MOST_BYTES), "table headers": (text.count("\n["), MOST_HEADERS)}
     for what, (size, most) in sizes.items():
         if size > most:
             raise MapError(f"{source}: {size} {what}; at most {most} are allowed")
     if _LONG_KEY.search(text):
-        raise MapError(f"{source}: a key has more than eight dots")
+        raise MapError(f"{source}: a key has more than eight dots; at most eight are allowed")
     try:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
@@ -391,7 +391,8 @@ def _outside_tables(
     _refuse_counted_continents(file, outside[0])
     table = TomlTable(file.file, f"continent {OUTSIDE!r}", {"name": OUTSIDE, "bonus": 0})
     if len(continents) == MAX_CONTINENTS:
-        raise table.error(f"the file has {MAX_CONTINENTS} other continents, the maximum of a map")
+        problem = f"{outside[0].place} is in no other continent and needs this continent, but the file has"
+        raise table.error(f"{problem} the maximum of {MAX_CONTINENTS} continents")
     table.check_new("name", OUTSIDE, {key_of(c.values["name"]): c.place for c in continents})
     return [table]
 
@@ -400,7 +401,8 @@ def _refuse_counted_continents(file: TomlTable, outside: TomlTable) -> None:
     """Raise MapError for goals that would count the territories outside all continents as a continent."""
     for table in file.tables("mission", types.MAX_MISSIONS):
         if table.values.get("any_third") is True:
-            raise table.error(f"{outside.place} is in no continent, so no mission may have it", "any_third")
+            problem = f"{outside.place} is in no continent, so no mission may have any_third"
+            raise table.error(problem, "any_third")
     for table in file.tables("objective", types.NUM_OBJECTIVES):
         if table.values.get("kind") in ("continents", "continent_in_turn"):
             problem = f"{outside.place} is in no continent, so no Objective may count continents"
@@ -418,7 +420,7 @@ def _territory_tables(file: TomlTable) -> list[TomlTable]:
 
 
 def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
-    """Return the aliases of each territory. No two territories may share a name."""
+    """Return the aliases of each territory. Raises MapError if two territories share a name."""
     seen: dict[str, str] = {}
     for table in territories:
         table.check_new("name", table.values["name"], seen)
@@ -432,12 +434,12 @@ def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
 def _continent_of(
     territories: list[TomlTable], continents: list[TomlTable], names: tuple[str, ...]
 ) -> tuple[int, ...]:
-    """Return the continent of each territory. Every continent must have a territory."""
+    """Return the continent of each territory. Raises MapError if a continent has no territory."""
     named = [(t, t.text("continent", default=OUTSIDE)) for t in territories]
     numbers = tuple(t.number_of("continent", name, names, "continent") for t, name in named)
     for c, table in enumerate(continents):
         if c not in numbers:
-            raise table.error("no territory belongs to it")
+            raise table.error("no territory belongs to this continent")
     return numbers
 
 
@@ -453,9 +455,9 @@ def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None,
 def _all_or_none(
     tables: list[TomlTable], key: str, read: Callable[[TomlTable], Any]
 ) -> tuple[Any, ...] | None:
-    """Return the values of a key that either all territories have or none.
+    """Return the value of a key for each territory, or None if no territory has the key.
 
-    If no territory has the key, return None.
+    Raises MapError if only some territories have the key.
     """
     given = [t for t in tables if key in t.values]
     if not given:
@@ -479,7 +481,7 @@ def _colour(table: TomlTable) -> str | None:
 
 
 def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
-    """Return the directed borders. Through borders, every territory must reach every other one."""
+    """Return the directed borders. Raises MapError unless every territory reaches every other territory."""
     names = [t.values["name"] for t in territories]
     listed = [_listed_borders(t, names) for t in territories]
     _check_returns(territories, listed)
@@ -525,13 +527,14 @@ def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], l
 
 
 def _check_connected(territories: list[TomlTable], borders: tuple[tuple[int, int], ...]) -> None:
-    """Raise MapError unless chains of borders lead from every territory to every other one."""
+    """Raise MapError unless chains of borders lead from every territory to every other territory."""
     first = territories[0].place
     not_reached, not_reaching = unreachable(len(territories), borders)
     for apart, way in ((not_reached, "to it from"), (not_reaching, "from it to")):
         if apart:
-            problem = f"no chain of borders leads {way} {first}: every territory must reach every other one"
-            raise territories[apart[0]].error(problem, "borders")
+            problem = f"no chain of borders leads {way} {first}"
+            demand = "every territory must reach every other territory"
+            raise territories[apart[0]].error(f"{problem}: {demand}", "borders")
 
 
 # ------------------------------------------------------------------------------------ missions
@@ -572,7 +575,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
         table.number_of("continent", n, continents, f"continents {i}") for i, n in enumerate(names, 1)
     )
     if not numbers or len(set(numbers)) < len(numbers):
-        raise table.error(f"{shortened(list(names))}: name one continent or more, none twice", "continents")
+        raise table.error(f"{shortened(list(names))}: name at least one continent, none twice", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
         raise table.error("the map has no continents besides those named", "any_third")
     return numbers
@@ -588,7 +591,7 @@ def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) 
     for i, table in enumerate(tables):
         table.check_new("name", objectives[i].name, seen)
         if i and objectives[i - 1].major and not objectives[i].major:
-            raise table.error("a minor objective after a major one: the minor ones must come first", "major")
+            raise table.error("minor objective after a major one: minor objectives must come first", "major")
     return objectives
 
 

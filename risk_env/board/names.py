@@ -1,6 +1,6 @@
-"""Names of territories, continents and Objectives: checks, and the form of names in texts.
+"""Names of territories, continents and Objectives: checks, and the form of names in action texts.
 
-Texts write a plain name as it is, and any other name in double quotes: `attack "A > B" > Kamchatka`.
+A text contains a plain name unchanged, and any other name in double quotes: `attack "A > B" > Kamchatka`.
 """
 
 import re
@@ -9,12 +9,12 @@ import unicodedata
 from risk_env.bounded_io import composed
 
 RESERVED_NAMES = ("wild", "done")  # words of the action texts
-MAX_NAME = 60  # characters
+MAX_NAME = 60  # maximum number of characters of a name
 QUOTE = '"'
 
 _PLAIN = re.compile(r"(?=.*[^\W\d_])[^\W_][\w'’.&()/-]*( [\w'’.&()/-]+)*(?<!\.)")
 _ARROW = re.compile(r'("[^"]*")|->|→')
-# Letters, marks and signs without a shape, such as the fillers of Hangul, and selectors of variants.
+# Characters without a visible shape, such as Hangul fillers and variation selectors.
 _INVISIBLE = re.compile(
     r"[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
 )
@@ -22,7 +22,7 @@ _WHITE = re.compile(r"^\s|\s$|\s\s|[^\S ]")
 
 
 def problem_of(name: str) -> str:
-    """Return the reason why a text cannot be a name, or "" if the text can be a name."""
+    """Return the reason why `name` is not allowed as a name, or "" if it is allowed."""
     if not 0 < len(name) <= MAX_NAME:
         return f"a name has 1 to {MAX_NAME} characters"
     if QUOTE in name:
@@ -35,17 +35,17 @@ def problem_of(name: str) -> str:
     if any(unicodedata.category(letter).startswith("M") for letter in _without_marks(name)):
         return "a name has no combining marks without a letter"
     if key_of(name) in RESERVED_NAMES:
-        return "it is a reserved word of actions"
+        return "the word is reserved for action texts"
     return ""
 
 
 def in_text(name: str) -> str:
-    """Return the form of a name in texts: plain, or in double quotes if it could be misread."""
+    """Return a name for use in a text: unchanged, or in double quotes if the name could be misread."""
     return name if _PLAIN.fullmatch(_without_marks(name)) else f"{QUOTE}{name}{QUOTE}"
 
 
 def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
-    """Split a text at a separator that is not in double quotes, at most `most` times (0: everywhere)."""
+    """Split a text at each separator outside double quotes, at most `most` times (0: no limit)."""
     parts: list[str] = []
     start = 0
     for found in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):
@@ -56,17 +56,17 @@ def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
 
 
 def read_arrows(text: str) -> str:
-    """Replace the arrows `->` and `→` outside quotes by `>`, and return the text."""
+    """Return the text with `>` in place of every arrow `->` or `→` outside double quotes."""
     return _ARROW.sub(lambda found: found[1] or ">", text)
 
 
 def key_of(name: str) -> str:
-    """Return the key that all spellings of a name share, with or without quotes."""
+    """Return a key that is the same for all spellings of a name: any case, with or without quotes."""
     return composed(name).strip().strip(QUOTE).casefold()
 
 
 def _without_marks(name: str) -> str:
-    """Remove the combining marks of letters, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
+    """Return a name without combining marks, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
     plain = ""
     for letter in name:
         if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):

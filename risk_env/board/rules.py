@@ -2,7 +2,7 @@
 
 A preset is a set of options. A profile changes some of these options for a purpose. Options passed with a
 preset take precedence over both. A value or a combination that is not allowed raises ValueError with a
-message of one line. `check_rules` checks the options that depend on the map.
+one-line message. `check_rules` checks the options that depend on the map.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ STARTING_TROOPS = {  # RULES 4.2, by deck and number of players
     "none": _TROOPS,
 }
 BOOK_TERRITORIES = 42  # RULES 1.1
-# number of minor Objectives, and of major Objectives, with random Objectives or Rewards (RULES 9.3)
+# number of minor Objectives, and also of major Objectives, that random Objectives lay out (RULES 9.3)
 LAID_OUT_OBJECTIVES = 4
 OBJECTIVES_TO_WIN = 3  # RULES 9.7
 MOST_STARTING_TROOPS = 2**15  # per army, so that all armies together stay below MOST_TROOPS
@@ -40,7 +40,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {  # ordered by the numbers that the kerne
 
 
 class Numbers(NamedTuple):
-    """The whole numbers that an option can have, and None if `or_none` is set."""
+    """The allowed values of an option: whole numbers from `least` to `most`, and None if `or_none` is set."""
 
     least: int
     most: int
@@ -162,7 +162,8 @@ BOOK, FAST = "book", "fast"
 class Change(NamedTuple):
     """Change of one option by a profile.
 
-    If a preset has the value `usual`, `option` gets the first of these `values` that the other options allow.
+    If a preset gives `option` the value `usual`, the profile replaces `usual` by the first of `values` that
+    the other options allow.
     """
 
     option: str
@@ -238,7 +239,7 @@ class Rules:
                 raise ValueError(f"{need.option}={value!r} {problem} (RULES {need.section})")
 
     def __repr__(self) -> str:
-        """Return the call that makes these rules, with the options that are not defaults."""
+        """Return the call that makes these rules, with the options that differ from their defaults."""
         told = [
             f"{field.name}={value!r}"
             for field in fields(self)
@@ -259,7 +260,7 @@ class Rules:
         """Return the rules of a preset (RULES 12), changed by `options` (named as in RULES 13).
 
         `num_players=None` means 3 players, or 2 for `two_player`. With two players, `classic` is the duel of
-        RULES 6.4. `expert=True` turns on RULES 10.1-10.5, with the symbol deck only (RULES 10.7).
+        RULES 6.4. `expert=True` turns on RULES 10.1-10.5, and needs the symbol deck (RULES 10.7).
 
         `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" is for
         short games without decisions about dice.
@@ -282,7 +283,7 @@ class Rules:
         return rules.replace(**changes) if changes else rules
 
     def replace(self, /, **options: Any) -> "Rules":
-        """Return a copy with other values of some options. Raises ValueError as the constructor does."""
+        """Return a copy with new values for `options`. Raises ValueError as the constructor does."""
         return dataclasses.replace(self, **_known(options))
 
     def to_dict(self) -> dict[str, Any]:
@@ -291,7 +292,7 @@ class Rules:
 
     @classmethod
     def from_dict(cls, options: Mapping[str, Any]) -> "Rules":
-        """Return the rules from a dict that `to_dict` returned. A missing option gets its default."""
+        """Return the rules from a dict that `to_dict` returned. A missing option has its default value."""
         if not isinstance(options, Mapping):
             raise ValueError(f"options={options!r}: must be a mapping of option names to values")
         return cls(**_known(options))
@@ -299,8 +300,9 @@ class Rules:
     def troops_to_start(self, num_territories: int) -> int:
         """Return the number of troops that each army starts with on a map (RULES 4.2).
 
-        This is `initial_troops`, or the number in the rule books if `initial_troops` is None. On a map too
-        large for the number in the rule books, that number grows in proportion to the territories.
+        The number is `initial_troops`, or the number in the rule books if `initial_troops` is None. On a map
+        with too many territories for the number in the rule books, the number grows in proportion to
+        `num_territories`.
         """
         if self.initial_troops is not None:
             return self.initial_troops
@@ -316,11 +318,11 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 def rules_from(
     rules: Rules | str, options: Mapping[str, Any], profile: str, *functions: Callable[..., Any]
 ) -> Rules:
-    """Return `rules`, or the rules of the preset with this name and these options of `Rules.preset`.
+    """Return `rules`, or, if `rules` is the name of a preset, `Rules.preset` with these options.
 
-    `profile` is used unless the options name another profile. Raises ValueError for options together with a
-    `Rules` object, and for an unknown option. `functions` are the public functions that took the options.
-    Their other arguments are suggested too if an option is unknown.
+    `profile` is used unless `options` name another profile. Raises ValueError for options together with a
+    `Rules` object, and for an unknown option. `functions` are the public functions that took the options. The
+    hint for an unknown option may name an argument of `functions`.
     """
     _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
@@ -341,7 +343,7 @@ def _arguments_of(*functions: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def read_option(text: str) -> tuple[str, Any]:
-    """Return the name and the value of an option, given as a text `name=value`.
+    """Return the name and the value of an option in the form `name=value`.
 
     The value is None, True, False, a whole number or a word. Raises ValueError for a text without `=`.
     """
@@ -383,7 +385,7 @@ def _players_of(name: str, num_players: int | None) -> int:
 
 
 def _known(options: Mapping[str, Any], beside: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the options as a dict. Raises ValueError for an option outside RULES 13 and `beside`."""
+    """Return the options as a dict. Raises ValueError for an option in neither RULES 13 nor `beside`."""
     for option in options:
         if option not in OPTIONS and option not in beside:
             hint = suggestion(option, (*OPTIONS, *beside))
@@ -427,7 +429,7 @@ def _listed(values: Iterable[Any], between: str) -> str:
 
 
 def suggestion(name: Any, names: Iterable[str]) -> str:
-    """Return a hint for an unknown name: the most similar one of `names`, or "" if none is similar."""
+    """Return a hint that suggests the most similar of `names`, or "" if no name is similar."""
     text = name[:100] if isinstance(name, str) else shortened(name)
     close = difflib.get_close_matches(text, list(names), n=1)
     return f" (did you mean {close[0]!r}?)" if close else ""
@@ -441,7 +443,8 @@ def check_rules(rules: Rules, board: Any) -> None:
 
     `board` is a `Board`. It must have the deck, missions, Objectives, cities and start chart that the game
     needs. It must also have room for all starting troops: at least one on every territory (RULES 4.3, 13),
-    and at most `max_troops` (RULES 10.3). The error names the option, its value and what the map has instead.
+    and at most `max_troops` (RULES 10.3). The error names the option, the value of the option, and the cards,
+    missions or territories of the map.
     """
     _check_deck(rules, board)
     _check_missions(rules, board)
@@ -477,8 +480,9 @@ def _check_missions(rules: Rules, board: Any) -> None:
         return
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
-        problem = f"{rules.num_players} players need as many missions, but this map has {dealt} for them"
-        _refuse(rules, "victory", f"{problem} with missions={rules.missions!r}")
+        needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
+        has = f"but with missions={rules.missions!r} this map has {dealt} for them"
+        _refuse(rules, "victory", f"{needs}, {has}")
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
@@ -491,7 +495,7 @@ def is_dealt(mission: Any, rules: Rules) -> bool:
 def _check_objectives(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has enough Objectives to lay out and to win.
 
-    Those to lay out are counted by RULES 9.1 and RULES 9.3, those to win by RULES 9.7.
+    RULES 9.1 and 9.3 give the number of Objectives to lay out, and RULES 9.7 the number to win.
     """
     if rules.objectives is None:
         return
@@ -517,28 +521,28 @@ def _check_cities(rules: Rules, board: Any) -> None:
 def _check_chart(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has a start chart for the players (RULES 9.1).
 
-    The chart may have at most `max_troops` on a territory (RULES 10.3).
+    The chart may have at most `max_troops` troops on a territory (RULES 10.3).
     """
     chart = board.chart(rules.num_players)
     if chart is None:
-        has = _listed((chart.num_players for chart in board.charts), ", ") or "nobody"
+        has = _listed((chart.num_players for chart in board.charts), ", ") or "no"
         needs = f"needs a start chart for num_players={rules.num_players}"
-        _refuse(rules, "setup", f"{needs}, but the map {board.name!r} has charts for {has}")
+        _refuse(rules, "setup", f"{needs}, but the map {board.name!r} has charts for {has} players")
     if rules.max_troops is not None and rules.max_troops < max(chart.troops):
         _refuse(rules, "max_troops", f"the start chart of this map needs at least {max(chart.troops)}")
 
 
 def _check_room(rules: Rules, board: Any) -> None:
-    """Raise ValueError unless each army has a territory, and its troops fit (RULES 4.3, 10.3, 13).
+    """Raise ValueError unless each army gets a territory and room for its troops (RULES 4.3, 10.3, 13).
 
-    Troops fit if each territory gets at least one and at most `max_troops`.
+    Each territory must get at least one troop and at most `max_troops` troops.
     """
     armies = rules.num_players + rules.neutral
     fewest, most = board.num_territories // armies, -(-board.num_territories // armies)
     troops = rules.troops_to_start(board.num_territories)
     shares = f"{board.num_territories} territories of this map for {armies} armies"
     if fewest == 0:
-        _refuse(rules, "num_players", f"only {shares}")
+        _refuse(rules, "num_players", f"each army needs a territory, but there are only {shares}")
     if troops < most:
         needs = f"num_players={rules.num_players} needs at least {most}"
         _refuse(rules, "initial_troops", f"{troops} troops are too few: {needs} ({shares})")

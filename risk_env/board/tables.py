@@ -12,20 +12,20 @@ from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
-Records = npt.NDArray[Any]  # array of structured dtype; the fields of an element are its attributes
+Records = npt.NDArray[Any]  # structured array; the fields of an element are attributes of the element
 
 
 class Tables(NamedTuple):
-    """A map and rules as the kernels take them: two arrays of one record each."""
+    """A map and rules as arguments of the kernels: two arrays of one record each."""
 
     board: Records
     rules: Records
     sizes: types.SizeClass
-    space: ActionSpace  # the same action numbers for Python
+    space: ActionSpace  # the action numbers, for Python code
 
     @property
     def num_actions(self) -> int:
-        """Number of action numbers."""
+        """Number of actions."""
         return self.space.n
 
     def new_games(self, count: int) -> Records:
@@ -35,7 +35,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=256)
 def tables(rules: Rules, board: Board) -> Tables:
-    """Return the records of rules and map. Raises ValueError if these rules cannot be played on this map."""
+    """Return the records of the rules and the map. Raises ValueError if the map does not fit the rules."""
     check_rules(rules, board)
     sizes = types.size_class(board.num_territories, len(board.borders), len(board.continents))
     space = ActionSpace(rules, board)
@@ -140,7 +140,7 @@ def _rules_table(rules: Rules, board: Board, sizes: types.SizeClass, space: Acti
 
 
 def _write_empty(game: Any, rules: Rules, board: Any) -> None:
-    """Write a game before its set-up: no owners, and all cards in the deck (RULES 2.1, 2.2, 2.5)."""
+    """Write the record of a game before set-up: no owners, all cards in the deck (RULES 2.1, 2.2, 2.5)."""
     for field in ("owner", "source", "target", "headquarters", "capital", "airfield"):
         game[field] = types.NOWHERE
     for field in ("winner", "mission", "objective_reward", "reward_owner"):
@@ -153,9 +153,9 @@ def _write_empty(game: Any, rules: Rules, board: Any) -> None:
 
 
 def _write_amounts(record: Any) -> None:
-    """Write the legal amounts of r troops for every r up to `MANY` (docs/decisions.md).
+    """Write the legal amounts for each number of available troops up to `MANY` (docs/decisions.md).
 
-    From `MANY` troops on, all amounts are legal.
+    With `MANY` troops or more, all amounts are legal.
     """
     record.amounts[:] = types.AMOUNTS
     for most in range(1, types.MANY + 1):

@@ -1,6 +1,6 @@
-"""Tables of a map file (TOML). Values are read by key and checked.
+"""Tables of a map file (TOML), with methods that read and check the value of a key.
 
-Every error names file, place and problem.
+Every error names the file, the place and the problem.
 """
 
 import difflib
@@ -14,14 +14,14 @@ _REQUIRED: Any = object()
 
 
 class MapError(ValueError):
-    """A map that cannot be played. The message names file, place, problem and allowed values."""
+    """Error in a map or in the name of a map. The message names the place, the problem and allowed values."""
 
 
 class TomlTable:
-    """A table of a file, with its place in that file.
+    """A table of a file, with the table's place in the file.
 
-    Methods that read a key raise MapError for a value that is not allowed, and for a missing key without a
-    default.
+    Methods that read a key raise MapError for a value that is not allowed. They also raise MapError for a
+    missing key without a default.
     """
 
     def __init__(self, file: str, place: str, values: dict[str, Any]):
@@ -33,13 +33,13 @@ class TomlTable:
         return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
 
     def only(self, *keys: str) -> None:
-        """Refuse any key except these."""
+        """Raise MapError if the table has any other keys than `keys`."""
         for key in self.values:
             if key not in keys:
                 raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
 
     def get(self, key: str, kind: type, words: str, default: Any = _REQUIRED) -> Any:
-        """Return the value of a key, which must be of type `kind`. Messages call the type `words`."""
+        """Return the value of a key, which must have the type `kind`. `words` names the type in messages."""
         value = self.values.get(key, default)
         if value is _REQUIRED:
             raise self.error(f"the key {key!r} ({words}) is missing")
@@ -50,21 +50,21 @@ class TomlTable:
         return value
 
     def text(self, key: str, allowed: Sequence[str] = (), default: Any = _REQUIRED) -> Any:
-        """Return a string, one of `allowed` if there are any."""
-        value = self.get(key, str, "a text", default)
+        """Return the string at a key. If `allowed` is not empty, it must contain the string."""
+        value = self.get(key, str, "a string", default)
         if allowed and value is not default and value not in allowed:
             raise self.error(f"{shortened(value)} is not one of {', '.join(allowed)}", key)
         return value
 
     def whole(self, key: str, low: int, high: int, default: Any = _REQUIRED) -> Any:
-        """Return a whole number from `low` to `high`."""
+        """Return the whole number at a key, from `low` to `high`."""
         value = self.get(key, int, "a whole number", default)
         if value is not default and not low <= value <= high:
             raise self.error(f"{shortened(value)} is not between {low} and {high}", key)
         return value
 
     def flag(self, key: str) -> bool:
-        """Return a boolean, False if the key is missing."""
+        """Return the boolean at a key, or False if the key is missing."""
         return self.get(key, bool, "true or false", False)
 
     def name(self) -> str:
@@ -72,22 +72,22 @@ class TomlTable:
         return self.checked_name(self.text("name"), "name")
 
     def checked_name(self, name: str, at: str) -> str:
-        """Return the name unchanged. Raise MapError if the text cannot be a name."""
+        """Return `name` unchanged. Raises MapError if it is not allowed as a name."""
         if problem := problem_of(name):
             raise self.error(f"{shortened(name)} cannot be a name: {problem}", at)
         return name
 
     def check_new(self, at: str, name: str, seen: dict[str, str]) -> None:
-        """Refuse a name that is in `seen`, in any case; otherwise add it.
+        """Add a name to `seen`. Raises MapError if `seen` has the name already, in any case.
 
-        `seen` maps names to their places.
+        `seen` maps the keys of names to the places that use the names.
         """
         if key_of(name) in seen:
             raise self.error(f"the name {name!r} is already used by {seen[key_of(name)]}", at)
         seen[key_of(name)] = self.place
 
     def texts(self, key: str, default: Any = _REQUIRED) -> tuple[str, ...]:
-        """Return a list of strings."""
+        """Return the list of strings at a key, as a tuple."""
         values = self.get(key, list, "a list of strings", default)
         for i, value in enumerate(values, 1):
             if not isinstance(value, str):
@@ -95,12 +95,12 @@ class TomlTable:
         return tuple(values)
 
     def table(self, key: str, default: Any = _REQUIRED) -> "TomlTable":
-        """Return a table inside this one."""
+        """Return the inner table at a key."""
         values = self.get(key, dict, "a table", default)
         return TomlTable(self.file, self._inside(key), values)
 
     def tables(self, key: str, most: int) -> "list[TomlTable]":
-        """Return a list of up to `most` tables inside this one, empty if the key is missing."""
+        """Return the list of at most `most` inner tables at a key, empty if the key is missing."""
         header = f"[[{self._inside(key)}]]"
         values = self.get(key, list, f"a list of tables {header}", [])
         if len(values) > most:
@@ -114,9 +114,9 @@ class TomlTable:
         ]
 
     def number_of(self, what: str, name: str, names: Sequence[str], at: str = "") -> int:
-        """Return the index of a name in `names`, which must match exactly.
+        """Return the index of `name` in `names`, with an exact match.
 
-        The message calls the name `what`, for example "territory".
+        `what` says in error messages what the name stands for, for example "territory".
         """
         if name not in names:
             raise self.error(f"no {what} {shortened(name)}{similar_names(name, names)}", at)
@@ -134,7 +134,8 @@ def _place(key: str, i: int, values: dict[str, Any]) -> str:
 def similar_names(name: str, names: Sequence[str], otherwise: str | None = None) -> str:
     """Return a hint for an unknown name.
 
-    The hint is a list of similar names. Without any, it is `otherwise`, or up to eight of the allowed names.
+    The hint lists similar names. If no name is similar, the hint is `otherwise`, or up to eight of the
+    allowed names if `otherwise` is None.
     """
     keys = {key_of(n): n for n in names}
     similar = [keys[k] for k in difflib.get_close_matches(key_of(name), keys, 3)]

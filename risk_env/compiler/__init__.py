@@ -1,8 +1,8 @@
-"""The decorators of compiled functions, their cache, and everything that depends on Numba's internals.
+"""Decorators for compiled functions, the cache of compiled code, and all uses of Numba's internals.
 
-`core`, `engine` and compiled bots use the names below. Nothing outside this package imports Numba's private
-modules or llvmlite. In plain mode this package does not import them either. Plain mode is used with untested
-versions of Numba, or with RISK_ENV_PLAIN_NUMBA=1 (`mode`).
+`core`, `engine` and compiled bots use the names below. No code outside this package imports Numba's private
+modules or llvmlite. In plain mode this package does not import these modules either. Plain mode is used with
+untested versions of Numba, or with RISK_ENV_PLAIN_NUMBA=1 (`mode`).
 """
 
 from risk_env.compiler.bound import BoundKernel, compiled_for

@@ -1,4 +1,4 @@
-"""LLVM code for calls by address, and for counting cycles."""
+"""LLVM code for calls by address, and for the processor's cycle counter."""
 
 from llvmlite import ir
 from numba import types
@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 
 @intrinsic
 def call_at(_, address, arguments):
-    """Call the entry point at an address with a tuple of arguments. It returns nothing, and may raise."""
+    """Call the entry point at an address with a tuple of arguments. The entry point must return nothing."""
     kinds = tuple(arguments)
 
     def code(context, builder, signature, values):

@@ -12,11 +12,11 @@ from risk_env.compiler.mode import PLAIN
 
 
 def compiled_for(entry: Any, *arguments: Any) -> Callable[..., Any]:
-    """Return the machine code of an entry point for arguments of these types.
+    """Return the machine code of an entry point for the types of `arguments`.
 
-    Calling it skips Numba's look-up of types, which takes longer than a step of a game. Call the result with
-    the same types only. A plain function (with the JIT disabled) is returned unchanged. In plain mode
-    (`mode.PLAIN`) the entry point is returned unchanged too.
+    A call of the machine code skips Numba's look-up of types, which takes longer than a step of a game. Call
+    the machine code only with arguments of the same types. With the JIT disabled, and in plain mode
+    (`mode.PLAIN`), the result is `entry` itself.
     """
     return entry.compile(tuple(map(type_of, arguments))) if is_jitted(entry) and not PLAIN else entry
 
@@ -24,7 +24,7 @@ def compiled_for(entry: Any, *arguments: Any) -> Callable[..., Any]:
 def type_of(argument: Any) -> Any:
     """Return Numba's type of an argument.
 
-    The type of a record takes Numba a millisecond to find, so it is found only once.
+    Numba takes a millisecond to find the type of a record, so this type is cached.
     """
     if isinstance(argument, tuple):
         return numba.types.BaseTuple.from_types([type_of(part) for part in argument], type(argument))
@@ -43,11 +43,11 @@ def _record_type(dtype: np.dtype[Any]) -> Any:
 
 
 class BoundKernel:
-    """An entry point with its first arguments, `given`, fixed. The others must always have the same types.
+    """An entry point whose first arguments, `given`, are fixed.
 
-    The first call fixes these types, and later calls use the machine code directly (`compiled_for`). Types
-    are not checked again. An array of another dtype, number of dimensions or memory layout would be misread.
-    The caller has to prevent that.
+    The first call fixes the types of the other arguments. Later calls use the machine code directly
+    (`compiled_for`) and do not check types. The caller must always pass the same types: an array of another
+    dtype, number of dimensions or memory layout would be misread.
     """
 
     def __init__(self, entry: Any, *given: Any) -> None:
@@ -58,7 +58,7 @@ class BoundKernel:
         return BoundKernel, (self._entry, *self._given)  # machine code cannot be pickled
 
     def __call__(self, *others: Any) -> Any:
-        """Return the entry point's result for the given and these arguments."""
+        """Return the result of the entry point for `given` followed by `others`."""
         if self._call is None:
             self._call = partial(compiled_for(self._entry, *self._given, *others), *self._given)
         return self._call(*others)

@@ -1,8 +1,8 @@
 """Folders in which compiled code is cached between runs.
 
-Numba's own cache notices a change in the file of a kernel, but not in the files of the kernels that it calls.
-The name of a cache folder therefore contains a hash of all sources, the mode and the versions. Stale code is
-never found.
+Numba's own cache notices a change in the file of a kernel, but not in the files of the helpers that the
+kernel calls. The name of a cache folder therefore contains a hash of all sources, the mode and the versions,
+so stale code is never loaded.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Return the cache folder of a module in `folder`, or None, with a warning, if none can be used.
+    """Return the cache folder of a module in `folder`, or None, with a warning, if no folder can be used.
 
-    Each module has its own folder, because compiled code refers to the name under which its module was
+    Each module has its own cache folder, because compiled code refers to the name under which the module was
     imported.
     """
     root = _cache_root()
@@ -38,9 +38,9 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
 @cache
 def _cache_root() -> Path | None:
-    """Return the chosen folder, or the first usual folder that only the user can write to.
+    """Return the root of cache folders: the chosen one, or the first that only the user can write to.
 
-    Returns None, with one warning, if there is no such folder.
+    Return None, with one warning, if there is no such folder.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
@@ -56,9 +56,10 @@ def _cache_root() -> Path | None:
 
 
 def _usual_roots() -> list[Path]:
-    """Return the usual cache folders.
+    """Return the default roots of cache folders, in order of preference.
 
-    They are a folder in the user's cache, if the user has a home, and one in the folder of temporary files.
+    The first root is in the user's cache folder, if the user has a home. The second root is in the folder of
+    temporary files.
     """
     user = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
     account = os.getuid() if hasattr(os, "getuid") else "user"
@@ -68,9 +69,9 @@ def _usual_roots() -> list[Path]:
 
 @cache
 def cache_key(folder: Path) -> str:
-    """Return the hash of the sources that a kernel in `folder` may use, the mode, and two versions.
+    """Return a hash of everything on which the compiled code of a kernel in `folder` depends.
 
-    These are the versions of Numba and NumPy.
+    The hash covers the sources that the kernel may use, the mode, and the versions of Numba and NumPy.
     """
     digest = hashlib.sha256(f"{numba.__version__} {np.__version__} {MODE}".encode())
     for place in sorted({*_CORE_FOLDERS, *_folders_beside(folder)}):
@@ -81,9 +82,10 @@ def cache_key(folder: Path) -> str:
 
 
 def _folders_beside(folder: Path) -> list[Path]:
-    """Return the folder and, if it is a sub-package, its package's other folders with kernels.
+    """Return the folders from which a kernel in `folder` may import kernels.
 
-    A kernel may import from these folders.
+    The folders are `folder` itself and, if `folder` is part of a package, the package's other folders with
+    kernels.
     """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():
         return [folder]
@@ -110,9 +112,9 @@ def _is_writable(directory: Path) -> bool:
 
 
 def _is_private(directory: Path) -> bool:
-    """Return True if a folder, not a symbolic link, is the user's and nobody else can write to it.
+    """Return True if `directory` is a folder of this user that nobody else can write to.
 
-    This matters because code in the folder is executed.
+    A symbolic link is not allowed. The check is necessary because code in the folder is executed.
     """
     found = directory.lstat()
     is_ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & _OTHERS_WRITE)

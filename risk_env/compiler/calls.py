@@ -1,7 +1,7 @@
-"""Calls of entry points by their address: a kernel calls functions that it was not compiled with.
+"""Calls of entry points by address: a kernel calls functions that were unknown when it was compiled.
 
-A kernel that takes functions as arguments is compiled again for every combination of them, and misses the
-cache in every process. An address is a number, so the caller's code stays the same.
+A kernel that takes functions as arguments is compiled again for every combination of functions, and misses
+the cache in every process. An address is a number, so the same compiled kernel can call any entry point.
 """
 
 import platform
@@ -17,7 +17,7 @@ from risk_env.compiler.mode import JIT_DISABLED, PLAIN
 
 NO_ADDRESS = 0
 HAS_ADDRESSES = not JIT_DISABLED and not PLAIN
-# other processors do not allow it
+# other processors do not let programs read the cycle counter
 COUNTS_CYCLES = HAS_ADDRESSES and platform.machine().lower() in ("x86_64", "amd64")
 
 if HAS_ADDRESSES:
@@ -30,15 +30,15 @@ else:
 
     @inlined
     def cycle_counter():
-        """Return 0, because nothing is counted."""
+        """Return 0, because cycles are not counted."""
         return np.uint64(0)
 
 
 def address_of(entry: Any, *arguments: Any) -> int:
-    """Return the address of an entry point's machine code for arguments of these types.
+    """Return the address of an entry point's machine code for the types of `arguments`.
 
-    The address is valid as long as the entry point exists. It is NO_ADDRESS with the JIT off, for functions
-    that are not compiled, and for functions that return anything.
+    The address is valid as long as the entry point exists. The result is NO_ADDRESS with the JIT off, in
+    plain mode, for functions that are not compiled, and for functions that return a value.
     """
     if not HAS_ADDRESSES or not is_jitted(entry):
         return NO_ADDRESS

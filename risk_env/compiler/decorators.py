@@ -1,4 +1,4 @@
-"""The decorators of compiled functions."""
+"""Decorators for compiled functions."""
 
 import sys
 from collections.abc import Callable
@@ -27,21 +27,21 @@ def kernel(function: Callable[..., Any]) -> Any:
 def inlined(function: Callable[..., Any]) -> Any:
     """Compile a small helper that is always inlined.
 
-    Its array arguments (seven words each) then cost nothing.
+    The array arguments of the helper (seven words each) then cost nothing.
     """
     options = {} if PLAIN else pipeline.helper_options(function.__module__) | {"forceinline": True}
     return numba.njit(**_OPTIONS, **options)(function)
 
 
 def entry_point(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that Python calls. Its machine code, including helpers, is cached on disk."""
+    """Compile a kernel that Python code calls. The machine code, with all helpers, is cached on disk."""
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__))
 
 
 def vectorized_entry_point(function: Callable[..., Any]) -> Any:
-    """Compile an entry point that spends its time in long loops over similar elements.
+    """Compile an entry point with vectorized loops.
 
-    LLVM vectorizes its loops.
+    Use this decorator for entry points that spend their time in long loops over similar elements.
     """
     return _cached(function, {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True))
 
@@ -58,7 +58,7 @@ def unordered_entry_point(function: Callable[..., Any]) -> Any:
 def brief_entry_point(function: Callable[..., Any]) -> Any:
     """Compile a vectorized entry point that takes about a microsecond.
 
-    It keeps the GIL, because releasing the GIL would take longer.
+    The entry point keeps the GIL, because a release of the GIL would take longer.
     """
     options = {} if PLAIN else pipeline.entry_options(function.__module__, vectorized=True)
     return _cached(function, options | {"nogil": False})

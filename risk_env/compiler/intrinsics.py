@@ -1,6 +1,6 @@
-"""Helpers that are replaced by code written for LLVM (`vectors`, `memory`) where the mode allows it.
+"""Decorators that replace a helper by LLVM code (`vectors`, `memory`) if the mode allows it.
 
-The decorated function defines what the code does. It runs in all other modes.
+The decorated function defines the behaviour of the LLVM code. In all other modes the decorated function runs.
 """
 
 from collections.abc import Callable
@@ -14,15 +14,16 @@ Decorator = Callable[[Callable[..., Any]], Any]
 
 
 def in_vectors(name: str, *constants: int) -> Decorator:
-    """Replace a helper by `vectors.name(*constants)`.
+    """Return a decorator that replaces a helper by the intrinsic `name` of `vectors`.
 
-    With bounds checks the helper is kept, because vectors would skip the checks.
+    `constants` are the arguments of the function that returns the intrinsic. With bounds checks the helper is
+    kept, because vectors would skip the checks.
     """
     return _replaced(f"{__package__}.vectors", name, constants, not BOUNDS_CHECKED)
 
 
 def in_memory(name: str) -> Decorator:
-    """Replace a helper by `memory.name()`."""
+    """Return a decorator that replaces a helper by the intrinsic `name` of `memory`."""
     return _replaced(f"{__package__}.memory", name, (), True)
 
 

@@ -1,8 +1,8 @@
-"""Cache files of compiled code. If a file cannot be read, its code is compiled again.
+"""Cache files of compiled code. If a file cannot be read, the code is compiled again.
 
-A file holds the code of one entry point for one list of argument types: a checksum, then a pickle. Only this
-user can write to the folder (`cache`), so the checksum is no signature. It detects truncated and damaged
-files. In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
+A file contains the code of one entry point for one list of argument types: a checksum, then a pickle. The
+checksum detects truncated and damaged files. The checksum is not a signature, because only this user can
+write to the folder (`cache`). In plain mode (`mode.PLAIN`) Numba writes the files, without a checksum.
 """
 
 import glob
@@ -24,13 +24,16 @@ _CHECKSUM = hashlib.sha256().digest_size
 
 
 class KernelFiles:
-    """The files of one entry point. They replace Numba's index, which is not safe for concurrent writers."""
+    """The cache files of one entry point, in place of Numba's index.
+
+    Numba's index is not safe for concurrent writers.
+    """
 
     def __init__(self, folder: str, name: str) -> None:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """Return the code saved under this key, or None. Raises ValueError if the file is damaged."""
+        """Return the code saved under `key`, or None. Raises ValueError if the file is damaged."""
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -41,7 +44,7 @@ class KernelFiles:
         return data if kept == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Write a file in one step."""
+        """Save the code under `key`. The file is replaced in one step."""
         content, path = dumps((key, data)), self._path(key)
         fresh = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
         try:
@@ -61,7 +64,7 @@ class KernelFiles:
 
 
 class GuardedCache:
-    """Numba's cache of an entry point. An error is reported once and never ends the process."""
+    """Numba's cache of an entry point, with errors that are reported once and never end the process."""
 
     def __init__(self, cache: Any) -> None:
         self._cache = cache
@@ -80,7 +83,7 @@ class GuardedCache:
             return None
 
     def save_overload(self, *arguments: Any) -> None:
-        """Write compiled code to the disk. Report the error if this fails."""
+        """Write compiled code to the disk. Report an OSError instead of raising it."""
         try:
             self._cache.save_overload(*arguments)
         except OSError as error:
@@ -94,7 +97,7 @@ class GuardedCache:
 
 
 def guard(entry: Any) -> None:
-    """Let the entry point survive any error of its cache files."""
+    """Make an entry point work even if its cache files cannot be read or written."""
     cache = getattr(entry, "_cache", None)
     if cache is None:  # if the JIT is disabled
         return

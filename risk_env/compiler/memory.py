@@ -1,7 +1,7 @@
-"""LLVM code for memory that threads share, and for bringing memory into the processor's caches.
+"""LLVM code for memory that threads share, and for prefetching.
 
-Each function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and a number's
-place in it.
+Each function returns an intrinsic. The atomic intrinsics take an array, int64 (rows, columns), and the row
+and the column of a number.
 """
 
 import platform
@@ -37,16 +37,16 @@ def _read_and_write(operation: str) -> Any:
     return change
 
 
-# (numbers, row, column, value): write the value; returns the number before
+# (numbers, row, column, value): write the value, and return the previous number
 exchange = partial(_read_and_write, "xchg")
-# (numbers, row, column, value): add the value; returns the number before
+# (numbers, row, column, value): add the value, and return the previous number
 fetch_add = partial(_read_and_write, "add")
 
 
 def compare_exchange() -> Any:
     """Return the intrinsic for (numbers, row, column, value, other).
 
-    It writes `other` if the number is `value`, and returns True if it was.
+    If the number is `value`, the intrinsic writes `other` and returns True. Otherwise it returns False.
     """
 
     @intrinsic
@@ -64,7 +64,8 @@ def compare_exchange() -> Any:
 def load() -> Any:
     """Return the intrinsic for (numbers, row, column).
 
-    It returns the number. All writes before the number was written are then visible (acquire).
+    The intrinsic returns the number. Everything that a thread wrote before it wrote the number is then
+    visible (acquire).
     """
 
     @intrinsic
@@ -80,7 +81,7 @@ def load() -> Any:
 def pause() -> Any:
     """Return the intrinsic without arguments for the body of a spin-wait loop.
 
-    It is the processor's instruction for this purpose, or nothing if none is known.
+    The intrinsic runs the processor's instruction for such loops, or nothing if no instruction is known.
     """
     known = _PAUSES.get(platform.machine().lower())
 
@@ -102,7 +103,7 @@ def pause() -> Any:
 def prefetch() -> Any:
     """Return the intrinsic for (rows, index, first).
 
-    It prefetches the cache line that holds byte `first` of a row, in order to write to it.
+    The intrinsic prefetches the cache line of byte `first` of row `index`, for writing.
     """
 
     @intrinsic

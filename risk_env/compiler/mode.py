@@ -19,7 +19,7 @@ _CORE = ("risk_env.core.", "risk_env.engine.")
 
 
 def plain_reason(version: str, setting: str) -> str:
-    """Return the reason to use only Numba's public interface, or "" if there is none.
+    """Return the reason to use only Numba's public interface, or "" if there is no reason.
 
     `version` is Numba's version, `setting` the value of RISK_ENV_PLAIN_NUMBA.
     """
@@ -33,7 +33,8 @@ def plain_reason(version: str, setting: str) -> str:
 _REASON = plain_reason(numba.__version__, os.environ.get("RISK_ENV_PLAIN_NUMBA", ""))
 PLAIN = bool(_REASON)  # true if only Numba's public interface compiles kernels: the same results, but slower
 
-MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]  # all that changes compiled code
+# all settings that change compiled code
+MODE = (BOUNDS_CHECKED, PLAIN, str(numba.config.OPT))  # type: ignore[attr-defined]
 
 if PLAIN and not JIT_DISABLED:
     warnings.warn(

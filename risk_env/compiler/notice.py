@@ -1,7 +1,8 @@
 """Reports on stderr about kernels that are being compiled or cannot be cached.
 
-Compiling takes up to half a minute. Loading compiled code from the cache is quick and is not reported. Each
-line is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches it off.
+A compilation takes up to half a minute. Compiled code loads quickly from the cache, without a report. Each
+report is a warning of the logger "risk_env". `logging.getLogger("risk_env").setLevel("ERROR")` switches the
+reports off.
 """
 
 import logging
@@ -12,9 +13,9 @@ from weakref import WeakKeyDictionary
 
 from numba.core.event import Event, Listener, register
 
-PAUSE = 10.0  # seconds without compiling after which the next compilation is reported again
+PAUSE = 10.0  # seconds without a compilation after which the next compilation is reported
 
-MOST_LETTERS = 200  # maximum number of characters of an error
+MOST_LETTERS = 200  # maximum number of characters of a reported error
 _reported = set[str]()
 _LOGGER = logging.getLogger("risk_env")
 
@@ -35,7 +36,7 @@ class _Notice(Listener):
             self.last_end = monotonic()
 
     def on_end(self, event: Event) -> None:
-        """Record the time at which an entry point has been compiled."""
+        """Record the time at which the compilation of an entry point ends."""
         if event.data["dispatcher"] in self.folder_of:
             self.last_end = monotonic()
 
@@ -45,9 +46,9 @@ register("numba:compile", _listener)
 
 
 def report_compiling(entry: Any, folder: str | None) -> None:
-    """Report from now on when this entry point is compiled.
+    """Report all later compilations of an entry point.
 
-    `folder` is its cache folder, or None.
+    `folder` is the cache folder of the entry point, or None.
     """
     _listener.folder_of[entry] = folder
 

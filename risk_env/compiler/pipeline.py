@@ -1,4 +1,4 @@
-"""Numba's compiler, adapted: helpers get no machine code of their own, entry points are optimised as a whole.
+"""Numba's compiler, adapted: no separate machine code for helpers, and optimisation of whole entry points.
 
 This module uses Numba's private classes. It is not imported in plain mode (`mode.PLAIN`).
 """
@@ -15,7 +15,7 @@ from risk_env.compiler.mode import is_core, numba_setting
 
 
 class _HelperLibrary(JITCodeLibrary):
-    """The code of a helper. It is optimised and compiled only as part of the entry points that use it."""
+    """The code of a helper, which is optimised and compiled only as part of entry points."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -42,7 +42,7 @@ class _EntryLibrary(JITCodeLibrary):
 
 
 class _Pass(AnalysisPass):
-    """Base class of passes, because Numba requires a constructor of every pass."""
+    """Base class of passes, with the constructor that Numba requires of every pass."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -93,14 +93,14 @@ class _HelperCode(_Pass):
 class _HelperKnown(_Pass):
     """Register a helper's code for its callers after the helper is lowered.
 
-    The key takes the place of a machine code address.
+    A key takes the place of an address of machine code.
     """
 
     _name = "risk_env_helper_known"
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
-        state.cr = state.cr._replace(cfunc=warning.format)  # the text of the KeyError of a call from Python
+        state.cr = state.cr._replace(cfunc=warning.format)  # text of the KeyError if Python code calls it
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 
@@ -143,7 +143,7 @@ class _Compiler(CompilerBase):
     added: tuple[tuple[type, type], ...]
 
     def define_pipelines(self) -> list[Any]:
-        """Return the passes in their order."""
+        """Return the passes in order."""
         passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
         if is_core(self.state.func_id.modname):  # the core has no expressions of whole arrays
             passes.passes = [entry for entry in passes.passes if entry[0] is not NopythonRewrites]
@@ -189,6 +189,7 @@ def entry_options(module: str, vectorized: bool = False) -> dict[str, Any]:
 def _options(module: str) -> dict[str, Any]:
     """Return the options that helpers and entry points of a module share.
 
-    The core makes no arrays, so its code does not count references. Each count would be a locked instruction.
+    The core makes no arrays, so the code of the core does not count references. Each count would be a locked
+    instruction.
     """
     return {"no_cfunc_wrapper": True, "_nrt": not is_core(module)}

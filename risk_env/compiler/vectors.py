@@ -16,7 +16,7 @@ _WORD = 64  # bits in a word
 def differing(size: int, bits: int) -> Any:
     """Return the intrinsic for (numbers, others, first).
 
-    Its result has a bit set for each of the `size` numbers of `bits` bits that differ.
+    Bit k of the result is set if the numbers (`bits` bits each) at index `first` + k differ, for k < `size`.
     """
     element = ir.IntType(bits)
 
@@ -38,7 +38,7 @@ def differing(size: int, bits: int) -> Any:
 def nonzero(size: int) -> Any:
     """Return the intrinsic for (numbers).
 
-    Its result has a bit set for each of the first `size` numbers (int8) that is not zero.
+    Bit k of the result is set if number k (int8) is not zero, for k < `size`.
     """
 
     @intrinsic
@@ -56,7 +56,7 @@ def nonzero(size: int) -> Any:
 def unpack_bits() -> Any:
     """Return the intrinsic for (word, words, first).
 
-    It writes the bits of a word as bytes 0 or 1, eight to each of eight uint64.
+    The intrinsic writes the bits of a word as bytes 0 or 1 into eight uint64.
     """
 
     @intrinsic
@@ -75,7 +75,7 @@ def unpack_bits() -> Any:
 def rotate_blocks(blocks: int, size: int) -> Any:
     """Return the intrinsic for (numbers, first, field, down, up).
 
-    It rotates (`_rotated`) each block of `size` numbers (int8), which is taken as one word.
+    The intrinsic treats each block of `size` numbers (int8) as one word, and rotates it (`_rotated`).
     """
     to_words = [size * (byte // 8) + min(byte % 8, size - 1) for byte in range(8 * blocks)]
     to_blocks = [8 * (k // size) + k % size for k in range(blocks * size)]
@@ -98,7 +98,7 @@ def rotate_blocks(blocks: int, size: int) -> Any:
 def rotate_every_other(size: int) -> Any:
     """Return the intrinsic for (words, first, field, down, up).
 
-    It rotates (`_rotated`) the first, third, ... of `size` words.
+    The intrinsic rotates (`_rotated`) the first, third, ... of `size` words.
     """
 
     @intrinsic
@@ -116,9 +116,9 @@ def rotate_every_other(size: int) -> Any:
 
 
 def _rotated(builder, words, field, down, up):
-    """Return each word with its bits `field` shifted down.
+    """Return each word with the bits of the mask `field` rotated down.
 
-    The bits that leave the field at its bottom come in at its top.
+    Bits that leave the field at the bottom enter the field at the top.
     """
     before, others = builder.and_(words, field), builder.and_(words, builder.not_(field))
     lowered, raised = builder.lshr(before, down), builder.and_(builder.shl(before, up), field)
@@ -154,5 +154,5 @@ def _repeated(builder, value, size):
 
 
 def _chosen(builder, vector, elements):
-    """Return the vector of these elements of another vector."""
+    """Return a vector of the elements of `vector` at the indices `elements`."""
     return builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INT32, len(elements)), elements))

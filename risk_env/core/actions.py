@@ -1,4 +1,4 @@
-"""Legal actions of every phase, as bit masks.
+"""Legal actions of each phase, as bit masks.
 
 `risk_env.board.action_space` assigns the numbers of the actions.
 """
@@ -90,7 +90,7 @@ def write_setup_or_variant_legal(game, board, rules):
 
 @inlined
 def legal_territories(game, territories):
-    """Add every territory of a set to the TERRITORY block."""
+    """TERRITORY: add every territory of the set `territories`."""
     for w in range(len(territories)):
         put_block(game.legal, w << 6, territories[w])
 
@@ -104,7 +104,7 @@ def legal_free(game, board):
 
 @kernel
 def legal_own(game, rules, owner):
-    """TERRITORY: add an owner's territories that have room for one more troop."""
+    """TERRITORY: add the territories of `owner` that have room for one more troop."""
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, with_room(game, rules, w, game.owned[owner, w]))
 
@@ -134,7 +134,8 @@ def legal_attacks(game, board, rules):
 def legal_attack_dice(game, rules):
     """DICE: add the numbers of dice that the attacker may roll (RULES 3.2.2, 3.2.4).
 
-    The attacker rolls at most three dice, and fewer than the troops. With three troops, BLITZ is also legal.
+    The attacker rolls at most three dice, and fewer dice than troops on the attacking territory. With three
+    troops or more, BLITZ is also legal.
     """
     most = most_attack_dice(game)
     dice = (np.uint64(1) << np.uint64(most)) - np.uint64(1)
@@ -145,20 +146,20 @@ def legal_attack_dice(game, rules):
 
 @kernel
 def legal_defence_dice(game, rules):
-    """DICE: add one die, and two dice if the defender has two troops (RULES 3.2.2)."""
+    """DICE: add one die, and two dice if the defender has at least two troops (RULES 3.2.2)."""
     dice = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
     put_block(game.legal, int64(rules.dice_0), dice)
 
 
 @inlined
 def legal_amounts(game, rules, most):
-    """AMOUNT: add the amounts that can be taken from `most` troops."""
+    """AMOUNT: add the legal amounts for `most` available troops."""
     put_block(game.legal, int64(rules.amount_0), np.uint64(rules.amount_words[min(most, MANY)]))
 
 
 @inlined
 def amount_of(rules, choice, most):
-    """Return the number of troops that an action of the AMOUNT block takes from `most` troops."""
+    """Return the number of troops that action `choice` of the AMOUNT block takes from `most` troops."""
     if choice == ALL_OF_THEM:
         return most
     if choice == HALF:
@@ -168,7 +169,7 @@ def amount_of(rules, choice, most):
 
 @kernel
 def legal_sources(game, board, rules):
-    """TERRITORY: add the territories that troops can leave to fortify (RULES 3.4), and DONE."""
+    """TERRITORY: add the territories from which troops can fortify (RULES 3.4), and DONE."""
     add(game.legal, int64(rules.done))
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, can_fortify_from(game, board, rules, w))
@@ -178,7 +179,7 @@ def legal_sources(game, board, rules):
 def legal_cards(game, board, rules):
     """CARD: add the cards that may join the picked cards (RULES 5.1, 5.3, 9.4).
 
-    DONE is legal where trading may stop.
+    Also add DONE if the player may stop trading.
     """
     if rules.deck == Deck.STAR:
         for w in range(len(game.strong)):
@@ -193,7 +194,7 @@ def legal_cards(game, board, rules):
 
 @kernel
 def legal_set_cards(game, board, rules):
-    """CARD: add the cards with which the picked cards can still become a set (RULES 5.1)."""
+    """CARD: add each card that can still become a set together with the picked cards (RULES 5.1)."""
     picked = counts_picked(game, board)
     left = counts_left(game, board, int64(game.turn))
     for symbol in range(3):
@@ -209,7 +210,7 @@ def legal_set_cards(game, board, rules):
 def legal_dice(game, rules):
     """DIE: add the faces of the attacker's dice, and DONE (RULES 10.4, 10.5).
 
-    For the commander, only faces below 6 are legal.
+    In COMMANDER, only faces below 6 are legal.
     """
     add(game.legal, int64(rules.done))
     for d in range(int64(game.chosen_dice[ATTACKER])):

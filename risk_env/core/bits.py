@@ -1,7 +1,8 @@
-"""Sets of territories, borders, cards and actions as bit words.
+"""Sets of territories, borders, cards and actions as bitsets.
 
-A set is an array of uint64. Element `e` is bit `e % 64` of word `e // 64`. Words are combined only with
-words. A mix of uint64 and int64 would give a signed number in compiled code and a float in NumPy.
+A bitset is an array of uint64 words. Element `e` is bit `e % 64` of word `e // 64`. Arithmetic combines a
+word only with another word. A mix of uint64 and int64 would give a signed number in compiled code and a float
+in NumPy.
 """
 
 import numpy as np
@@ -12,7 +13,7 @@ from risk_env.compiler import JIT_DISABLED, inlined
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
-CHUNK = 6  # elements of a chunk; a chunk is the index into a lookup table
+CHUNK = 6  # number of elements of a chunk; the bits of a chunk are an index into a lookup table
 _CHUNK_MASK = np.uint64(2**CHUNK - 1)
 _PAIRS = np.uint64(0x5555555555555555)
 _NIBBLES = np.uint64(0x3333333333333333)
@@ -40,7 +41,7 @@ def _plus(a, b):
     return np.uint64(a) + np.uint64(b)
 
 
-# uint64 arithmetic modulo 2**64. In interpreted code, NumPy's scalars would warn of the overflow.
+# uint64 arithmetic modulo 2**64. In interpreted code, plain NumPy arithmetic would warn about overflow.
 times = _wrapping_times if JIT_DISABLED else inlined(_times)
 plus = _wrapping_plus if JIT_DISABLED else inlined(_plus)
 
@@ -59,33 +60,33 @@ def has(words, element):
 
 @inlined
 def add(words, element):
-    """Put `element` into the set."""
+    """Add `element` to the set."""
     words[element >> 6] |= bit(element)
 
 
 @inlined
 def remove(words, element):
-    """Take `element` out of the set."""
+    """Remove `element` from the set."""
     words[element >> 6] &= ~bit(element)
 
 
 @inlined
 def put(words, element, inside):
-    """Put `element` into the set if `inside` is true, otherwise take it out."""
+    """Add `element` to the set if `inside` is true, otherwise remove `element`."""
     others = words[element >> 6] & ~bit(element)
     words[element >> 6] = others | (np.uint64(inside) << np.uint64(element & 63))
 
 
 @inlined
 def clear(words):
-    """Empty the set."""
+    """Remove all elements from the set."""
     for w in range(len(words)):
         words[w] = ZERO
 
 
 @inlined
 def bits_of_bytes(word):
-    """Return eight bytes: the number of bits set in each byte of the word."""
+    """Return a word whose eight bytes count the bits that are set in the same bytes of `word`."""
     pairs = word - ((word >> ONE) & _PAIRS)
     nibbles = (pairs & _NIBBLES) + ((pairs >> np.uint64(2)) & _NIBBLES)
     return (nibbles + (nibbles >> np.uint64(4))) & _LOW_NIBBLES
@@ -93,25 +94,25 @@ def bits_of_bytes(word):
 
 @inlined
 def running_sums(numbers):
-    """Return eight bytes: each is the sum of the same byte of `numbers` and all lower bytes."""
+    """Return a word in which each byte is the sum of the same byte of `numbers` and all lower bytes."""
     return times(numbers, _SUM)
 
 
 @inlined
 def popcount(word):
-    """Number of bits set in one word."""
+    """Return the number of bits that are set in `word`."""
     return int64(running_sums(bits_of_bytes(word)) >> np.uint64(56))
 
 
 @inlined
 def lowest(word):
-    """Index of the lowest bit set in a word that is not zero."""
+    """Return the index of the lowest set bit of `word`, which must not be zero."""
     return popcount(~word & (word - ONE))
 
 
 @inlined
 def size(words):
-    """Number of elements of the set."""
+    """Return the number of elements of the set."""
     total = 0
     for w in range(len(words)):
         total += popcount(words[w])
@@ -120,7 +121,7 @@ def size(words):
 
 @inlined
 def common(words, others):
-    """Number of elements that two sets have in common."""
+    """Return the number of elements that two sets have in common."""
     total = 0
     for w in range(len(words)):
         total += popcount(words[w] & others[w])
@@ -129,7 +130,7 @@ def common(words, others):
 
 @inlined
 def is_empty(words):
-    """Return True if the set has no element."""
+    """Return True if the set has no elements."""
     found = ZERO
     for w in range(len(words)):
         found |= words[w]
@@ -138,9 +139,9 @@ def is_empty(words):
 
 @inlined
 def count_at_most(numbers, most):
-    """Return the number of bytes of a word that are at most `most`.
+    """Return the number of bytes of the word `numbers` that are at most `most`.
 
-    The word has eight bytes, each below 128.
+    Each of the eight bytes must be below 128.
     """
     not_above = ((times(np.uint64(most), _SUM) | _TOPS) - numbers) & _TOPS
     return int64(running_sums(not_above >> np.uint64(7)) >> np.uint64(56))
@@ -148,9 +149,9 @@ def count_at_most(numbers, most):
 
 @inlined
 def nth_bit(word, n):
-    """Return the index of the n-th set bit of a word that has more than n set bits.
+    """Return the index of set bit number `n` of a word with more than `n` set bits.
 
-    n = 0 is the lowest bit. The byte is found first, then the bit within the byte.
+    Set bit 0 is the lowest. The kernel finds the byte first, then the bit within the byte.
     """
     sums = running_sums(bits_of_bytes(word))
     place = np.uint64(8 * count_at_most(sums, n))
@@ -162,9 +163,9 @@ def nth_bit(word, n):
 
 @inlined
 def nth(words, n):
-    """Return the n-th element of the set, or -1 if the set has at most n elements.
+    """Return element number `n` of the set, or -1 if the set has at most `n` elements.
 
-    n = 0 is the least element.
+    Element number 0 is the smallest.
     """
     full, before, total = 0, 0, 0
     for w in range(len(words)):
@@ -176,9 +177,9 @@ def nth(words, n):
 
 @inlined
 def put_block(words, offset, word):
-    """Add a word of elements to the set, shifted up by `offset`.
+    """Add the elements of one word to the set, shifted up by `offset`.
 
-    Bit 0 of the word becomes element `offset`.
+    Bit 0 of `word` becomes element `offset`.
     """
     index = offset >> 6
     shift = np.uint64(offset & 63)
@@ -188,7 +189,7 @@ def put_block(words, offset, word):
 
 @inlined
 def chunk_of(words, chunk):
-    """Return six elements of the set, from element `6 * chunk` on, as a number 0 ... 63."""
+    """Return six bits of the set, from element `6 * chunk` on, as a number 0 ... 63."""
     first = CHUNK * chunk
     w = first >> 6
     shift = first & 63

@@ -1,4 +1,4 @@
-"""Cards: hands, sets, their worth, and the trade (RULES 5, 9.4)."""
+"""Cards: hands, sets, the troops for sets, and trades (RULES 5, 9.4)."""
 
 from numpy import int64
 
@@ -7,37 +7,37 @@ from risk_env.core.bits import ONE, ZERO, add, bit, clear, common, has, lowest, 
 from risk_env.core.position import add_to_draft, add_troops, room, with_room
 from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValues, Trade
 
-FORCED_HAND = 5  # number of cards from which a player owes a set (RULES 5.3)
-ELIMINATION_HAND = 6  # number of cards that forces trades after an elimination (RULES 3.3.2)
-KEPT_HAND = 4  # number of cards at which those trades stop
+FORCED_HAND = 5  # a player with at least this many cards must trade in a set (RULES 5.3)
+ELIMINATION_HAND = 6  # minimum number of cards that forces trades after an elimination (RULES 3.3.2)
+KEPT_HAND = 4  # maximum number of cards that ends these trades
 SET_CARDS = 3
-BONUS_TROOPS = 2  # troops for an occupied territory (RULES 5.4)
-THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # worth of fixed sets (RULES 5.2)
+BONUS_TROOPS = 2  # troops for a territory on a card of the traded set (RULES 5.4)
+THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # for fixed sets (RULES 5.2)
 MIN_STARS = 2
 MAX_STARS = 10
 
 
 @inlined
 def hand_size(game, seat):
-    """Number of cards held, including the picked cards."""
+    """Return the number of cards in the hand of `seat`, including the picked cards."""
     return size(game.hand[seat]) + int64(game.wilds[seat])
 
 
 @inlined
 def num_picked(game):
-    """Number of cards picked for a trade."""
+    """Return the number of cards picked for a trade."""
     return size(game.picked) + int64(game.picked_wilds)
 
 
 @kernel
 def count_symbol(cards, board, symbol):
-    """Number of cards of a symbol in a set of cards."""
+    """Return the number of cards with the symbol `symbol` among `cards`."""
     return common(cards, board.symbol_cards[symbol])
 
 
 @kernel
 def holds_set(game, board, seat):
-    """Return True if the hand holds a set (RULES 5.1)."""
+    """Return True if the hand of `seat` contains a set (RULES 5.1)."""
     infantry = count_symbol(game.hand[seat], board, 0)
     cavalry = count_symbol(game.hand[seat], board, 1)
     artillery = count_symbol(game.hand[seat], board, 2)
@@ -49,7 +49,7 @@ def holds_set(game, board, seat):
 
 @kernel
 def completes(infantry, cavalry, artillery, wilds):
-    """Return True if three cards are a set (RULES 5.1).
+    """Return True if three cards are a set, given the number of cards of each kind (RULES 5.1).
 
     A set is three cards of one symbol, one card of each symbol, or any three cards with a wild card.
     """
@@ -60,9 +60,9 @@ def completes(infantry, cavalry, artillery, wilds):
 
 @kernel
 def can_become_set(picked, left):
-    """Return True if the picked cards can become a set with cards that are left.
+    """Return True if the picked cards can become a set with the other cards of the hand.
 
-    Both arguments count the cards of the three symbols and the wild cards.
+    `picked` and `left` contain four numbers of cards: the three symbols, then wild cards.
     """
     missing = SET_CARDS - (picked[0] + picked[1] + picked[2] + picked[3])
     for infantry in range(min(missing, left[0]) + 1):
@@ -90,7 +90,7 @@ def counts_picked(game, board):
 
 @kernel
 def counts_left(game, board, seat):
-    """Return the numbers of infantry, cavalry, artillery and wild cards in the hand that are not picked."""
+    """Return the numbers of infantry, cavalry, artillery and wild cards of a hand that are not picked."""
     hand = game.hand[seat]
     picked = counts_picked(game, board)
     return (
@@ -103,7 +103,7 @@ def counts_left(game, board, seat):
 
 @kernel
 def may_pick_kind(picked, left, kind):
-    """Return True if a card of `kind` is held and a set stays possible after picking the card.
+    """Return True if the hand has a card of `kind`, and a set stays possible after the card is picked.
 
     Kinds 0 to 2 are the symbols. Kind 3 is the wild card.
     """
@@ -118,7 +118,7 @@ def may_pick_kind(picked, left, kind):
 
 @kernel
 def stars_in(cards, board):
-    """Number of stars on a set of cards."""
+    """Return the number of stars on `cards`."""
     return size(cards) + common(cards, board.two_stars)
 
 
@@ -134,9 +134,9 @@ def star_troops(stars):
 
 @kernel
 def set_troops_due(rules, number):
-    """Return the troops for set number `number` of the game, counted from 1 (RULES 5.2).
+    """Return the number of troops for set number `number` of the game, counted from 1 (RULES 5.2).
 
-    With fixed sets this is the largest number of troops that a set can give.
+    With fixed sets, return the largest number of troops that a set can give.
     """
     if rules.set_values == SetValues.FIXED:
         return ONE_OF_EACH
@@ -149,10 +149,10 @@ def set_troops_due(rules, number):
 
 @kernel
 def fixed_worth(infantry, cavalry, artillery):
-    """Return the troops for a fixed set, given its cards with a symbol (RULES 5.2).
+    """Return the troops for a fixed set, given the numbers of cards with each symbol (RULES 5.2).
 
-    Two cards of one symbol can only become three of that symbol. In all other sets, wild cards make one of
-    each symbol, which is worth the most.
+    With two cards of one symbol, a wild card stands for a third card of this symbol. In all other sets, wild
+    cards make one card of each symbol, which gives the most troops.
     """
     if infantry > 1:
         return THREE_INFANTRY
@@ -174,7 +174,7 @@ def picked_worth(game, board, rules):
 
 @kernel
 def can_trade(game, board, rules, seat):
-    """Return True if the seat holds a set, or at least two stars in the star deck (RULES 5.1, 9.4)."""
+    """Return True if the hand of `seat` has a set or, in the star deck, two stars (RULES 5.1, 9.4)."""
     if rules.deck == Deck.STAR:
         return stars_in(game.hand[seat], board) >= MIN_STARS
     return holds_set(game, board, seat)
@@ -182,7 +182,7 @@ def can_trade(game, board, rules, seat):
 
 @inlined
 def set_is_owed(game):
-    """Return True if another set must be traded in after the bonus (RULES 5.3, 3.3.2)."""
+    """Return True if the player in turn must trade in a set (RULES 5.3, 3.3.2)."""
     if game.trade == Trade.ELIMINATION:
         return hand_size(game, int64(game.turn)) > KEPT_HAND
     return game.trade == Trade.OWED
@@ -204,9 +204,9 @@ def pick_card(game, board, rules, card):
 
 @kernel
 def trade_set(game, board, rules):
-    """Trade the picked set in and add its troops to the draft (RULES 5.2, 5.4).
+    """Trade in the picked set, and add the troops for the set to the draft (RULES 5.2, 5.4).
 
-    If the set earns a territory bonus, the player chooses its territory next.
+    If the set earns a territory bonus, the player chooses the territory next.
     """
     add_to_draft(game, picked_worth(game, board, rules))
     game.sets_traded += 1
@@ -223,7 +223,7 @@ def trade_set(game, board, rules):
 
 @kernel
 def mark_bonus(game, rules):
-    """Mark the player's territories on the picked set that may get the two extra troops (RULES 5.4, 10.3)."""
+    """Mark the player's territories on the picked cards that may get two extra troops (RULES 5.4, 10.3)."""
     paid = rules.occupied_bonus == OccupiedBonus.ONCE_A_TURN and game.bonus_paid
     for w in range(len(game.bonus)):
         shown = game.picked[w] & game.owned[game.turn, w]
@@ -245,7 +245,7 @@ def discard_picked(game):
 
 @kernel
 def place_bonus(game, board, rules, territory):
-    """Place two extra troops on a territory of the set, or as many as there is room for (RULES 5.4, 10.3)."""
+    """Place up to two extra troops, limited by the room, on a territory of the set (RULES 5.4, 10.3)."""
     add_troops(game, territory, min(BONUS_TROOPS, room(game, rules, territory)))
     game.bonus_paid = True
     clear(game.bonus)
@@ -254,7 +254,10 @@ def place_bonus(game, board, rules, territory):
 
 @kernel
 def after_trade(game, board, rules):
-    """Continue with another set if one is owed or held, otherwise with the draft (RULES 5.3, 3.3.2)."""
+    """Continue with a trade if the player must or may trade again, or else with the draft.
+
+    RULES 5.3 and 3.3.2 say when the player trades again.
+    """
     if game.trade == Trade.ELIMINATION:
         again = set_is_owed(game)
     else:
@@ -266,7 +269,7 @@ def after_trade(game, board, rules):
 
 @kernel
 def stop_trading(game, board):
-    """Trade in the picked stars, if there are any, and stop trading (RULES 5.3, 9.4)."""
+    """Trade in the picked stars, if any, and continue with the draft (RULES 5.3, 9.4)."""
     if size(game.picked) > 0:
         add_to_draft(game, star_troops(stars_in(game.picked, board)))
         discard_picked(game)
@@ -275,9 +278,9 @@ def stop_trading(game, board):
 
 @kernel
 def pickable_stars(game, board, w):
-    """Return word `w` of the cards that may join the picked cards.
+    """Return word `w` of the bitset of cards that may join the picked cards.
 
-    All picked cards together have at most ten stars.
+    All picked cards together may have at most ten stars.
     """
     word = game.hand[game.turn, w] & ~game.picked[w]
     left = MAX_STARS - stars_in(game.picked, board)

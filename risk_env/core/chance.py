@@ -1,7 +1,8 @@
 """Chance: the random generator in the game record, the seed of a game, dice and draws.
 
-The generator is splitmix64 (Steele, Lea, Flood 2014). Its state is one word of the game record. Whole numbers
-below n are exactly uniform: they use rejection (Lemire 2019), never a remainder.
+The generator is splitmix64 (Steele, Lea, Flood 2014). The state of the generator is one word of the game
+record. Random whole numbers below n are exactly uniform, because they are drawn by rejection (Lemire 2019)
+and not by a remainder.
 """
 
 import numpy as np
@@ -16,13 +17,13 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _HALF = np.uint64(32)
 _LOW_HALF = np.uint64(0xFFFFFFFF)
-# number of outcomes of 0, 1, ... dice
+# number of outcomes of a roll of 0, 1, ... dice
 OUTCOMES = np.array([NUM_FACES**dice for dice in range(2 * MAX_DICE + 1)])
 
 
 @inlined
 def scramble(word):
-    """Apply the output function of splitmix64: a bijection of 64-bit words that looks random."""
+    """Return the output of splitmix64 for a state, a bijection of 64-bit words."""
     word = times(word ^ (word >> np.uint64(30)), _MIX_1)
     word = times(word ^ (word >> np.uint64(27)), _MIX_2)
     return word ^ (word >> np.uint64(31))
@@ -41,7 +42,7 @@ def mix(seed, lane, episode):
 
 @inlined
 def next_word(game):
-    """Return the next 64 random bits."""
+    """Advance the generator of the game, and return 64 random bits."""
     game.random = plus(game.random, _GOLDEN)
     return scramble(game.random)
 
@@ -60,7 +61,7 @@ def below(game, n):
 
 @inlined
 def any_of(game, words):
-    """Return a random element of a set that is not empty."""
+    """Return a random element of the set `words`, which must not be empty."""
     return nth(words, below(game, size(words)))
 
 
@@ -77,9 +78,9 @@ def roll(game, attack_dice, defence_dice):
 
 @inlined
 def write_dice(rolled, dice, outcome):
-    """Write the lowest base-6 digits of an outcome as the faces of `dice` dice.
+    """Write the lowest base-6 digits of `outcome` as the faces of `dice` dice.
 
-    Faces beyond `dice` are 0. Returns the remaining higher digits of the outcome.
+    Set the faces beyond `dice` to 0. Return the number that the remaining higher digits form.
     """
     rest = outcome
     for d in range(len(rolled)):
@@ -116,7 +117,7 @@ def draw_card(game, seat):
 def shuffle_discards(game):
     """Make the discard pile the deck (RULES 2.4).
 
-    Discarded cards that a re-roll had shown become secret again.
+    Discarded cards that a re-roll showed earlier become secret again.
     """
     for w in range(len(game.deck)):
         game.deck[w] = game.discard[w]

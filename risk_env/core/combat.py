@@ -28,7 +28,7 @@ DEFENDER = 1
 
 @inlined
 def most_attack_dice(game):
-    """Return one die fewer than troops, at most three (RULES 3.2.2)."""
+    """Return the maximum number of the attacker's dice: troops minus one, at most three (RULES 3.2.2)."""
     return min(MAX_ATTACK_DICE, troops_on(game, int64(game.source)) - 1)
 
 
@@ -39,15 +39,15 @@ def most_defence_dice(game):
 
 @inlined
 def battles_left(game, rules):
-    """Return True if another roll may be made this turn (RULES 11.3)."""
+    """Return True if the limit of rolls per turn allows another roll (RULES 11.3)."""
     return game.battles < rules.max_battles
 
 
 @kernel
 def declare_attack(game, board, rules, border):
-    """Attack along a border (RULES 3.2.4).
+    """Begin an attack along a border (RULES 3.2.4).
 
-    The attacker chooses the dice next, unless the rules fix them.
+    The attacker chooses the dice next, unless the rules fix the dice.
     """
     game.source = board.border_source[border]
     game.target = board.border_target[border]
@@ -70,7 +70,7 @@ def play_attack_dice(game, rules, choice):
 
 @kernel
 def choose_attack_dice(game, rules, dice):
-    """Set the attacker's dice, then let the defender choose if the rules allow a choice (RULES 3.2.2)."""
+    """Set the number of attack dice, then let the defender choose if the rules allow it (RULES 3.2.2)."""
     game.chosen_dice[ATTACKER] = dice
     if rules.defender_dice == DefenderDice.CHOICE:
         game.seat = defending_seat(game, rules)
@@ -83,7 +83,7 @@ def choose_attack_dice(game, rules, dice):
 def defending_seat(game, rules):
     """Return the seat that rolls for the attacked territory (RULES 6.2).
 
-    This seat is the owner. For the neutral army it is the attacker's opponent.
+    The owner rolls. The attacker's opponent rolls for the neutral army.
     """
     owner = owner_of(game, int64(game.target))
     return owner if owner < rules.num_players else 1 - int64(game.turn)
@@ -123,9 +123,9 @@ def may_end_within(game, rules, rolls):
 
 @kernel
 def write_roll(game, values):
-    """Write the last roll into int8 (2, 9).
+    """Write the last roll into `values`, int8 (2, 9).
 
-    Each side has the dice as rolled (4), the dice as compared (4) and the losses.
+    The row of each side contains the dice as rolled (4), the dice as compared (4) and the losses.
     """
     for side in range(2):
         for d in range(MAX_DICE):
@@ -136,9 +136,9 @@ def write_roll(game, values):
 
 @kernel
 def roll_dice(game, board, rules):
-    """Roll the chosen and the extra dice, and drop the lowest (RULES 9.8, 10.6).
+    """Roll the chosen dice and the extra dice, and drop the lowest (RULES 9.8, 10.6).
 
-    Next comes a re-roll, the commander, or the losses.
+    The next step is a re-roll, the commander, or the losses.
     """
     defender = owner_of(game, int64(game.target))
     attack_dice = int64(game.chosen_dice[ATTACKER])
@@ -159,9 +159,9 @@ def roll_dice(game, board, rules):
 
 @inlined
 def keep_highest(game, side, dice):
-    """Sort a side's rolled dice downwards into `game.settled` (RULES 3.2.3, 9.8).
+    """Write a side's rolled dice into `game.settled`, highest first (RULES 3.2.3, 9.8).
 
-    Only the highest `dice` of them are kept.
+    Keep only the `dice` highest dice, and set the rest to 0.
     """
     settled = game.settled[side]
     for d in range(len(settled)):
@@ -175,7 +175,7 @@ def keep_highest(game, side, dice):
 def sort_downwards(dice):
     """Sort a few small numbers in place, highest first.
 
-    The kernel has no branches, because dice are unpredictable.
+    The kernel has no branches, because a CPU cannot predict dice.
     """
     for last in range(len(dice) - 1, 0, -1):
         for d in range(last):
@@ -186,7 +186,10 @@ def sort_downwards(dice):
 
 @kernel
 def may_reroll(game, rules):
-    """Return True if the attacker holds the card of either territory (RULES 10.4)."""
+    """Return True if the attacker may re-roll a die (RULES 10.4).
+
+    The attacker needs the card of the source or of the target. No re-roll is possible in a blitz.
+    """
     if not rules.card_reroll or game.blitz:
         return False
     hand = game.hand[game.turn]
@@ -197,7 +200,7 @@ def may_reroll(game, rules):
 def reroll(game, board, rules, face):
     """Show a card and roll one of the attacker's dice again (RULES 10.4).
 
-    If the attacker holds the cards of both territories, the attacking territory's card is shown.
+    If the attacker has the cards of both territories, the attacker shows the card of the attacking territory.
     """
     source = int64(game.source)
     held = has(game.hand[game.turn], source)
@@ -221,7 +224,10 @@ def turn_die(dice, face, other):
 
 @kernel
 def may_command(game, rules):
-    """Return True if a die can be turned to 6: once a turn, never in a blitz (RULES 10.5, 10.6)."""
+    """Return True if the commander can turn a die to 6 (RULES 10.5, 10.6).
+
+    The commander acts at most once per turn, and never in a blitz.
+    """
     if not rules.commander or game.commander_used or game.blitz:
         return False
     lowest_die = int64(game.settled[ATTACKER, int64(game.chosen_dice[ATTACKER]) - 1])
@@ -238,7 +244,7 @@ def offer_commander(game, board, rules):
 
 @kernel
 def command(game, board, rules, face):
-    """Turn one of the dice just rolled to 6 (RULES 10.5)."""
+    """Turn one of the attacker's dice that shows `face` to 6 (RULES 10.5)."""
     game.commander_used = True
     turn_die(game.settled[ATTACKER], face, NUM_FACES)
     decide_battle(game, board, rules)
@@ -246,15 +252,15 @@ def command(game, board, rules, face):
 
 @inlined
 def airfield_reward(which):
-    """Return the Reward of airfield 0 (minor) or 1 (major)."""
+    """Return the Reward that gives airfield `which`: 0 is minor, 1 is major."""
     return Reward.AIRFIELD.value if which == 0 else Reward.MAJOR_AIRFIELD.value
 
 
 @kernel
 def airfield_helps(game, board, seat, territory):
-    """Return True if an airfield of the seat helps in a battle for a territory (RULES 9.8, 9.9).
+    """Return True if an airfield of `seat` helps in a battle for `territory` (RULES 9.8, 9.9).
 
-    The airfield is on this territory, or on one that this territory is adjacent to.
+    An airfield helps on `territory` itself, and on each territory that has a border to `territory`.
     """
     found = False
     for which in range(NUM_AIRFIELDS):
@@ -266,7 +272,7 @@ def airfield_helps(game, board, seat, territory):
 
 @kernel
 def add_airfields(game, board):
-    """Add one to the highest die of each side that has an airfield nearby (RULES 9.8)."""
+    """Add one to the highest die of each side whose airfield helps (RULES 9.8)."""
     target = int64(game.target)
     if airfield_helps(game, board, int64(game.turn), target):
         game.settled[ATTACKER, 0] += 1
@@ -276,9 +282,9 @@ def add_airfields(game, board):
 
 @kernel
 def decide_battle(game, board, rules):
-    """Compare the dice and remove the losses (RULES 3.2.3).
+    """Compare the dice, and remove the losses (RULES 3.2.3).
 
-    Then the territory is captured, or the attack continues or ends.
+    Then capture the territory, or continue or end the attack.
     """
     if rules.rewards:
         add_airfields(game, board)
@@ -311,7 +317,7 @@ def compare_dice(game):
 
 @inlined
 def end_battle(game):
-    """Clear the attack, so that the attacker can choose the next one."""
+    """Clear the attack, so that the attacker can choose the next attack."""
     game.blitz = False
     game.source = NOWHERE
     game.target = NOWHERE
@@ -322,7 +328,7 @@ def end_battle(game):
 def capture(game, rules):
     """Capture the attacked territory (RULES 3.2.5, 3.3.1).
 
-    One troop for each die moves in. The loser is eliminated if it holds no territory.
+    One troop for each die moves in. The loser is eliminated if the loser holds no territory.
     """
     source, target = int64(game.source), int64(game.target)
     moving = int64(game.chosen_dice[ATTACKER])
@@ -341,7 +347,7 @@ def capture(game, rules):
 
 @inlined
 def destroy_airfields(game, territory):
-    """Remove the airfields on a lost territory, with their Rewards (RULES 9.8).
+    """Remove each airfield on a lost territory, with the Reward that gave the airfield (RULES 9.8).
 
     The owner keeps the Objective that came with the airfield.
     """

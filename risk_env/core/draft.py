@@ -1,4 +1,4 @@
-"""The draft: troops due at the start of a turn, and placing them (RULES 3.1, 9.2)."""
+"""The draft: troops due at the start of a turn, and the placement of these troops (RULES 3.1, 9.2)."""
 
 from numpy import int64
 
@@ -9,7 +9,7 @@ from risk_env.core.position import add_troops, controls, holds_continent, num_te
 from risk_env.core.types import NOWHERE, Deck, Phase, Reward, Trade
 
 MIN_DRAFT = 3
-TERRITORIES_A_TROOP = 3
+TERRITORIES_A_TROOP = 3  # number of territories that give one troop
 
 
 @kernel
@@ -20,7 +20,7 @@ def num_cities(game, owner):
 
 @kernel
 def continent_troops(game, board, seat):
-    """Return the sum of the bonuses of the continents that the seat holds entirely (RULES 3.1.2)."""
+    """Return the sum of the bonuses of the continents that `seat` holds entirely (RULES 3.1.2)."""
     total = 0
     for continent in range(board.num_continents):
         if holds_continent(game, board, seat, continent):
@@ -30,7 +30,7 @@ def continent_troops(game, board, seat):
 
 @kernel
 def capitals_controlled(game, rules, seat):
-    """Number of capitals held, including the seat's own (RULES 9.2)."""
+    """Return the number of capitals that `seat` holds, including its own capital (RULES 9.2)."""
     total = 0
     for other in range(rules.num_players):
         capital = int64(game.capital[other])
@@ -40,9 +40,9 @@ def capitals_controlled(game, rules, seat):
 
 @kernel
 def troops_due(game, board, rules, seat):
-    """Return the troops due before any cards (RULES 3.1, 9.2, 9.8).
+    """Return the number of troops due to `seat` before any cards (RULES 3.1, 9.2, 9.8).
 
-    They come from territories and cities, continents, capitals and the Reward 2 Troops.
+    Territories, cities, continents, capitals and the Reward 2 Troops give troops.
     """
     places = num_territories(game, seat)
     if rules.deck != Deck.STAR:
@@ -57,7 +57,7 @@ def troops_due(game, board, rules, seat):
 def begin_draft(game, board, rules):
     """Begin the draft with the troops due (RULES 3.1, 5.3).
 
-    The seat may trade cards first if its hand holds a set or enough stars.
+    The seat in turn may trade cards first if its hand contains a set or enough stars.
     """
     seat = int64(game.turn)
     game.draft_left = troops_due(game, board, rules, seat)
@@ -71,7 +71,7 @@ def begin_draft(game, board, rules):
 
 @kernel
 def anywhere_to_draft(game, rules):
-    """Return True if any territory of the seat has room (RULES 10.3)."""
+    """Return True if any territory of the seat in turn has room (RULES 10.3)."""
     roomy = ZERO
     for w in range(len(game.strong)):
         roomy |= with_room(game, rules, w, game.owned[game.turn, w])
@@ -80,13 +80,13 @@ def anywhere_to_draft(game, rules):
 
 @inlined
 def draftable(game, rules, territory):
-    """Return the number of troops left to draft that the territory has room for."""
+    """Return the number of troops that the seat in turn can still draft to `territory`."""
     return min(int64(game.draft_left), room(game, rules, territory))
 
 
 @kernel
 def place_troops(game, rules, amount):
-    """Place drafted troops on the chosen territory (RULES 3.1.4)."""
+    """Place `amount` drafted troops on the chosen territory (RULES 3.1.4)."""
     add_troops(game, int64(game.target), amount)
     game.draft_left -= amount
     game.target = NOWHERE

@@ -1,7 +1,7 @@
-"""Kernels that Python calls for one game of an array.
+"""Kernels that Python code calls for one game of an array.
 
-`games` is an array of `game_dtype`. `boards` and `rules` are arrays with one record each. Passing an array
-and an index is faster than passing a record.
+`games` is an array of `game_dtype`. `boards` and `rules` are arrays with one record each. An array and an
+index are faster to pass than a record.
 """
 
 from risk_env.compiler import entry_point
@@ -19,15 +19,15 @@ from risk_env.core.types import Phase
 
 @entry_point
 def seed_of(seed, lane, episode):
-    """Return the seed of one game. All arguments and the result are uint64."""
+    """Return the seed of game number `episode` of a lane. All arguments and the result are uint64."""
     return mix(seed, lane, episode)
 
 
 @entry_point
 def set_up_game(games, i, boards, rules, seed):
-    """Set up game `i` with the generator's state `seed` (uint64).
+    """Set up game `i`, with `seed` (uint64) as the state of the generator.
 
-    Nothing is played, and no legal actions are written.
+    The kernel plays no actions and writes no legal actions.
     """
     set_up(games, i, boards[0], rules[0], seed)
 
@@ -36,7 +36,7 @@ def set_up_game(games, i, boards, rules, seed):
 def step_game(games, i, boards, rules, action):
     """Play an action in game `i`, then continue to the next decision.
 
-    Returns False, and does nothing, if the action is not legal. NO_ACTION continues from any position.
+    If the action is not legal, do nothing and return False. NO_ACTION continues from any position.
     """
     if action != NO_ACTION:
         return act_if_legal(games[i], boards[0], rules[0], action)
@@ -46,9 +46,9 @@ def step_game(games, i, boards, rules, action):
 
 @entry_point
 def apply_action(games, i, boards, rules, action):
-    """Play one legal action in game `i` and nothing after it.
+    """Play one legal action in game `i`, without the chance and forced actions that follow.
 
-    Writes the legal actions. There are none if chance is next.
+    Then write the legal actions. No action is legal if a chance event is next.
     """
     apply(games[i], boards[0], rules[0], action)
     write_legal(games[i], boards[0], rules[0])
@@ -56,7 +56,7 @@ def apply_action(games, i, boards, rules, action):
 
 @entry_point
 def play_chance_once(games, i, boards, rules):
-    """Play one chance event in game `i` if one is due, and return True if it was."""
+    """Play one chance event in game `i`, and return True. If no chance event is due, return False."""
     if not is_chance(games[i]):
         return False
     play_one_chance(games[i], boards[0], rules[0])
@@ -66,11 +66,11 @@ def play_chance_once(games, i, boards, rules):
 
 @entry_point
 def play_blitz(games, i, boards, rules, rolls, totals):
-    """Play the rolls of a blitz in game `i` until it is decided.
+    """Play the rolls of a blitz in game `i` until the blitz is decided.
 
-    `totals`, int64 (3,), gets the number of rolls and the losses of attacker and defender. `rolls`, int8 (2
-    K, 2, 9), gets the first K rolls, and then the last K rolls as a ring buffer. Each entry has, for both
-    sides, the dice as rolled (4), the dice as compared (4) and the losses.
+    `totals`, int64 (3,), gets the number of rolls, the attacker's losses and the defender's losses. `rolls`,
+    int8 (2K, 2, 9), gets the first K rolls, and then the last K rolls as a ring buffer. Each entry has, for
+    both sides, the dice as rolled (4), the dice as compared (4) and the losses.
     """
     game = games[i]
     kept = len(rolls) // 2
@@ -90,13 +90,13 @@ def play_blitz(games, i, boards, rules, rolls, totals):
 
 @entry_point
 def hide_decision(games, i, boards, rules, seat):
-    """Hide from `seat` a secret decision of another seat of game `i`. Call this on a copy of the game."""
+    """Hide a secret decision of another seat in game `i` from `seat`. Pass a copy of the game."""
     hidden.hide_decision(games[i], boards[0], rules[0], seat)
 
 
 @entry_point
 def placements(games, i, boards, rules, places):
-    """Write the place of every seat of game `i`, from 1, into `places` (int array, P)."""
+    """Write the place of every seat of game `i`, from 1, into `places`, int (P,)."""
     for seat in range(len(places)):
         places[seat] = place_of(games[i], boards[0], rules[0], seat)
 
@@ -112,7 +112,7 @@ def observe_game(games, i, boards, rules, seat, words, observation):
 
 @entry_point
 def determinize_game(games, i, boards, rules, seat, seed):
-    """Draw again everything that `seat` of game `i` does not know.
+    """Draw again all facts of game `i` that `seat` does not know.
 
     The generator continues from `seed` (uint64).
     """
@@ -121,7 +121,7 @@ def determinize_game(games, i, boards, rules, seat, seed):
 
 @entry_point
 def write_legal_actions(games, i, boards, rules):
-    """Write the legal actions of game `i`, for example after loading a position."""
+    """Write the legal actions of game `i`, for example after a position is loaded."""
     write_legal(games[i], boards[0], rules[0])
 
 
@@ -129,6 +129,6 @@ def write_legal_actions(games, i, boards, rules):
 def begin_draft_of_turn(games, i, boards, rules):
     """Begin the draft of the seat in turn of game `i`.
 
-    This computes the troops due, and offers a trade if one is possible.
+    The kernel computes the troops due, and offers a trade if a trade is possible.
     """
     begin_draft(games[i], boards[0], rules[0])

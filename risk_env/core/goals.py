@@ -43,7 +43,7 @@ def truncate(game):
 
 @kernel
 def judge_capture(game, board, rules):
-    """End the game if the capture just made wins it, and return True if the game is over (RULES 3.2.7)."""
+    """End the game if the last capture wins the game. Return True if the game is over (RULES 3.2.7)."""
     if next_alive(game, rules, int64(game.turn)) == game.turn:
         end_game(game, int64(game.turn))
     elif rules.victory == Victory.HEADQUARTERS and headquarters_won(game, rules, int64(game.turn)):
@@ -55,9 +55,9 @@ def judge_capture(game, board, rules):
 
 @kernel
 def headquarters_won(game, rules, seat):
-    """Return True if the seat has won by headquarters (RULES 7.3).
+    """Return True if `seat` has won by headquarters (RULES 7.3).
 
-    The seat must hold its own headquarters and as many others as the rules require.
+    The seat must hold its own headquarters, and as many headquarters of other seats as the rules require.
     """
     if not controls(game, seat, int64(game.headquarters[seat])):
         return False
@@ -69,9 +69,9 @@ def headquarters_won(game, rules, seat):
 
 @kernel
 def judge_missions(game, board, rules):
-    """End the game if a mission is fulfilled, and return True if one is (RULES 8.2).
+    """End the game and return True if a seat has fulfilled its mission (RULES 8.2).
 
-    The player in turn is judged first, then the others clockwise.
+    The mission of the player in turn is checked first, then the missions of the other players clockwise.
     """
     if rules.victory != Victory.MISSION:
         return False
@@ -86,7 +86,7 @@ def judge_missions(game, board, rules):
 
 @kernel
 def mission_fulfilled(game, board, seat, mission):
-    """Return True if the position fulfils a mission for its holder (RULES 8)."""
+    """Return True if `seat`, the holder of a mission, has fulfilled the mission (RULES 8)."""
     kind = board.mission_kind[mission]
     if kind == Mission.CONTINENTS:
         return continents_mission(game, board, seat, mission)
@@ -101,7 +101,7 @@ def mission_fulfilled(game, board, seat, mission):
 
 @kernel
 def continents_held(game, board, seat):
-    """Return the continents held entirely, as bits."""
+    """Return the continents that `seat` holds entirely, as bits."""
     held = ZERO
     for continent in range(board.num_continents):
         if holds_continent(game, board, seat, continent):
@@ -119,7 +119,7 @@ def continents_mission(game, board, seat, mission):
 
 @kernel
 def territories_with(game, board, seat, least):
-    """Number of territories held with at least `least` troops."""
+    """Return the number of territories that `seat` holds with at least `least` troops."""
     if least <= 1:
         return num_territories(game, seat)
     total = 0
@@ -130,14 +130,14 @@ def territories_with(game, board, seat, least):
 
 @kernel
 def enemy_capitals(game, rules, seat):
-    """Number of capitals held that belong to other seats, including eliminated seats (RULES 9.6)."""
+    """Return the number of other seats' capitals that `seat` holds, eliminated seats included (RULES 9.6)."""
     own = int64(game.capital[seat])
     return capitals_controlled(game, rules, seat) - int64(own != NOWHERE and controls(game, seat, own))
 
 
 @inlined
 def taken_this_turn(game, seat, w):
-    """Return word `w` of the territories held now but not at the start of the turn (RULES 9.6)."""
+    """Return word `w` of the bitset of territories that `seat` took this turn and holds (RULES 9.6)."""
     return game.owned[seat, w] & ~game.held_at_start[w]
 
 
@@ -159,9 +159,9 @@ def cities_taken(game, seat):
 
 @kernel
 def continent_taken(game, board, seat):
-    """Return True if the seat took a whole continent this turn (RULES 9.6).
+    """Return True if `seat` took a whole continent this turn (RULES 9.6).
 
-    At the start of the turn it held nothing of the continent.
+    At the start of the turn, the seat must have held no territory of the continent.
     """
     for continent in range(board.num_continents):
         before = ZERO
@@ -174,7 +174,7 @@ def continent_taken(game, board, seat):
 
 @kernel
 def goal_met(game, board, rules, seat, objective):
-    """Return True if the seat meets an objective in the current position (RULES 9.6)."""
+    """Return True if `seat` meets an objective in the current position (RULES 9.6)."""
     kind = board.goal_kind[objective]
     count = int64(board.goal_count[objective])
     if kind == Goal.CONTINENT:
@@ -207,9 +207,9 @@ def objectives_met(game, board, rules):
 
 @kernel
 def objectives_won(game, rules, seat):
-    """Return True if the seat wins at the end of its turn (RULES 9.7).
+    """Return True if `seat` wins at the end of its turn (RULES 9.7).
 
-    It needs three objectives and its own capital.
+    The seat needs three objectives and its own capital.
     """
     if rules.victory != Victory.OBJECTIVES or not controls(game, seat, int64(game.capital[seat])):
         return False
@@ -221,10 +221,10 @@ def objectives_won(game, rules, seat):
 
 @kernel
 def is_better(game, board, seat, other):
-    """Return True if a seat ranks above another (RULES 11.2).
+    """Return True if `seat` ranks above `other` (RULES 11.2).
 
-    The winner comes first, then living seats by territories and troops, then eliminated seats, the last
-    eliminated first.
+    The winner ranks first. Living seats follow, by territories and then by troops. Eliminated seats rank
+    last, in reverse order of elimination.
     """
     if seat == game.winner or other == game.winner:
         return seat == game.winner and other != game.winner

@@ -1,4 +1,4 @@
-"""Hidden information: hide secret decisions from a seat, and draw again the facts that it does not know."""
+"""Hidden information: hide secret decisions from a seat, and draw again the facts that are hidden from it."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
@@ -12,20 +12,21 @@ from risk_env.core.setup import choose_headquarters, mission_pile
 from risk_env.core.turn import continue_draft
 from risk_env.core.types import NOWHERE, Phase, Trade, Victory
 
-MISSION_TRIES = 64  # draws before a mission that is already fulfilled is accepted
-COUNT_BITS = 9  # bits of each seat's number of cards, in a word that holds all these numbers
+MISSION_TRIES = 64  # maximum number of deals of missions; the last deal may contain a fulfilled mission
+COUNT_BITS = 9  # bits per seat in a word that contains each seat's number of cards
 
 
 @kernel
 def hide_decision(game, board, rules, seat):
     """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
-    The position then looks as if the other seat held no such cards. An optional trade becomes a draft before
-    the first troops. A re-roll becomes undecided dice. Cards picked for a set are hidden until the set is
-    traded. An obligatory trade stays visible, because the number of cards is public (RULES 3.3.2, 5.3).
+    The position then looks as if the other seat had no such cards. An optional trade becomes a draft before
+    the first troops. A re-roll becomes a roll that is still to be made. Cards picked for a set are hidden
+    until the set is traded. An obligatory trade stays visible, because the number of cards is public
+    (RULES 3.3.2, 5.3).
 
-    If only one territory can be drafted to, the draft is already there. Without a trade, the choice of the
-    territory would be forced.
+    If the seat in turn can draft to only one territory, the draft already has this territory as its target.
+    Without a trade, the choice of the territory would be forced.
     """
     if game.seat == seat:
         return
@@ -60,10 +61,10 @@ def only_draftable(game, rules):
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Draw again everything that `seat` does not know, from its distribution given what `seat` knows.
+    """Draw again all facts that are hidden from `seat`, from their distribution given the known facts.
 
-    The generator continues from `seed`. Decisions are counted from 0 again. Their number would reveal which
-    seats could decide about a trade, and so had a set.
+    The generator continues from `seed`. The number of decisions is reset to 0, because it would reveal the
+    seats that could decide about a trade, and so had a set.
     """
     hide_decision(game, board, rules, seat)
     game.random = seed
@@ -82,7 +83,7 @@ def determinize(game, board, rules, seat, seed):
 
 @kernel
 def begin_draft_again(game, board, rules):
-    """Offer a trade if the new hand of the player in turn holds a set and no troops have been placed."""
+    """Offer a trade if the new hand of the player in turn can trade and no troops have been placed."""
     is_forced = game.phase == Phase.DRAFT_AMOUNT and only_draftable(game, rules) == game.target
     no_trade = (game.phase == Phase.DRAFT or is_forced) and not game.set_traded
     if no_trade and game.draft_left == troops_due(game, board, rules, int(game.turn)):
@@ -105,7 +106,7 @@ def redraw_hands(game, rules, seat):
 
 @kernel
 def take_back_unknown(game, other):
-    """Put the unknown cards of a hand into the deck, and return their number.
+    """Move the unknown cards of a hand into the deck, and return the number of these cards.
 
     Cards shown for a re-roll stay in the hand.
     """
@@ -125,7 +126,7 @@ def take_back_unknown(game, other):
 def hand_explains_decision(game, board, rules, seat):
     """Return True if the new hand of the player in turn fits the current decision.
 
-    In a trade, the hand must be able to trade.
+    In the phase TRADE, the hand must be able to trade.
     """
     turn = int(game.turn)
     return turn == seat or game.phase != Phase.TRADE or can_trade(game, board, rules, turn)
@@ -133,7 +134,7 @@ def hand_explains_decision(game, board, rules, seat):
 
 @kernel
 def redraw_missions(game, board, rules, seat):
-    """Deal the other seats new missions that no seat has fulfilled yet (RULES 8.1, 8.2)."""
+    """Deal new missions, which are not yet fulfilled, to the other seats (RULES 8.1, 8.2)."""
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))
         fulfilled = False
@@ -149,7 +150,7 @@ def redraw_missions(game, board, rules, seat):
 
 @kernel
 def redraw_headquarters(game, rules, seat):
-    """Pick new headquarters for the other seats that have picked theirs (RULES 7.1)."""
+    """Pick new headquarters for each other seat that has picked a headquarters (RULES 7.1)."""
     for other in range(rules.num_players):
         place = int(game.headquarters[other])
         if other != seat and place != NOWHERE:

@@ -1,4 +1,4 @@
-"""Moving troops: the occupation after a capture, and fortifying (RULES 3.2.5, 3.4, 9.8)."""
+"""Movement of troops: the occupation after a capture, and the fortify moves (RULES 3.2.5, 3.4, 9.8)."""
 
 from numpy import int64
 
@@ -10,9 +10,9 @@ from risk_env.core.types import NOWHERE, Fortify, Phase, Reward
 
 @inlined
 def movable(game, rules):
-    """Return the troops that can move from source to target (RULES 3.4, 10.3).
+    """Return the number of troops that can move from source to target (RULES 3.4, 10.3).
 
-    All but one troop can move, limited by the target's room.
+    One troop must stay on the source, and the target must have room for the troops.
     """
     return min(troops_on(game, int64(game.source)) - 1, room(game, rules, int64(game.target)))
 
@@ -25,9 +25,9 @@ def move_troops(game, amount):
 
 @inlined
 def next_to(places, chunks, board, w):
-    """Return word `w` of the targets, or of the sources, of any territory of a set.
+    """Return word `w` of the bitset of targets, or of sources, of the territories in `places`.
 
-    `chunks` is the table `chunk_targets` or `chunk_sources` of the board.
+    `chunks` is the board's table `chunk_targets` or `chunk_sources`.
     """
     word = ZERO
     for chunk in range(board.num_chunks):
@@ -37,10 +37,10 @@ def next_to(places, chunks, board, w):
 
 @kernel
 def spread(game, board, territory):
-    """Fill `game.reach` with the player's territories connected to `territory` by the player's territories.
+    """Fill `game.reach` with the player's territories to which a path leads from `territory` (RULES 3.4).
 
-    A path of territories, each adjacent to the one before, connects them (RULES 3.4). The set includes
-    `territory`.
+    The player holds all territories of the path, and each is adjacent to the territory before it.
+    `game.reach` includes `territory`.
     """
     own = game.owned[game.turn]
     reach = game.reach
@@ -57,7 +57,7 @@ def spread(game, board, territory):
 
 @kernel
 def find_destinations(game, board, rules, territory):
-    """Fill `game.reach` with the territories to which `territory` may fortify (RULES 3.4)."""
+    """Fill `game.reach` with the territories that troops on `territory` may fortify (RULES 3.4)."""
     if rules.fortify == Fortify.ADJACENT:
         for w in range(len(game.reach)):
             game.reach[w] = board.targets[territory, w] & game.owned[game.turn, w]
@@ -70,7 +70,7 @@ def find_destinations(game, board, rules, territory):
 
 @kernel
 def can_fortify_from(game, board, rules, w):
-    """Return word `w` of the player's territories whose troops can fortify another territory (RULES 3.4)."""
+    """Return word `w` of the bitset of territories from which the player can fortify (RULES 3.4)."""
     seat = int64(game.turn)
     strong = game.owned[seat, w] & game.strong[w]
     if all_have_room(game, rules, seat):
@@ -114,7 +114,7 @@ def choose_target(game, territory):
 
 @kernel
 def fortify(game, rules, amount):
-    """Move troops, and return True if the move is over because no more troops can go."""
+    """Move `amount` troops, and return True if the move is over because no more troops can move."""
     move_troops(game, amount)
     game.move_begun = True
     return movable(game, rules) == 0

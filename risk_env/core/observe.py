@@ -4,8 +4,9 @@
 | territory 0 | territory 1 | ... | territory T-1 | globals, continents |
 
 Players are counted from the observing seat: player 0 is the seat itself, player 1 the next seat clockwise.
-Counts are coded by `encode_count`. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the
-columns. The column numbers below, the tables of docs/observation.md and the tests follow from them.
+`encode_count` encodes counts. `TERRITORY_COLUMNS`, `GLOBAL_BLOCKS` and `CONTINENT_COLUMNS` define the
+columns. The column numbers below, the tables of docs/observation.md and the tests are computed from these
+constants.
 """
 
 from collections import namedtuple
@@ -43,12 +44,12 @@ from risk_env.core.types import (
     Victory,
 )
 
-EXACT_TO = 32  # counts up to this number are their own code
+EXACT_TO = 32  # the code of a count up to this number is the count itself
 MOST_CODE = 127
-STEPS_AN_OCTAVE = 4  # codes for each doubling beyond EXACT_TO
-# bits of a float's fraction (52 bits) below the two bits that give the quarter of the octave
+STEPS_AN_OCTAVE = 4  # number of codes for each doubling beyond EXACT_TO
+# number of bits of a float's fraction (52 bits) below the two highest, which select the quarter of an octave
 _BELOW_QUARTERS = 50
-_EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # so that 2**5 has the code 32
+_EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # this offset gives 2**5 the code 32
 _BYTE = np.uint64(0xFF)
 
 TERRITORY_COLUMNS = (
@@ -123,9 +124,9 @@ def _named(names: list[str], numbers: Any) -> Any:
 
 
 def num_globals(num_continents: int) -> int:
-    """Return G, the number of global and continent columns.
+    """Return G, the number of global and continent columns, rounded up to whole words.
 
-    It is rounded up to whole words. The columns added are zero.
+    The additional columns are zero.
     """
     return -(-(GLOBAL_WIDTH + CONTINENT_WIDTH * num_continents) // 8) * 8
 
@@ -138,10 +139,10 @@ BLOCK = _named([name for name, _, _ in GLOBAL_BLOCKS], [sum(_WIDTHS[:k]) for k i
 
 @inlined
 def encode_count(count):
-    """Encode a count as 0 ... 127.
+    """Return the code 0 ... 127 of a count.
 
-    The code is monotone. Counts up to 32 are their own code. Beyond 32 there are four codes per doubling, up
-    to saturation at 2**28.75. These codes are read from the count as a float: the exponent, and the two
+    The code is monotone. Up to 32, the code is the count itself. Beyond 32 there are four codes per doubling,
+    up to saturation at 2**28.75. These codes consist of the exponent of the count as a float, and the two
     highest bits of the fraction.
     """
     beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW
@@ -150,7 +151,7 @@ def encode_count(count):
 
 @inlined
 def encode_limit(left):
-    """Encode the rest of a limit: a count, or the highest code if there is no limit."""
+    """Return the code of the number left until a limit, or the highest code if there is no limit."""
     return MOST_CODE if left > UNLIMITED // 2 else encode_count(left)
 
 
@@ -192,7 +193,7 @@ def observe_all_but_armies(game, board, rules, seat, words, observation):
 
 @kernel
 def observe_territories(game, board, rules, seat, words):
-    """Write the troops into their holder's column, and zero into the other columns.
+    """Write the troops of each territory into the owner's column, and zero into the other columns.
 
     Free territories have no troops.
     """
@@ -206,7 +207,7 @@ def observe_territories(game, board, rules, seat, words):
 
 @inlined
 def column_shifts(rules, seat):
-    """Return one byte per owner, FREE first: the shift of a code into the owner's column of a word."""
+    """Return one byte per owner, FREE first: the shift that moves a code to the owner's column of a word."""
     shifts = ZERO
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
@@ -217,9 +218,9 @@ def column_shifts(rules, seat):
 
 @inlined
 def column_of(rules, seat, owner):
-    """Return the column of an owner's troops.
+    """Return the column for the troops of `owner`.
 
-    FREE has no troops, so any column will do.
+    FREE has no troops, so any column is correct for it.
     """
     return COLUMN.troops_neutral if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
 
@@ -231,7 +232,7 @@ def mark(observation, territory, column, value):
 
 @inlined
 def mark_all(observation, first, word, column, value):
-    """Mark all territories of one word of a set. The word begins with territory `first`."""
+    """Mark the territories of one word of a bitset. Bit 0 of `word` is territory `first`."""
     while word != ZERO:
         mark(observation, first + lowest(word), column, value)
         word &= word - ONE
@@ -239,7 +240,7 @@ def mark_all(observation, first, word, column, value):
 
 @kernel
 def observe_marks(game, board, rules, seat, observation):
-    """Write the columns that are zero for most territories: current move, cards and variants."""
+    """Write the columns that are zero for most territories: the current move, cards and variants."""
     mark_move(game, observation, 1)
     for w in range(len(game.hand[seat])):
         mark_all(observation, w << 6, game.discard[w], COLUMN.discarded, 1)
@@ -260,7 +261,7 @@ def mark_move(game, observation, value):
 
 @kernel
 def observe_places(game, rules, seat, observation):
-    """Write the columns from `city` on: the places that variants add."""
+    """Write the columns from `city` on, which only variants use."""
     if rules.deck == Deck.STAR:
         observe_star_marks(game, rules, seat, observation)
     elif rules.victory == Victory.HEADQUARTERS:
@@ -273,7 +274,7 @@ def observe_places(game, rules, seat, observation):
 
 @kernel
 def mark_known_cards(game, rules, seat, w, observation):
-    """Mark the cards of word `w` whose holder is public (RULES 10.4)."""
+    """Mark the cards in word `w` of the bitset of cards whose holder is public (RULES 10.4)."""
     for holder in range(rules.num_players):
         known = game.hand[holder, w] & game.shown[w]
         mark_all(observation, w << 6, known, COLUMN.known_card, 1 + seen_from(rules, seat, holder))
@@ -302,7 +303,7 @@ def observe_star_marks(game, rules, seat, observation):
 
 @kernel
 def observe_seats(game, rules, seat, observation):
-    """Write which players are alive, their numbers of cards, and their set-up troops left."""
+    """Write the living players, the size of each hand, and the set-up troops that each player has left."""
     for other in range(rules.num_players):
         k = seen_from(rules, seat, other)
         if is_alive(game, other):
@@ -324,7 +325,7 @@ def observe_holdings(game, board, rules, seat, observation):
 
 @kernel
 def observe_lands(game, board, rules, seat, army, observation):
-    """Write the number of territories of an army, and its income."""
+    """Write the number of territories and the income of an army."""
     if army == rules.num_players:
         observation[BLOCK.neutral] = encode_count(num_territories(game, army))
     elif is_alive(game, army):
@@ -344,7 +345,7 @@ def observe_army(game, rules, seat, army, troops, observation):
 
 @kernel
 def observe_continent(game, board, rules, seat, observation, continent):
-    """Write the holder of a continent, and the number of its territories that the seat holds."""
+    """Write the holder of a continent, and the number of territories in it that `seat` holds."""
     own = common(board.continent_members[continent], game.owned[seat])
     holder = 0
     for owner in range(rules.num_armies):
@@ -369,7 +370,7 @@ def observe_turn(game, board, rules, seat, observation):
 
 @inlined
 def observe_decision(game, rules, observation):
-    """Write the phase, and the numbers that only this phase has."""
+    """Write the phase, and the numbers that exist only in this phase."""
     if game.phase < Phase.OVER:
         observation[BLOCK.phase + int(game.phase)] = 1
     if game.phase == Phase.DRAFT_AMOUNT:
@@ -387,7 +388,7 @@ def observe_decision(game, rules, observation):
 
 @inlined
 def observe_course(game, rules, observation):
-    """Write the state of the turn."""
+    """Write the counts and marks of the turn."""
     observation[BLOCK.draft_left] = encode_count(int(game.draft_left))
     observation[BLOCK.moves_left] = encode_count(int(game.moves_left))
     observation[BLOCK.battles_left] = encode_limit(int(rules.max_battles) - int(game.battles))
@@ -409,7 +410,7 @@ def observe_rounds(game, rules, observation):
 
 @inlined
 def observe_own_cards(game, board, rules, seat, observation):
-    """Write the seat's own hand."""
+    """Write the hand of `seat`."""
     if rules.deck == Deck.STAR:
         observation[BLOCK.own_stars] = encode_count(stars_in(game.hand[seat], board))
         return
@@ -446,7 +447,7 @@ def observe_objectives(game, rules, seat, observation):
 
 @kernel
 def observe_mission(game, board, rules, seat, observation):
-    """Write the seat's own mission; its target is counted from the seat (RULES 8)."""
+    """Write the mission of `seat`. The mission's target is counted from `seat` (RULES 8)."""
     mission = int(game.mission[seat])
     kind = board.mission_kind[mission]
     target = int(board.mission_target[mission])

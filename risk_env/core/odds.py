@@ -1,17 +1,17 @@
 """Exact odds of a battle: one roll, or a blitz.
 
-`attackers` are all troops on the attacking territory, including the one that has to stay. Three dice
-therefore need four attackers. Books of odds that count "attacking armies" mean `attackers - 1`. `defenders`
-are the troops on the attacked territory.
+`attackers` is the number of all troops on the attacking territory, including the troop that has to stay.
+Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
+`defenders` is the number of troops on the attacked territory.
 
 A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
-falls or one attacker is left. "Left" attackers are the attacker's troops on both territories, before any
-choice of how many move in.
+falls or one attacker is left. The number of attackers left counts the attacker's troops on both territories,
+before the attacker chooses the number of troops that move in.
 
-Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot takes the array of
-`odds_table` as an argument and calls `win_chance`, `left_after` and `defenders_after` in its kernels. All
-results are exact (to rounding) within the table, or up to `MOST_CELLS`. For larger armies, `far_odds` is a
-close approximation.
+Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot passes the array from
+`odds_table` to its kernels, which call `win_chance`, `left_after` and `defenders_after`. Results within the
+table, and results of `battle_odds` up to `MOST_CELLS`, are exact except for rounding. For larger armies,
+`far_odds` gives a close approximation.
 """
 
 import math
@@ -31,14 +31,14 @@ from risk_env.core.types import NUM_FACES
 
 Floats = NDArray[np.float64]
 
-WIN, ATTACKER_LEFT, DEFENDER_LEFT = range(3)  # the last axis of a table
-LEAST_TABLE = 32  # minimum number of troops of a table; below it `far_odds` would not be close
-MOST_CELLS = 1_000_000  # largest attackers × defenders that Python computes exactly, in about 10 ms
+WIN, ATTACKER_LEFT, DEFENDER_LEFT = range(3)  # indices on the last axis of a table
+LEAST_TABLE = 32  # minimum size of a table in troops; for smaller armies `far_odds` would not be close
+MOST_CELLS = 1_000_000  # maximum attackers × defenders that `battle_odds` computes exactly, in about 10 ms
 _FAR = 192  # troops per side of the battles to which `far_odds` is fitted
 
 
 class BattleOdds(NamedTuple):
-    """Odds of a blitz: chance that the territory falls, and expected troops left on either side."""
+    """Odds of a blitz: probability that the territory falls, and expected troops left on either side."""
 
     win: float
     attacker_left: float
@@ -49,11 +49,11 @@ class BattleOdds(NamedTuple):
 
 
 def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
-    """Return the numbers of rolls that cost the defender 0, 1, ... troops (RULES 3.2.3).
+    """Return the numbers of rolls in which the defender loses 0, 1, ... troops (RULES 3.2.3).
 
     The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
-    troops lost. Troops that the defender does not lose are lost by the attacker. The counts add up to 6 to
-    the power of the number of dice: `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
+    troops that both sides lose together. The counts add up to 6 to the power of the number of dice:
+    `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
     """
     compared = min(attack_dice, defence_dice)
     counts = np.zeros(compared + 1, np.int64)
@@ -64,16 +64,17 @@ def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
 
 
 def _highest_dice(rolled: int, compared: int) -> Counter[tuple[int, ...]]:
-    """Return, for each tuple of a side's highest dice, the number of rolls that show it."""
+    """Return the number of rolls for each tuple of a side's highest dice."""
     rolls = product(range(1, NUM_FACES + 1), repeat=rolled)
     return Counter(tuple(sorted(dice, reverse=True)[:compared]) for dice in rolls)
 
 
 @cache
 def roll_odds() -> Floats:
-    """Return the chances of one roll: float64 (4, 3, 3).
+    """Return the probabilities of the outcomes of one roll: float64 (4, 3, 3).
 
-    The axes are attack dice, defence dice and troops that the defender loses.
+    The axes are the number of attack dice, the number of defence dice, and the number of troops that the
+    defender loses.
     """
     odds = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1))
     for attack_dice in range(1, MAX_ATTACK_DICE + 1):
@@ -89,7 +90,7 @@ def roll_odds() -> Floats:
 
 @inlined
 def dice_of(attackers, defenders):
-    """Return the most dice of both sides, and the number of dice compared (RULES 3.2.2, 3.2.3)."""
+    """Return the maximum numbers of attack dice, defence dice and compared dice (RULES 3.2.2, 3.2.3)."""
     attack_dice = min(MAX_ATTACK_DICE, attackers - 1)
     defence_dice = min(MAX_DEFENCE_DICE, defenders)
     return attack_dice, defence_dice, min(attack_dice, defence_dice)
@@ -107,10 +108,10 @@ def after_a_roll(odds, values, attackers, defenders):
 
 @entry_point
 def write_battle_values(odds, values):
-    """Write the value of every blitz, given the values of its possible ends.
+    """Write the value of every blitz, given the value of each possible end.
 
-    `odds` comes from `roll_odds`. `values` is float64 (A + 1, D + 1), by attackers and defenders. Column 0
-    (won) and the first two rows (lost) are given.
+    `odds` is the array from `roll_odds`. `values` is float64 (A + 1, D + 1), by attackers and defenders. The
+    caller fills column 0 (the blitz is won) and the first two rows (the blitz is lost).
     """
     for attackers in range(2, values.shape[0]):
         for defenders in range(1, values.shape[1]):
@@ -132,12 +133,12 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
     return np.moveaxis(values, 0, -1).copy()
 
 
-# The table, and its functions for kernels
+# The table, and functions that read the table in kernels
 #
-#   table[a, d]    a >= 1: win, attackers left, defenders left of a blitz of a against d
-#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses, three dice against two
-#   table[0, 1]    shift and variance that the last rolls, with fewer dice, add to the margin; then 0
-#   table[0, 2]    troops that the last rolls leave the attacker when won, the defender when lost; then 0
+#   table[a, d]    a >= 1: win, attackers left, defenders left in a blitz of a against d
+#   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of 3 dice against 2
+#   table[0, 1]    correction of the margin's mean and variance for the last rolls, with fewer dice; then 0
+#   table[0, 2]    correction of attackers left in a win, and of defenders left in a loss; then 0
 #   table[0, 3:]   0
 
 
@@ -145,9 +146,9 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
 def odds_table(max_attackers: int = 128, max_defenders: int = 128) -> Floats:
     """Return the odds of all blitzes for compiled bots: float64 (max_attackers + 1, max_defenders + 1, 3).
 
-    The array is read-only and cached. `table[attackers, defenders]` holds WIN, ATTACKER_LEFT and
-    DEFENDER_LEFT. Row 0 holds the numbers for larger armies. Kernels read the table through `win_chance`,
-    `left_after` and `defenders_after`. Python code reads it through `look_up`.
+    The array is read-only and cached. `table[attackers, defenders]` contains WIN, ATTACKER_LEFT and
+    DEFENDER_LEFT. Row 0 contains parameters for larger armies. Kernels read the table through `win_chance`,
+    `left_after` and `defenders_after`. Python code reads the table through `look_up`.
     """
     max_attackers = _whole("max_attackers", max_attackers, LEAST_TABLE)
     max_defenders = _whole("max_defenders", max_defenders, LEAST_TABLE)
@@ -160,7 +161,7 @@ def odds_table(max_attackers: int = 128, max_defenders: int = 128) -> Floats:
 
 @inlined
 def blitz_odds(table, attackers, defenders):
-    """Return (win, attacker_left, defender_left) of a blitz, for any whole numbers.
+    """Return (win, attacker_left, defender_left) of a blitz, for any whole numbers of troops.
 
     The result is exact within the table. Otherwise it comes from `far_odds`.
     """
@@ -176,43 +177,43 @@ def blitz_odds(table, attackers, defenders):
 
 @inlined
 def win_chance(table, attackers, defenders):
-    """Return the chance that a blitz takes the territory. For kernels."""
+    """Return the probability that a blitz takes the territory (for kernels)."""
     return blitz_odds(table, attackers, defenders)[WIN]
 
 
 @inlined
 def left_after(table, attackers, defenders):
-    """Return the attacker's expected troops on both territories after a blitz, won or lost. For kernels."""
+    """Return the attacker's expected troops on both territories after a blitz (for kernels)."""
     return blitz_odds(table, attackers, defenders)[ATTACKER_LEFT]
 
 
 @inlined
 def defenders_after(table, attackers, defenders):
-    """Return the defender's expected troops after a blitz, won or lost. For kernels."""
+    """Return the defender's expected troops after a blitz (for kernels)."""
     return blitz_odds(table, attackers, defenders)[DEFENDER_LEFT]
 
 
 @entry_point
 def look_up(table, attackers, defenders):
-    """Return `blitz_odds`. For Python code."""
+    """Return the result of `blitz_odds` (for Python code)."""
     return blitz_odds(table, attackers, defenders)
 
 
 # Armies beyond the table
 #
-# Three dice against two remove two troops. If the rolls continued past the end, exactly one side would be
-# used up after (attackers - 1 + defenders) / 2 rolls. The attacker wins if its losses are then below
-# attackers - 1. The sum of its losses is nearly normal (with Edgeworth's term for the skewness). The
-# difference is the margin. Winning with u troops to spare leaves u / 2 rolls past the end. In these rolls the
-# margin falls from u to u times half the defender's mean loss: hence 2 / (2 - drift). The effect of the last
-# rolls, which have fewer dice, is fitted to exact battles.
+# A roll of three dice against two removes two troops. Suppose that the rolls continue past the end of the
+# battle. After (attackers - 1 + defenders) / 2 rolls, exactly one side has no troops left. The attacker wins
+# if the attacker's losses are then below attackers - 1. The difference is the margin. The sum of the losses
+# is nearly normal, with an Edgeworth term for the skewness. A win with u troops to spare leaves u / 2 rolls
+# past the end. In these rolls the margin falls from u to u times half the defender's mean loss: hence the
+# factor 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted to exact battles.
 
 
 @kernel
 def far_odds(table, attackers, defenders):
     """Return (win, attacker_left, defender_left) of a blitz of large armies, by a normal approximation.
 
-    With more than 128 troops on a side, the error of `win` is at most 0.0011, and the error of troops left is
+    With more than 128 troops on a side, the error of `win` is at most 0.0011. The error of the troops left is
     at most 0.25.
     """
     drift = table[0, 0, 0]
@@ -234,9 +235,9 @@ def far_odds(table, attackers, defenders):
 
 
 def _far_field() -> Floats:
-    """Return the numbers of `far_odds`, fitted to exact battles of up to 192 troops: float64 (3, 3).
+    """Return the parameters of `far_odds`, fitted to exact battles of up to 192 troops: float64 (3, 3).
 
-    The layout is described above, at row 0 of the table.
+    The comment above `odds_table` describes the layout (row 0 of the table).
     """
     exact = _exact_values(_FAR, _FAR)
     field = np.zeros((3, 3))
@@ -253,7 +254,7 @@ def _far_field() -> Floats:
 def _loss_moments(outcomes: Floats) -> tuple[float, float, float]:
     """Return mean, variance and skewness / 6 of the attacker's losses.
 
-    `outcomes` holds the chances of 0, 1, 2 defender losses.
+    `outcomes` contains the probabilities that the defender loses 0, 1 and 2 troops.
     """
     losses = np.arange(len(outcomes))[::-1]
     mean = float(outcomes @ losses)
@@ -262,7 +263,7 @@ def _loss_moments(outcomes: Floats) -> tuple[float, float, float]:
 
 
 def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float) -> tuple[float, float]:
-    """Return the shift and the loss of variance that two exact battles show.
+    """Return the corrections of the margin's mean and variance, fitted to two exact battles.
 
     The battles are one standard deviation below and above even odds.
     """
@@ -297,17 +298,17 @@ def battle_odds(attackers: int, defenders: int) -> BattleOdds:
 
 
 def win_probability(attackers: int, defenders: int) -> float:
-    """Return the chance that a blitz takes the territory.
+    """Return the probability that a blitz takes the territory.
 
-    The chance is 0 with a single attacker, who may not attack (RULES 3.2.1).
+    The probability is 0 with a single attacker, which may not attack (RULES 3.2.1).
     """
     return battle_odds(attackers, defenders).win
 
 
 def _whole(name: str, value: int, least: int) -> int:
-    """Return the value as an int.
+    """Return `value` as an int, which must be at least `least`.
 
-    If it is not allowed, the error names the argument, the value and the allowed values.
+    Raises TypeError or ValueError, which names the argument, the value and the allowed values.
     """
     allowed = f"a whole number of at least {least}"
     try:

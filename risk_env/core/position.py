@@ -1,4 +1,4 @@
-"""Owners and troops of territories, and the operations that change them."""
+"""Owners and troops of territories, and the operations that change owners and troops."""
 
 from numpy import int64
 
@@ -9,7 +9,7 @@ from risk_env.core.types import MAX_OWNERS, MOST_TROOPS
 
 @inlined
 def owner_of(game, territory):
-    """Return the seat that holds the territory, the neutral army's number, or FREE."""
+    """Return the seat that holds `territory`, the number of the neutral army, or FREE."""
     return int64(game.owner[territory])
 
 
@@ -20,7 +20,7 @@ def troops_on(game, territory):
 
 @inlined
 def set_troops(game, territory, troops):
-    """Set the troops of a territory, and record whether it has two or more."""
+    """Set the troops of a territory, and record whether the territory has two troops or more."""
     game.troops[territory] = troops
     put(game.strong, territory, troops > 1)
 
@@ -32,29 +32,30 @@ def add_troops(game, territory, troops):
 
 @inlined
 def hold(game, territory, owner):
-    """Give a territory that nobody holds to an owner."""
+    """Give a territory that nobody holds to `owner`."""
     game.owner[territory] = owner
     add(game.owned[owner], territory)
 
 
 @inlined
 def change_owner(game, territory, owner):
-    """Give a held territory to another owner."""
+    """Give a territory that an owner holds to another owner."""
     remove(game.owned[owner_of(game, territory)], territory)
     hold(game, territory, owner)
 
 
 @inlined
 def room(game, rules, territory):
-    """Return the number of additional troops that the territory may hold (RULES 1.5, 10.3)."""
+    """Return the number of troops that may be added to the territory (RULES 1.5, 10.3)."""
     return int64(rules.max_troops) - troops_on(game, territory)
 
 
 @kernel
 def with_room(game, rules, w, word):
-    """Return the territories of word `w` that have room for another troop.
+    """Return the part of `word` whose territories have room for another troop.
 
-    Only territories with two or more troops can be full, so only these are checked.
+    `word` is word `w` of a bitset. Only territories with two troops or more can be full, so the kernel checks
+    only these territories.
     """
     strong = word & game.strong[w]
     while strong != ZERO:
@@ -67,7 +68,7 @@ def with_room(game, rules, w, word):
 
 @kernel
 def all_have_room(game, rules, owner):
-    """Return True if every territory of an owner has room for another troop."""
+    """Return True if every territory of `owner` has room for another troop."""
     full = ZERO
     for w in range(len(game.strong)):
         full |= game.owned[owner, w] & ~with_room(game, rules, w, game.owned[owner, w])
@@ -76,7 +77,7 @@ def all_have_room(game, rules, owner):
 
 @inlined
 def add_to_draft(game, troops):
-    """Give troops to the player in turn. Troops beyond the ceiling are lost (RULES 1.5)."""
+    """Add troops to the draft of the player in turn. Troops beyond MOST_TROOPS are lost (RULES 1.5)."""
     game.draft_left = min(int64(game.draft_left) + troops, MOST_TROOPS)
 
 
@@ -100,7 +101,7 @@ def any_free(game, board):
 
 @inlined
 def num_territories(game, owner):
-    """Number of territories held."""
+    """Return the number of territories that `owner` holds."""
     return size(game.owned[owner])
 
 
@@ -111,7 +112,7 @@ def holds_nothing(game, owner):
 
 @inlined
 def controls(game, owner, territory):
-    """Return True if the owner holds the territory."""
+    """Return True if `owner` holds the territory."""
     return has(game.owned[owner], territory)
 
 
@@ -122,7 +123,7 @@ def is_alive(game, seat):
 
 @inlined
 def holds_continent(game, board, owner, continent):
-    """Return True if the owner holds every territory of the continent."""
+    """Return True if `owner` holds every territory of the continent."""
     missing = ZERO
     for w in range(len(game.strong)):
         missing |= board.continent_members[continent, w] & ~game.owned[owner, w]
@@ -131,7 +132,7 @@ def holds_continent(game, board, owner, continent):
 
 @kernel
 def total_troops(game, owner):
-    """Number of troops of an owner on the whole board."""
+    """Return the number of troops of `owner` on the whole board."""
     total = 0
     for w in range(len(game.strong)):
         word = game.owned[owner, w]
@@ -143,7 +144,7 @@ def total_troops(game, owner):
 
 @inlined
 def next_alive(game, rules, seat):
-    """Return the next living seat clockwise."""
+    """Return the next living seat clockwise from `seat`."""
     players = int64(rules.num_players)
     other = (seat + 1) % players
     while not is_alive(game, other):

@@ -20,15 +20,15 @@ from risk_env.core.types import (
     Victory,
 )
 
-NEUTRAL_IN_A_ROW = 2  # a player's troops placed at a time in a game with a neutral army (RULES 6.1)
-DRAWN_OBJECTIVES = 4  # objectives drawn of each rank (RULES 9.3)
+NEUTRAL_IN_A_ROW = 2  # troops that a player places in a row in a game with a neutral army (RULES 6.1)
+DRAWN_OBJECTIVES = 4  # number of objectives drawn from each rank (RULES 9.3)
 
 
 @kernel
 def set_up(games, i, board, rules, seed):
-    """Set up game `i` to its first decision, with the generator's state `seed`.
+    """Set up game `i` up to the first decision, with `seed` as the state of the generator.
 
-    Chance events come in the order of RULES 11.4.
+    Chance events happen in the order of RULES 11.4.
     """
     games[i] = rules.empty
     game = games[i]
@@ -48,9 +48,9 @@ def set_up(games, i, board, rules, seed):
 
 @kernel
 def draw_starter(game, rules):
-    """Return the starting seat; a start chart fixes seat 0 (RULES 4.1, 9.1).
+    """Return the starting seat (RULES 4.1, 9.1).
 
-    Otherwise the highest of a roll-off starts, so all seats are equally likely.
+    With a start chart, seat 0 starts. Otherwise a roll-off decides, so all seats are equally likely.
     """
     if rules.setup == Setup.CHART:
         return 0
@@ -59,7 +59,7 @@ def draw_starter(game, rules):
 
 @kernel
 def mission_pile(board, rules):
-    """Return the missions to deal, as bits; missions that name an unused colour are left out (RULES 8.1)."""
+    """Return the missions to deal, as bits, without missions against unused colours (RULES 8.1)."""
     pile = ZERO
     for mission in range(board.num_missions):
         unused = (
@@ -101,8 +101,8 @@ def place_cities(game, board, rules):
 def lay_out_objectives(game, board, rules):
     """Lay out the objectives (RULES 9.1, 9.3).
 
-    They are the eight objectives of Basic Training, or four minor and four major objectives drawn at random,
-    with their Rewards.
+    The objectives are those of Basic Training, or four minor and four major objectives drawn at random, each
+    with a Reward if the game has Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):
@@ -115,9 +115,9 @@ def lay_out_objectives(game, board, rules):
 
 @kernel
 def draw_objectives(game, board, rules, major, first_reward):
-    """Lay out four objectives of a rank (RULES 9.3).
+    """Lay out four minor objectives, or four major objectives if `major` is true (RULES 9.3).
 
-    If the game has Rewards, each objective gets one of the four Rewards of that rank.
+    If the game has Rewards, each objective gets one of the four Rewards from `first_reward` on.
     """
     pile = ZERO
     for objective in range(board.num_objectives):
@@ -138,7 +138,7 @@ def draw_objectives(game, board, rules, major, first_reward):
 def share_territories(game, board, rules):
     """Give every army its troops to place (RULES 4.2, 4.3).
 
-    If the set-up deals or places territories, this is done too.
+    Also deal territories and place troops if the rules' `setup` requires it.
     """
     for army in range(rules.num_armies):
         game.to_place[army] = rules.initial_troops
@@ -153,7 +153,7 @@ def share_territories(game, board, rules):
 
 @kernel
 def set_up_chart(game, board, rules):
-    """Set up the start positions of Basic Training (RULES 9.1)."""
+    """Set up the start position of Basic Training (RULES 9.1)."""
     for territory in range(board.num_territories):
         hold(game, territory, int64(rules.chart_owner[territory]))
         set_troops(game, territory, int64(rules.chart_troops[territory]))
@@ -164,9 +164,9 @@ def set_up_chart(game, board, rules):
 
 @kernel
 def army_in_turn(game, rules, number):
-    """Return the army that comes in place `number` (RULES 6.1).
+    """Return the army that takes turn number `number` in a deal, from 0 (RULES 6.1).
 
-    The seats come clockwise from the starter, then the neutral army.
+    The seats take turns clockwise from the starter, followed by the neutral army.
     """
     place = number % int64(rules.num_armies)
     if place >= rules.num_players:
@@ -194,7 +194,7 @@ def claim_territory(game, territory, army):
 
 @kernel
 def place_at_random(game, rules):
-    """Place every troop left on a random territory of its army with room (RULES 4.3)."""
+    """Place the remaining troops of each army on random territories of the army with room (RULES 4.3)."""
     for army in range(rules.num_armies):
         while game.to_place[army] > 0:
             for w in range(len(game.reach)):
@@ -218,7 +218,7 @@ def choose_at_random(game, board, rules):
 
 @kernel
 def choose_headquarters(game, territory, seat):
-    """Set the seat's headquarters, and remove its territory card from the deck (RULES 7.1)."""
+    """Set the headquarters of `seat`, and remove the card of the territory from the deck (RULES 7.1)."""
     game.headquarters[seat] = territory
     remove(game.deck, territory)
 
@@ -227,7 +227,7 @@ def choose_headquarters(game, territory, seat):
 def deal_starting_cards(game, rules):
     """Deal the starting cards of the star deck (RULES 9.1, 9.3).
 
-    The third and fourth player in turn order start with one card, the fifth with two.
+    In turn order, the third and the fourth player start with one card, the fifth player with two cards.
     """
     if rules.deck != Deck.STAR:
         return
@@ -257,7 +257,7 @@ def continue_setup(game, board, rules):
 
 @kernel
 def troops_to_place(game, rules):
-    """Number of troops that the seats still have to place."""
+    """Return the number of troops that the seats still have to place."""
     total = 0
     for seat in range(rules.num_players):
         total += int64(game.to_place[seat])
@@ -266,7 +266,7 @@ def troops_to_place(game, rules):
 
 @kernel
 def pass_on(game, seat):
-    """Let this seat act next in the set-up."""
+    """Make `seat` the seat that acts next in the set-up."""
     game.turn = seat
     game.seat = seat
     game.in_a_row = 0
@@ -274,7 +274,7 @@ def pass_on(game, seat):
 
 @kernel
 def next_with_troops(game, rules):
-    """Return the next seat clockwise that has troops to place, or the starter if none has (RULES 4.4)."""
+    """Return the next seat clockwise that has troops to place, or else the starter (RULES 4.4)."""
     players = int64(rules.num_players)
     for step in range(1, players + 1):
         seat = (int64(game.turn) + step) % players
@@ -287,7 +287,7 @@ def next_with_troops(game, rules):
 def claim(game, board, rules, territory):
     """Place one troop on a free territory (RULES 4.3).
 
-    A seat's first territory is its capital if the game begins with capitals (RULES 9.3).
+    In the phase CAPITAL, the territory becomes the capital of the seat (RULES 9.3).
     """
     seat = int64(game.turn)
     claim_territory(game, territory, seat)
@@ -299,7 +299,7 @@ def claim(game, board, rules, territory):
 
 @kernel
 def deploy(game, board, rules, territory):
-    """Place one troop on a territory of the seat (RULES 4.3, 6.1).
+    """Place one troop on a territory of the seat in turn (RULES 4.3, 6.1).
 
     With a neutral army, a seat places two troops in a row.
     """
@@ -315,7 +315,7 @@ def deploy(game, board, rules, territory):
 
 @kernel
 def deploy_neutral(game, board, rules, territory):
-    """Place one neutral troop; the seats take turns, the starter first (RULES 6.1)."""
+    """Place one neutral troop, then let the other seat act (RULES 6.1)."""
     add_troops(game, territory, 1)
     game.to_place[rules.num_players] -= 1
     pass_on(game, 1 - int64(game.turn))
@@ -324,7 +324,7 @@ def deploy_neutral(game, board, rules, territory):
 
 @kernel
 def place_headquarters(game, board, rules, territory):
-    """Choose a headquarters in secret (RULES 7.1).
+    """Set the secret headquarters of the seat in turn (RULES 7.1).
 
     All headquarters become public when the last seat has chosen.
     """

@@ -1,4 +1,4 @@
-"""One action: its effect by phase, and the chance and forced actions that follow."""
+"""One action: the effect in each phase, and the chance events and forced actions that follow."""
 
 from numpy import int64
 
@@ -33,19 +33,19 @@ from risk_env.core.turn import (
 )
 from risk_env.core.types import Phase
 
-NO_ACTION = -2  # in place of an action: play only chance and forced actions
+NO_ACTION = -2  # stands for no action: play only chance events and forced actions
 
 
 @kernel
 def start(games, i, board, rules, seed):
-    """Set up game `i` and play to its first decision that is not forced."""
+    """Set up game `i`, and play to the first decision with more than one legal action."""
     set_up(games, i, board, rules, seed)
     resume(games[i], board, rules)
 
 
 @kernel
 def resume(game, board, rules):
-    """Play from any position to the next decision that is not forced."""
+    """Play from any position to the next decision with more than one legal action."""
     play_chance(game, board, rules)
     write_legal(game, board, rules)
     if is_forced(game):
@@ -54,7 +54,7 @@ def resume(game, board, rules):
 
 @kernel
 def act(game, board, rules, action):
-    """Play a legal action, then chance and forced actions up to the next decision or the end of the game."""
+    """Play a legal action, then chance events and forced actions to the next decision or the game's end."""
     while True:
         apply(game, board, rules, action)
         play_chance(game, board, rules)
@@ -66,9 +66,9 @@ def act(game, board, rules, action):
 
 @inlined
 def act_if_legal(game, board, rules, action):
-    """Call `act` with an action that may be any number.
+    """Call `act` if `action`, which may be any number, is a legal action.
 
-    Returns False, and does nothing, if the action is not legal.
+    Return False if the action is not legal.
     """
     if action < 0 or action >= rules.num_actions or not has(game.legal, action):
         return False
@@ -112,7 +112,7 @@ def play_one_chance(game, board, rules):
 
 @kernel
 def apply(game, board, rules, action):
-    """Play one action, by phase."""
+    """Play one action in the current phase."""
     phase = game.phase
     if phase == Phase.ATTACK:
         if action == rules.done:
@@ -169,7 +169,7 @@ def apply_trade(game, board, rules, action):
 
 @kernel
 def apply_die(game, board, rules, action):
-    """Re-roll or turn a die, or leave the dice as they are (RULES 10.4, 10.5)."""
+    """Re-roll or turn a die, or keep the dice (RULES 10.4, 10.5)."""
     face = action - int64(rules.die_0) + 1
     if game.phase == Phase.REROLL:
         if action == rules.done:

@@ -23,7 +23,7 @@ from risk_env.core.types import NO_REWARD, NOWHERE, NUM_AIRFIELDS, Deck, Phase, 
 
 @kernel
 def begin_turn(game, board, rules, seat):
-    """Begin a seat's turn with its draft."""
+    """Begin a seat's turn with the draft."""
     game.turn = seat
     game.seat = seat
     clear_turn(game)
@@ -51,7 +51,7 @@ def clear_turn(game):
 
 @kernel
 def continue_draft(game, board, rules):
-    """End the draft if no troops or no room are left (RULES 3.1.4, 10.3)."""
+    """End the draft if no troops are left, or no territory has room (RULES 3.1.4, 10.3)."""
     if game.phase == Phase.DRAFT and (game.draft_left == 0 or not anywhere_to_draft(game, rules)):
         game.draft_left = 0
         after_draft(game, board, rules)
@@ -59,7 +59,7 @@ def continue_draft(game, board, rules):
 
 @kernel
 def after_draft(game, board, rules):
-    """Judge missions, then continue with a Starting Maneuver (RULES 9.8) or the attacks."""
+    """Check missions, then continue with a Starting Maneuver (RULES 9.8) or the attacks."""
     if judge_missions(game, board, rules):
         return
     if game.reward_owner[Reward.STARTING_MANEUVER.value] == game.turn:
@@ -71,7 +71,7 @@ def after_draft(game, board, rules):
 
 @kernel
 def after_battle(game, board, rules):
-    """Continue after a capture, if the last roll made one (RULES 3.2.7)."""
+    """Continue with the occupation if the last roll captured a territory (RULES 3.2.7)."""
     if game.phase == Phase.OCCUPY and not judge_capture(game, board, rules):
         continue_occupation(game, board, rules)
 
@@ -87,7 +87,7 @@ def continue_occupation(game, board, rules):
 def after_occupation(game, board, rules):
     """Continue after an occupation (RULES 3.2.7, 3.3.2).
 
-    Missions are judged first. Then come the trades that an elimination forces, or more attacks.
+    Missions are checked first. Then the trades that an elimination forces follow, or more attacks.
     """
     if judge_missions(game, board, rules):
         return
@@ -106,7 +106,7 @@ def after_occupation(game, board, rules):
 def end_attacks(game, board, rules):
     """End the attacks (RULES 3, 9.5).
 
-    Next comes a card (symbol deck), an Objective (star deck) or neither (no cards), then fortifying.
+    A card (symbol deck), an Objective (star deck) or nothing follows, and then the fortify moves.
     """
     game.attacks_over = True
     if rules.deck == Deck.SYMBOL and game.captured:
@@ -136,9 +136,9 @@ def take_objective(game, board, rules, objective):
 
 @inlined
 def airfield_places(game, w):
-    """Return word `w` of the territories on which the player in turn can place an airfield (RULES 9.8).
+    """Return word `w` of the bitset of territories for a new airfield (RULES 9.8).
 
-    These are the player's territories without an airfield of this player.
+    These are the territories of the player in turn on which no airfield of this player stands.
     """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):
@@ -158,7 +158,7 @@ def can_place_airfield(game):
 
 @kernel
 def place_airfield(game, board, rules, territory):
-    """Place the airfield of the Reward just taken (RULES 9.8)."""
+    """Place the airfield of the latest Reward (RULES 9.8)."""
     for which in range(NUM_AIRFIELDS):
         if game.reward_owner[airfield_reward(which)] == game.turn and game.airfield[which] == NOWHERE:
             game.airfield[which] = territory
@@ -167,7 +167,7 @@ def place_airfield(game, board, rules, territory):
 
 @kernel
 def after_move(game, board, rules):
-    """Judge missions, then continue with another move, the attacks or the end of the turn."""
+    """Check missions, then continue with another move, the attacks or the end of the turn."""
     end_move(game)
     if not judge_missions(game, board, rules) and game.moves_left == 0:
         end_fortify(game, board, rules)
@@ -177,7 +177,8 @@ def after_move(game, board, rules):
 def end_fortify(game, board, rules):
     """End the fortify moves (RULES 9.5).
 
-    After a Starting Maneuver come the attacks. Otherwise the star deck's card may be due, then the turn ends.
+    After a Starting Maneuver, the attacks follow. Otherwise the turn ends, after the draw of a card of the
+    star deck if a card is due.
     """
     game.moves_left = 0
     if not game.attacks_over:
@@ -192,7 +193,7 @@ def end_fortify(game, board, rules):
 def star_card_due(game):
     """Return True if the turn earned a card (RULES 9.5, 9.8).
 
-    A card is due after a capture without an Objective, or with a Guaranteed Card.
+    A card is due after a capture without an Objective, or with the Reward Guaranteed Card.
     """
     guaranteed = game.reward_owner[Reward.GUARANTEED_CARD.value] == game.turn
     return guaranteed or (game.captured and not game.objective_taken)
@@ -202,7 +203,7 @@ def star_card_due(game):
 def draw_due_card(game, board, rules):
     """Draw the card that the turn earned (RULES 3).
 
-    The symbol deck's card is drawn before fortifying, the star deck's card after it.
+    A card of the symbol deck is drawn before the fortify moves, a card of the star deck after them.
     """
     draw_card(game, int64(game.turn))
     if rules.deck == Deck.SYMBOL:
@@ -213,9 +214,9 @@ def draw_due_card(game, board, rules):
 
 @kernel
 def end_turn(game, board, rules):
-    """Judge the win by objectives, then pass the turn to the next living seat (RULES 9.7, 11.2).
+    """End the game if the player wins by objectives, or pass the turn on (RULES 9.7, 11.2).
 
-    A round ends at the starter's place.
+    The next living seat gets the turn. A round ends when the turn passes the place of the starter.
     """
     if objectives_won(game, rules, int64(game.turn)):
         end_game(game, int64(game.turn))

@@ -1,10 +1,11 @@
 """The terms of the rules as numbers, and the dtypes of the records that kernels read and write.
 
-`game_dtype` is one game in progress, `board_dtype` one map, `rules_dtype` one choice of options. Each exists
-once per *size class*, so that all presets, options and player counts of a class run the same compiled code.
+`game_dtype` is the dtype of one game in progress, `board_dtype` of one map, and `rules_dtype` of one set of
+options. Each size class has its own dtypes, so all presets, options and player counts of a size class run the
+same compiled code.
 
 No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
-would find the attribute.
+would return the attribute.
 """
 
 from enum import IntEnum
@@ -29,7 +30,7 @@ NOBODY = -1
 NOWHERE = -1
 NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
-MOST_TROOPS = 2**18  # on a territory, or in a draft (RULES 1.5); sums of troops stay far below 2**31
+MOST_TROOPS = 2**18  # maximum on a territory and in a draft (RULES 1.5); all sums stay far below 2**31
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 NUM_AMOUNTS = len(AMOUNTS) + 2  # plus "half" and "all"
@@ -51,7 +52,7 @@ Phase = IntEnum(  # the phases of decisions (docs/decisions.md), then OVER and t
 )
 SETUP_PHASES = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.HEADQUARTERS)
 DRAFT_PHASES = (Phase.TRADE, Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT)
-DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # the dice are on the table and may still change
+DICE_PHASES = (Phase.REROLL, Phase.COMMANDER)  # phases after a roll in which the dice may still change
 FORTIFY_PHASES = (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT)
 Deck = IntEnum("Deck", "SYMBOL STAR NONE", start=0)  # NONE: a game without cards (RULES 2.5)
 Setup = IntEnum("Setup", "CLAIM DEAL RANDOM CAPITALS CHART", start=0)
@@ -82,7 +83,7 @@ Reward = IntEnum(  # RULES 9.8: four minor Rewards, four major Rewards
 )
 Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
 
-# Options of RULES 13. The values of some options are words (these names in lower case). Others are on or off.
+# Options of RULES 13. Some options have words as values: the names above in lower case. The others are flags.
 OPTION_VALUES: dict[str, type[IntEnum]] = {
     "deck": Deck,
     "setup": Setup,
@@ -100,9 +101,9 @@ OPTION_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
 
 
 class SizeClass(NamedTuple):
-    """Padded sizes of the arrays of a record.
+    """Padded sizes of the arrays in a record.
 
-    All maps up to these sizes run the same compiled code.
+    All maps of a size class run the same compiled code.
     """
 
     territories: int
@@ -111,7 +112,7 @@ class SizeClass(NamedTuple):
 
     @property
     def words(self) -> int:
-        """Number of words in a set of territories."""
+        """Number of words in a bitset of territories."""
         return self.territories // 64
 
     @property
@@ -120,14 +121,14 @@ class SizeClass(NamedTuple):
 
     @property
     def chunks(self) -> int:
-        """Number of groups of six territories. A group is the index into a lookup table."""
+        """Number of chunks: groups of six territories whose bits are an index into a lookup table."""
         return -(-self.territories // 6)
 
     @property
     def action_words(self) -> int:
-        """Number of words in a set of actions.
+        """Number of words in a bitset of actions.
 
-        One word is spare, for blocks that end at the edge of a word.
+        `put_block` needs one spare word after the last action.
         """
         blocks = self.territories + self.borders + NUM_DICE_ACTIONS + NUM_AMOUNTS + self.territories + 1
         return -(-(blocks + 1 + NUM_FACES + NUM_OBJECTIVES) // 64) + 1
@@ -137,7 +138,7 @@ SIZE_CLASSES = (SizeClass(64, 192, 16), SizeClass(128, 512, 32), SizeClass(256, 
 
 
 def size_class(territories: int, borders: int, continents: int) -> SizeClass:
-    """Return the smallest size class that holds such a map.
+    """Return the smallest size class that has room for a map of these sizes.
 
     Raises ValueError if the map is larger than the largest class.
     """
@@ -155,7 +156,8 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
 def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of one game in progress.
 
-    T, TW and AW are the class's numbers of territories, words of a territory set and words of an action set.
+    T is the number of territories of the size class. TW and AW are the numbers of words in a bitset of
+    territories and in a bitset of actions.
     """
     T, TW, AW = sizes.territories, sizes.words, sizes.action_words
     chapters = [_course_fields(AW), _position_fields(T, TW), _card_fields(TW), _goal_fields(), _dice_fields()]
@@ -163,7 +165,7 @@ def game_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def _position_fields(T: int, TW: int) -> list[Any]:
-    """Owners and troops (RULES 1, 3.1-3.4), and the territories of the current decision."""
+    """Return the fields for owners and troops (RULES 1, 3.1-3.4), and for the current move."""
     return [
         ("owned", np.uint64, (MAX_OWNERS, TW)),  # (7, TW) territories of each seat and of the neutral army
         ("strong", np.uint64, (TW,)),  # (TW,) territories with two troops or more
@@ -171,30 +173,30 @@ def _position_fields(T: int, TW: int) -> list[Any]:
         ("held_at_start", np.uint64, (TW,)),  # (TW,) territories of the seat in turn when its turn began
         ("city", np.uint64, (TW,)),  # (TW,) territories with a city
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
-        ("source", np.int16),  # attacking territory, or territory that troops leave, or NOWHERE
+        ("source", np.int16),  # territory that attacks or that troops leave, or NOWHERE
         ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
         ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
         ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) of the minor and the major airfield, or NOWHERE
+        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) places of minor and major airfield, or NOWHERE
         ("draft_left", np.int32),  # troops still to be placed
         ("battles", np.int32),  # rolls made this turn
         ("moves_left", np.int16),  # fortify moves left
         ("troops", np.int32, (T,)),  # (T,) troops, 0 only on free territories
-        ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, FREE
+        ("owner", np.int8, (T,)),  # (T,) seat, num_players for the neutral army, or FREE
     ]
 
 
 def _card_fields(TW: int) -> list[Any]:
-    """Hands, deck and discard pile (RULES 2, 5)."""
+    """Return the fields for hands, deck and discard pile (RULES 2, 5)."""
     return [
-        ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards held
+        ("hand", np.uint64, (MAX_SEATS, TW)),  # (6, TW) territory cards in each hand
         ("deck", np.uint64, (TW,)),  # (TW,) territory cards not drawn
         ("discard", np.uint64, (TW,)),  # (TW,) territory cards traded in
         ("picked", np.uint64, (TW,)),  # (TW,) cards of the hand picked for a set
         ("shown", np.uint64, (TW,)),  # (TW,) cards that a re-roll made public (RULES 10.4)
-        ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get its bonus (RULES 5.4)
-        ("sets_traded", np.int32),  # in the whole game, by all seats
-        ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards held
+        ("bonus", np.uint64, (TW,)),  # (TW,) territories of the traded set that may get the bonus (RULES 5.4)
+        ("sets_traded", np.int32),  # number of sets that all seats have traded in the game
+        ("wilds", np.int8, (MAX_SEATS,)),  # (6,) wild cards in each hand
         ("deck_wilds", np.int8),
         ("discard_wilds", np.int8),
         ("picked_wilds", np.int8),
@@ -202,22 +204,22 @@ def _card_fields(TW: int) -> list[Any]:
 
 
 def _goal_fields() -> list[Any]:
-    """Missions, Objectives, Rewards, and the order of elimination (RULES 3.3, 7-9, 11)."""
+    """Return the fields for missions, Objectives, Rewards and eliminations (RULES 3.3, 7-9, 11)."""
     return [
         ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
-        ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for living seats, else 1 for the first to fall, 2, ...
-        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds it, or a value of Held
-        ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward that comes with it, or -1
-        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat that owns it, or NOBODY
-        ("winner", np.int8),  # seat, or NOBODY
+        ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for living seats, else 1, 2, ... in order of elimination
+        ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds the Objective, or a value of Held
+        ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward on the Objective, or NO_REWARD
+        ("reward_owner", np.int8, (NUM_REWARDS,)),  # (8,) seat that owns the Reward, or NOBODY
+        ("winner", np.int8),  # winning seat, or NOBODY
     ]
 
 
 def _dice_fields() -> list[Any]:
-    """The current or the last roll (RULES 3.2, 10.4-10.6)."""
+    """Return the fields for the current or the last roll (RULES 3.2, 10.4-10.6)."""
     return [
-        ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, 0 beyond
-        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) after drop, re-roll, commander, sort and airfields
+        ("rolled", np.int8, (2, MAX_DICE)),  # (2, 4) attacker's and defender's dice as rolled, then 0
+        ("settled", np.int8, (2, MAX_DICE)),  # (2, 4) dice after drop, re-roll, commander, sort and airfields
         ("losses", np.int8, (2,)),  # (2,) troops that attacker and defender lost in the last roll
         ("rerolled", np.int8, (2,)),  # (2,) face before and after the last re-roll of this roll, 0 if none
         ("chosen_dice", np.int8, (2,)),  # (2,) dice chosen for this roll by attacker and defender
@@ -225,12 +227,12 @@ def _dice_fields() -> list[Any]:
 
 
 def _course_fields(AW: int) -> list[Any]:
-    """The player in turn, the current decision, and the marks of the turn."""
+    """Return the fields for the player in turn, the current decision and the marks of the turn."""
     return [
         ("random", np.uint64),  # state of the game's own generator
-        ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the current decision, empty when over
+        ("legal", np.uint64, (AW,)),  # (AW,) legal actions of the current decision, or no actions
         ("round_number", np.int32),  # 0 in set-up, then from 1
-        ("decisions", np.int32),  # decisions so far, without forced actions
+        ("decisions", np.int32),  # number of decisions so far, without forced actions
         ("phase", np.uint8),
         ("seat", np.int8),  # seat to act
         ("turn", np.int8),  # seat in turn
@@ -238,8 +240,8 @@ def _course_fields(AW: int) -> list[Any]:
         ("trade", np.int8),  # a value of Trade
         ("in_a_row", np.int8),  # troops that this seat has deployed in a row (RULES 6.1)
         ("truncated", np.bool_),
-        ("blitz", np.bool_),  # this attack is rolled until it is decided
-        ("captured", np.bool_),  # a territory fell this turn
+        ("blitz", np.bool_),  # the current attack is a blitz
+        ("captured", np.bool_),  # the player in turn captured a territory this turn
         ("eliminated", np.bool_),  # the current capture eliminated a seat
         ("set_traded", np.bool_),  # a set was traded this turn
         ("bonus_paid", np.bool_),  # the bonus of RULES 5.4 was paid this turn
@@ -255,23 +257,23 @@ def _course_fields(AW: int) -> list[Any]:
 def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of one map.
 
-    A border leads from a source to a target; a two-way border is two borders (RULES 1.2). A chunk is six
-    territories. A chunk table has one entry for each subset of each chunk.
+    A border leads from a source to a target, so a two-way border is two borders (RULES 1.2). A chunk is a
+    group of six territories. A chunk table has one entry for each subset of each chunk.
     """
     T, B, C, TW, BW = sizes.territories, sizes.borders, sizes.continents, sizes.words, sizes.border_words
     return packed(
         [
             ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
-            ("targets", np.uint64, (T, TW)),  # (T, TW) territories adjacent to each
-            ("sources", np.uint64, (T, TW)),  # (T, TW) territories that each is adjacent to
+            ("targets", np.uint64, (T, TW)),  # (T, TW) territories adjacent to each territory
+            ("sources", np.uint64, (T, TW)),  # (T, TW) territories that each territory is adjacent to
             ("continent_members", np.uint64, (C, TW)),  # (C, TW)
             ("symbol_cards", np.uint64, (3, TW)),  # (3, TW) cards of each Symbol
             ("two_stars", np.uint64, (TW,)),  # (TW,) cards with two stars
             ("fixed_cities", np.uint64, (TW,)),  # (TW,) cities of Basic Training
-            ("chunk_targets", np.uint64, (sizes.chunks, 64, TW)),  # targets of any member
-            ("chunk_sources", np.uint64, (sizes.chunks, 64, TW)),  # sources of any member
-            ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders that leave a member
-            ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders that lead to a member
+            ("chunk_targets", np.uint64, (sizes.chunks, 64, TW)),  # targets of the subset's territories
+            ("chunk_sources", np.uint64, (sizes.chunks, 64, TW)),  # sources of the subset's territories
+            ("chunk_out", np.uint64, (sizes.chunks, 64, BW)),  # borders from the subset's territories
+            ("chunk_in", np.uint64, (sizes.chunks, 64, BW)),  # borders to the subset's territories
             ("mission_continents", np.uint64, (MAX_MISSIONS,)),  # (64,) continents as bits
             *((number, np.int64) for number in NUMBERS_OF_A_MAP),
             ("continent_bonus", np.int32, (C,)),
@@ -294,9 +296,9 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 @cache
 def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
-    """Return the dtype of one choice of options.
+    """Return the dtype of one set of options.
 
-    It includes the first action of each block on one map, and the record with which a game begins.
+    The record also contains the first action of each block on one map, and an empty game record.
     """
     T = sizes.territories
     return packed(
@@ -305,9 +307,9 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("chart_troops", np.int32, (T,)),
             ("initial_troops", np.int64),
             ("max_troops", np.int64),  # per territory, at most MOST_TROOPS (RULES 1.5, 10.3)
-            ("max_rounds", np.int64),  # UNLIMITED if there is no limit, as in the next field
+            ("max_rounds", np.int64),  # UNLIMITED if there is no limit; `max_battles` likewise
             ("max_battles", np.int64),
-            ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts (bits) of 0, 1, ... MANY or more troops
+            ("amount_words", np.uint32, (MANY + 1,)),  # legal amounts, as bits, for 0, 1, ..., MANY troops
             ("amounts", np.int32, (len(AMOUNTS),)),
             ("chart_capital", np.int16, (MAX_SEATS,)),
             ("chart_owner", np.int8, (T,)),
@@ -324,9 +326,9 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:
-    """Return the dtype of a record of these fields, widest first, without padding.
+    """Return the dtype of a record with these fields, widest first, without padding.
 
-    Equal games are equal bytes.
+    Two equal games consist of equal bytes.
     """
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8

@@ -1,7 +1,7 @@
-"""The batch loop of `GameBatch`: many games, arrays in, arrays out.
+"""The batch loop of `GameBatch`: kernels that step many games, with arrays as arguments and results.
 
-All outputs are buffers of the caller, in groups (`groups`). A *lane* is a row of the batch. It plays one game
-after another.
+The caller passes all output buffers, in named groups (`engine.groups`). A *lane* is a row of the batch, and
+plays one game after another.
 """
 
 import numpy as np
@@ -37,13 +37,13 @@ BYTE_MASK = 2
 WIN_REWARD = 0
 PLACEMENT_REWARD = 1
 NO_LANE = -1
-CHECKED_AT_ONCE = 256  # lanes that a thread takes at a time
-PLAYED_AT_ONCE = 32
+CHECKED_AT_ONCE = 256  # number of lanes that a thread takes at a time to check actions
+PLAYED_AT_ONCE = 32  # number of lanes that a thread takes at a time to play actions
 
 
 @entry_point
 def first_illegal(games, rules, lanes, actions):
-    """Return the first lane whose action is not legal, or NO_LANE.
+    """Return the first of `lanes` whose action is not legal, or NO_LANE.
 
     `actions` is int64 (N,). Finished games need no action.
     """
@@ -52,7 +52,7 @@ def first_illegal(games, rules, lanes, actions):
 
 @kernel
 def illegal_among(first, last, games, rules, lanes, actions):
-    """Return the result of `first_illegal` for the lane numbers from `first` to before `last`."""
+    """Return the result of `first_illegal` for `lanes[first:last]`."""
     most = int(rules[0].num_actions)
     for k in range(first, last):
         lane = lanes[k]
@@ -65,10 +65,10 @@ def illegal_among(first, last, games, rules, lanes, actions):
 
 @entry_point
 def first_wrong(games, marks, lanes, stamp, are_begun):
-    """Return the number of the first lane that is out of range or named twice, or NO_LANE if all are valid.
+    """Return the index in `lanes` of the first invalid lane, or NO_LANE if all lanes are valid.
 
-    If `are_begun`, a lane without a game is invalid too. Before the call, all `marks`, int64 (N,), must be
-    below `stamp`.
+    A lane is invalid if it is out of range or listed twice. If `are_begun`, a lane without a game is invalid
+    too. Before the call, all `marks`, int64 (N,), must be below `stamp`.
     """
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -91,7 +91,7 @@ def any_legal(game):
 
 @entry_point
 def write_seeds(seed, lanes, episodes, seeds):
-    """Write the seeds of the lanes' games, uint64 (N,): `mix(seed, lane, episode)`."""
+    """Write the seed `mix(seed, lane, episode)` of each lane's game into `seeds`, uint64 (N,)."""
     for k in range(len(lanes)):
         write_seed(seed, lanes[k], episodes, seeds)
 
@@ -103,22 +103,22 @@ def write_seed(seed, lane, episodes, seeds):
 
 @entry_point
 def start_lanes(games, boards, rules, lanes, seeds):
-    """Begin a game in each of the lanes, with its seed from `seeds`, uint64 (N,)."""
+    """Begin a game in each of `lanes`, with the lane's seed from `seeds`, uint64 (N,)."""
     for k in range(len(lanes)):
         start(games, lanes[k], boards[0], rules[0], seeds[lanes[k]])
 
 
 @entry_point
 def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, actions, share):
-    """Play a legal action, int64 (N,), in each of the lanes, and write the results of each seat.
+    """Play legal `actions`, int64 (N,), in `lanes`, and write the results of each seat.
 
-    A full step is a step of all lanes, in their order. It first checks all actions. If one is illegal, it
-    returns False and does nothing. While a lane's game is in the processor's cache, a full step also writes
-    the end of a game (`write_final`), begins the next game (with autoreset), and writes the next decision
-    (`write_views`).
+    A full step (`is_full_step`) steps all lanes in order. It first checks all actions, and does nothing and
+    returns False if an action is illegal. While a lane's game is in the processor's cache, a full step also
+    writes the end of a game (`write_final`), begins the next game (with autoreset), and writes the next
+    decision (`write_views`).
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
-    (`work_stealing`). A helper repeats the call whenever it is called.
+    (`work_stealing`). A helper thread then waits in the kernel for further full steps.
     """
     if share.thread == ALONE:
         count = len(lanes)
@@ -143,7 +143,7 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
 
 @kernel
 def check_shared(records, lanes, actions, share):
-    """Check the actions together with other threads, and return True if all are known to be legal.
+    """Check the actions together with other threads, and return True if all actions are known to be legal.
 
     If another thread takes too long, the caller checks all actions and plays all lanes alone.
     """
@@ -162,7 +162,7 @@ def check_shared(records, lanes, actions, share):
 
 @kernel
 def step_some(first, last, records, results, ends, episodes, views, is_full_step, lanes, actions, is_shared):
-    """Step the lane numbers from `first` to before `last`, as `step_lanes` does.
+    """Step `lanes[first:last]` as `step_lanes` does.
 
     `is_shared` is true if other threads step the other lanes.
     """
@@ -186,9 +186,9 @@ def step_some(first, last, records, results, ends, episodes, views, is_full_step
 
 @inlined
 def clear_rewards(first, last, lanes, are_all, results):
-    """Set the results of the lanes to zero.
+    """Set the results of `lanes[first:last]` to zero.
 
-    If these are all lanes in their order, slices are used, which is faster.
+    If `are_all`, `lanes` contains all lanes in order. The kernel then uses slices, which are faster.
     """
     if are_all:
         results.rewards[first:last] = 0.0
@@ -203,7 +203,7 @@ def clear_rewards(first, last, lanes, are_all, results):
 
 @inlined
 def begin_next(games, board, rules, lane, episodes):
-    """Begin the lane's next game."""
+    """Begin the next game of `lane`."""
     episodes.numbers[lane] += 1
     write_seed(episodes.seed, lane, episodes.numbers, episodes.seeds)
     start(games, lane, board, rules, episodes.seeds[lane])
@@ -223,7 +223,7 @@ def fetch_lane(lane, games, is_full_step, views):
 def step_game(game, board, rules, action, lane, results):
     """Play a legal action, write the results of seats that end, and return True if the game is over.
 
-    In a game that was over before, nothing is played.
+    If the game is already over, no action is played.
     """
     was_over = game.phase == Phase.OVER
     dead = seats_marked(game.death)
@@ -259,7 +259,8 @@ def write_rewards(game, board, rules, dead_before, kind, rewards, terminated, tr
 def reward_of(game, board, rules, seat, kind):
     """Return the reward of a seat that ends.
 
-    The reward is 1 or -1 / (P - 1). By placement, it goes from 1 down to -1 in even steps.
+    The winner gets 1, and any other seat -1 / (P - 1). With PLACEMENT_REWARD, rewards go from 1 (first place)
+    down to -1 (last place) in even steps.
     """
     others = int(rules.num_players) - 1
     if kind == PLACEMENT_REWARD:
@@ -269,14 +270,14 @@ def reward_of(game, board, rules, seat, kind):
 
 @entry_point
 def write_final(records, ends, lanes):
-    """Write how the games of these lanes ended."""
+    """Write the places, last observations and rounds of the games in `lanes`, which are over."""
     for k in range(len(lanes)):
         write_end(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], ends)
 
 
 @kernel
 def write_end(game, board, rules, lane, ends):
-    """Write the places and the last observations of all seats, and the round."""
+    """Write the place and the last observation of each seat, and the round."""
     ends.rounds[lane] = game.round_number
     for seat in range(rules.num_players):
         ends.placements[lane, seat] = place_of(game, board, rules, seat)
@@ -287,14 +288,14 @@ def write_end(game, board, rules, lane, ends):
 
 @entry_point
 def write_views(records, views, lanes):
-    """Write the seat to act in each lane, its mask and its observation."""
+    """Write the seat to act in each of `lanes`, the legal actions, and the seat's observation."""
     for k in range(len(lanes)):
         write_view(records.games[lanes[k]], records.boards[0], records.rules[0], lanes[k], views)
 
 
 @inlined
 def write_view(game, board, rules, lane, views):
-    """Write the seat to act in one game, its mask and its observation."""
+    """Write the seat to act in one game, the legal actions, and the seat's observation."""
     mask, words = views.masks[lane], views.observations[lane]
     seat = int(game.seat)
     if views.mask_kind == BIT_MASK:
@@ -308,7 +309,7 @@ def write_view(game, board, rules, lane, views):
 
 @inlined
 def write_bits(game, mask):
-    """Copy the legal actions: action a is bit a % 64 of word a // 64."""
+    """Write the legal actions as bits: action `a` is bit `a % 64` of word `a // 64`."""
     for w in range(len(mask)):
         mask[w] = game.legal[w]
 
@@ -325,7 +326,7 @@ def write_bytes(game, mask):
 
 @entry_point
 def seed_bots(seeds, lanes, randoms):
-    """Write the random state of each bot, uint64 (N, 6).
+    """Write the random state of each bot into `randoms`, uint64 (N, 6).
 
     The states come from `seeds`, the seeds of the lanes' games, uint64 (N,).
     """

@@ -1,8 +1,8 @@
-"""The arrays of a batch in named groups, as the kernels of the batch loop take them.
+"""Named groups of the arrays of a batch: arguments of the kernels of the batch loop.
 
-N lanes, P players, D columns of an observation, W words of a mask (one word for 64 actions as bits, eight
-words as bytes). Observations (int8) are passed as words, eight columns to each word. This saves unboxing one
-array in every call.
+The sizes are N lanes, P players, D columns of an observation, and W words of a mask. A mask needs one word
+for 64 actions as bits, and eight words for 64 actions as bytes. Observations (int8) are passed as words with
+eight columns each. Each call then unboxes one array less.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ Array = npt.NDArray[Any]
 
 
 class Records(NamedTuple):
-    """The games of all lanes, with their map and rules."""
+    """The games of all lanes, the map and the rules."""
 
     games: Array  # game_dtype (N,)
     boards: Array  # board_dtype (1,)
@@ -42,14 +42,14 @@ class Ends(NamedTuple):
 class Episodes(NamedTuple):
     """Number and seed of each lane's game."""
 
-    autoreset: bool  # true if a lane's next game begins when one is over
+    autoreset: bool  # true if a lane's next game begins when the lane's game is over
     seed: np.uint64  # seed of the batch
     numbers: npt.NDArray[np.int64]  # (N,)
     seeds: npt.NDArray[np.uint64]  # (N,) `mix(seed, lane, number)`
 
 
 class Views(NamedTuple):
-    """The decision in each lane: the seat to act, its mask and its observation."""
+    """The decision in each lane: the seat to act, the legal actions and the seat's observation."""
 
     mask_kind: int  # NO_MASK, BIT_MASK or BYTE_MASK
     masks: npt.NDArray[np.uint64]  # (N, W)

@@ -1,8 +1,8 @@
-"""Observations of a batch, updated where they have changed since they were written.
+"""Incremental observations of a batch: only columns that have changed are written again.
 
 One action changes little of an observation, and a batch keeps its observations. A *view cache*
-(`view_cache_dtype`) holds the facts from which an observation was written. They are compared with the current
-game. How the game changed does not matter. No other code may write into the observation.
+(`view_cache_dtype`) contains the facts from which an observation was written. The kernels compare these facts
+with the current game, so they find any kind of change. No other code may write into the observation.
 """
 
 from functools import cache as cached
@@ -95,7 +95,7 @@ CACHED = (
 def view_cache_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of the facts from which a lane's observation was written.
 
-    The fields have the names that they have in the game.
+    Fields of the game have the same names in the cache.
     """
     game = game_dtype(sizes)
     return packed(
@@ -120,9 +120,9 @@ def new_view_caches(count: int, sizes: SizeClass) -> np.ndarray[Any, Any]:
 
 @kernel
 def update_observation(game, board, rules, seat, cache, words, observation):
-    """Update an observation to the observation of `seat` that `observe` would write.
+    """Change an observation into the observation that `observe` would write for `seat`.
 
-    `cache` describes the observation before the call, and is updated.
+    `cache` contains the facts of the observation before the call. The kernel updates `cache`.
     """
     is_same = is_same_view(game, seat, cache)
     global_part = observation[TERRITORY_WIDTH * int64(board.num_territories) :]
@@ -185,10 +185,9 @@ def cache_marked_cards(game, seat, cache, w):
 
 @inlined
 def cache_counted_cards(game, cache):
-    """Store the counts of cards and troops that `observe_seats` and two other kernels write.
+    """Store the facts that `observe_seats`, `observe_own_cards` and `observe_piles` count.
 
-    The other kernels are `observe_own_cards` and `observe_piles`. Cards that are marked as well are stored
-    elsewhere.
+    `cache_marked_cards` stores the cards that observations also mark on territories.
     """
     for w in range(len(game.strong)):
         cache.deck[w] = game.deck[w]
@@ -205,9 +204,9 @@ def cache_counted_cards(game, cache):
 
 @kernel
 def rotate_observation(game, board, rules, seat, cache, words, observation):
-    """Turn the observation into the observation of another seat.
+    """Change the cached observation into the observation of `seat` with the same facts.
 
-    The facts are the same. Players are counted from the new seat, and the seat's own cards are written.
+    Players are counted from `seat`, and the hand and the mission of `seat` are written.
     """
     first = TERRITORY_WIDTH * int64(board.num_territories)
     field, down, up = rotation(rules, seen_from(rules, int64(cache.seat), seat))
@@ -247,9 +246,9 @@ def rotation(rules, places):
 
 @inlined
 def rewrite_continents(board, seat, holders, cache, observation):
-    """Rewrite the holder of each continent, and the seat's number of territories in it.
+    """Rewrite the holder of each continent, and the number of territories in it that `seat` holds.
 
-    The new code of a holder is byte `code` of `holders`.
+    Byte k of `holders` is the new code for the holder whose old code is k.
     """
     for continent in range(board.num_continents):
         first = GLOBAL_WIDTH + CONTINENT_WIDTH * continent
@@ -259,7 +258,7 @@ def rewrite_continents(board, seat, holders, cache, observation):
 
 @inlined
 def clear_mission(board, observation):
-    """Clear the columns of the seat's own mission."""
+    """Clear the columns of the observing seat's mission."""
     for column in range(BLOCK.mission_target, GLOBAL_WIDTH):
         observation[column] = 0
     for continent in range(board.num_continents):
@@ -268,7 +267,7 @@ def clear_mission(board, observation):
 
 @kernel
 def update_territories(game, board, rules, seat, cache, words):
-    """Update the troops of territories whose troops or holder changed, and record the changes."""
+    """Update the territories whose troops or owner changed, and record the changes."""
     cache.moved = False
     cache.changed_armies = ZERO
     cache.changed_continents = ZERO
@@ -285,7 +284,7 @@ def update_territories(game, board, rules, seat, cache, words):
 
 @inlined
 def note_taken(game, board, cache, territory):
-    """Record the armies that lose and gain a territory, and its continent."""
+    """Record the armies that lose and gain `territory`, and the continent of `territory`."""
     before, owner = owner_of(cache, territory), owner_of(game, territory)
     if before != FREE:
         cache.changed_armies |= ONE << np.uint64(before)
@@ -296,9 +295,9 @@ def note_taken(game, board, cache, territory):
 
 @kernel
 def update_territory(game, rules, seat, cache, words, territory):
-    """Update the troops of one territory, and of its old and new army.
+    """Update the troops of one territory, and the total troops of its old and new owner.
 
-    Marks in the territory's first word are cleared.
+    The kernel clears the marks in the first word of the territory.
     """
     before, owner, troops = owner_of(cache, territory), owner_of(game, territory), troops_on(game, territory)
     if before != FREE:
@@ -339,9 +338,9 @@ def update_cards(game, board, rules, seat, cache, observation, global_part):
 
 @inlined
 def counts_have_changed(game, cache):
-    """Return True if counts of cards or of troops to place changed.
+    """Return True if a count of cards or of troops to place changed.
 
-    Cards that are marked as well are compared elsewhere.
+    `update_cards` compares the cards that observations also mark on territories.
     """
     changed = differing_marks(game.wilds, cache.wilds, 0) | differing_armies(game.to_place, cache.to_place, 0)
     for w in range(len(game.strong)):
@@ -374,9 +373,9 @@ def update_move(game, cache, observation):
 
 @kernel
 def update_holdings(game, board, rules, seat, cache, observation):
-    """Update the armies and continents that changed, as `observe_holdings` would write them.
+    """Update the columns of `observe_holdings` for the armies and continents that changed.
 
-    Use this in games where these columns depend on owners only.
+    Use this kernel only in games in which these columns depend on owners alone.
     """
     for army in range(rules.num_armies):
         if (cache.changed_armies >> np.uint64(army)) & ONE != ZERO:
@@ -389,7 +388,7 @@ def update_holdings(game, board, rules, seat, cache, observation):
 
 @inlined
 def update_places(game, board, rules, seat, words, observation):
-    """Update the places that variants add. There are few of them, so all are marked again."""
+    """Mark the places that variants add. There are few such places, so all are marked again."""
     if rules.deck == Deck.STAR or rules.victory == Victory.HEADQUARTERS:
         for territory in range(board.num_territories):
             words[WORDS_A_TERRITORY * territory + 1] &= _BEFORE_PLACES

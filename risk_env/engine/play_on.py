@@ -1,8 +1,8 @@
-"""Play in many lanes without returning to Python, until a player must act that is not a compiled bot.
+"""Play in many lanes, without Python, until a player that is not a compiled bot must act.
 
-Bots are called by their addresses (`compiler.calls`), so this kernel is compiled once for all players. A
-kernel cannot call policies and Python agents. Python calls these players, writes their actions into
-`Flow.actions`, and calls the kernel again.
+The kernel calls bots by address (`compiler.calls`), so it is compiled once for all players. A kernel cannot
+call policies and Python agents. Python code calls these players, writes their actions into `Flow.actions`,
+and calls the kernel again.
 """
 
 from typing import Any, NamedTuple
@@ -18,14 +18,14 @@ from risk_env.engine.batch_loop import NO_LANE, clear_rewards, step_game
 
 CALLER = -1  # in place of a player's number: the caller acts for this seat
 ANY_SEAT = -2  # in place of a seat: the next turn of any seat
-NO_ACTION = -(2**63)  # the seat to act has not been called
-UNWRITTEN = -1  # the seat has been called, and has written nothing
+NO_ACTION = -(2**63)  # in place of an action: the player to act has not been called
+UNWRITTEN = -1  # in place of an action: the player has been called, but has written no action
 RUNNING, OVER, STOPPED, REFUSED = 0, 1, 2, 3  # states of a lane
-UNFIT = -1  # returned in place of a number of lanes: nothing was played
+UNFIT = -1  # returned in place of a number of lanes: a lane is invalid, and no action was played
 
 
 class Seats(NamedTuple):
-    """The players at the seats."""
+    """The players at the seats of each lane."""
 
     numbers: Any  # int64 (N, 6): number of the player at each seat, or CALLER
     # int64 (K,): address of each player's entry point, NO_ADDRESS for a player that Python calls
@@ -42,22 +42,22 @@ class Stops(NamedTuple):
 
 
 class Tally(NamedTuple):
-    """Counters of the game in each lane.
+    """Counters and actions of the game in each lane.
 
-    To switch counting off, pass arrays of 0 lanes, and a `log` of 0 actions.
+    To switch the counters off, pass arrays of 0 lanes. To switch the log off, pass a `log` of 0 actions.
     """
 
     decisions: Any  # int64 (N, P): number of decisions of each seat
-    turns: Any  # int64 (N, P): rounds in which the seat made a decision; set-up counts as one
+    turns: Any  # int64 (N, P): number of rounds with a decision of the seat; set-up counts as one round
     last_round: Any  # int64 (N, P): round of the seat's last decision, -1 before the first
-    cycles: Any  # uint64 (N, P): processor cycles that the seat's bot took in this call
+    cycles: Any  # uint64 (N, P): number of processor cycles that the seat's bot took in this call
     log: Any  # int32 (N, A): the actions of the game
 
 
 class Flow(NamedTuple):
     """Data that the kernel and Python exchange."""
 
-    actions: Any  # int64 (N,): action to be played next, NO_ACTION if there is none yet
+    actions: Any  # int64 (N,): next action to play, or NO_ACTION
     states: Any  # int8 (N,): RUNNING, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
     stopped: Any  # int64 (N,): lanes that have stopped
     left: Any  # int64 (N,): lanes that wait for a player
@@ -67,13 +67,13 @@ class Flow(NamedTuple):
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
-    A lane waits when another player must act, the lane stops, or `most` actions have been played in the lane.
-    `results` accumulate. A call with `is_first` clears them. Returns the number of lanes that have stopped,
-    the number that wait for a player (both lists are in `flow`), and the cycles that the call took, 0 if
-    cycles are not counted.
+    Play in a lane ends when another player must act, when the lane stops, or after `most` actions. `results`
+    accumulate, and a call with `is_first` clears `results`. Return the number of lanes that have stopped, the
+    number of lanes that wait for a player, and the number of cycles of the call (0 if cycles are not
+    counted). `flow` lists the lanes of both kinds.
 
-    The `seats` and `stops` of all lanes are checked first. For an invalid lane, the kernel returns UNFIT and
-    the lane, and plays nothing.
+    The kernel checks the `seats` and `stops` of all lanes first. If a lane is invalid, the kernel plays no
+    action and returns UNFIT, the lane and 0.
     """
     begun = cycles_now(tally)
     unfit = first_unfit(records.rules[0], seats, stops, lanes)
@@ -141,7 +141,7 @@ def state_of(game, stops, lane):
 
 @kernel
 def call_bot(records, seats, tally, actions, one):
-    """Call the compiled bot that must act; return False if another player must act."""
+    """Call the compiled bot that must act, and return True. Return False if another player must act."""
     lane = one[0]
     seat = int(records.games[lane].seat)
     number = seats.numbers[lane, seat]
@@ -178,7 +178,7 @@ def play_action(records, results, stops, tally, actions, lane):
 
 @entry_point
 def count_decisions(games, tally, lanes):
-    """Count a decision of the seat to act in each of the lanes."""
+    """Count a decision of the seat to act in each of `lanes`."""
     for k in range(len(lanes)):
         count_decision(games[lanes[k]], tally, lanes[k])
 

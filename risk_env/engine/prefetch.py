@@ -1,9 +1,9 @@
 """Prefetching: bring rows of arrays into the processor's caches before they are needed.
 
 A step works through a batch row by row. A small batch stays in the caches from one step to the next. The rows
-of a larger batch come from memory. In a batch that threads share, a row may come from another processor,
-whose thread read it to choose an action. Prefetching the next row while one is worked on hides most of that
-wait.
+of a larger batch come from memory. If threads share a batch, a row may come from the cache of another
+processor, whose thread read the row to choose an action. The kernels prefetch the next row while they work on
+the current row, which hides most of the waiting time.
 """
 
 from risk_env.compiler import in_memory, inlined
@@ -14,11 +14,11 @@ NEAR_ROWS = 2048  # roughly the number of games, with their observations, that f
 
 @in_memory("prefetch")
 def _fetch_line(rows, index, first):
-    """Prefetch the cache line of byte `first` of a row, without waiting for it."""
+    """Start to prefetch the cache line of byte `first` of row `index`, without waiting."""
 
 
 @inlined
 def fetch(rows, index):
-    """Prefetch a row, an element of the first axis. The row may be beyond the end."""
+    """Prefetch row `index`, an element of the first axis. The row may be beyond the end of the array."""
     for first in range(0, rows.strides[0], LINE):
         _fetch_line(rows, index, first)

@@ -1,7 +1,7 @@
-"""One call for one seat's action and the next seat's decision: seat, legal actions and observation as arrays.
+"""A kernel that plays one action and writes the next decision: seat, legal actions and observation.
 
-A *step buffer*, an array of one record, holds everything that the kernel needs of one game. Passing more
-arrays would take longer than the step itself.
+A *step buffer*, an array of one record, contains all data of one game that the kernel needs. The overhead of
+more array arguments would take longer than the step itself.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from risk_env.core.types import NOBODY, SizeClass, board_dtype, game_dtype, rule
 from risk_env.engine.batch_loop import write_bytes
 from risk_env.engine.vectors import seats_marked
 
-ILLEGAL = -2  # in place of a seat
+ILLEGAL = -2  # returned in place of a seat: the action is not legal
 
 
 @cache
@@ -27,7 +27,7 @@ def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
     """Return the dtype of one game, its map and rules, and working memory."""
     most_columns = TERRITORY_WIDTH * sizes.territories + num_globals(sizes.continents)
     fields: list[Any] = [
-        ("room", np.uint64, (most_columns // 8,)),  # for the int8 codes of an observation
+        ("room", np.uint64, (most_columns // 8,)),  # working memory for the int8 codes of an observation
         ("scales", np.float32, (most_columns,)),  # factor of each column's code
         ("fallen", np.int64),  # number of seats eliminated at the last decision
         ("game", game_dtype(sizes)),
@@ -46,7 +46,7 @@ def new_step_buffer(
 ) -> npt.NDArray[Any]:
     """Return a step buffer with copies of a game, its rules and its map (arrays of one record).
 
-    Observations are codes times the `scales` of their columns, float32 (D,).
+    An observation is the product of its codes and `scales`, float32 (D,).
     """
     buffer = np.zeros(1, step_buffer_dtype(sizes))
     buffer["game"], buffer["rules"], buffer["board"] = games, rules, board
@@ -66,9 +66,9 @@ def decision_kernel(sizes: SizeClass) -> Callable[..., int]:
 def next_decision(buffers, action, observation, mask):
     """Play an action, unless it is NO_ACTION, and continue to the next decision.
 
-    Writes the observation (float32, D) and the legal actions (int8, n) of the seat to act there, and returns
-    its number. Returns ILLEGAL, and does nothing, if the action is not legal. Returns NOBODY if the game is
-    over or a seat was eliminated.
+    Write the observation, float32 (D,), and the mask, int8 (n,), of the seat that must act next, and return
+    this seat. If the action is not legal, do nothing and return ILLEGAL. If the game is over or the action
+    has eliminated a seat, return NOBODY.
     """
     buffer = buffers[0]
     game, board, rules = buffer.game, buffer.board, buffer.rules
@@ -88,7 +88,7 @@ def next_decision(buffers, action, observation, mask):
 
 @inlined
 def write_floats(codes, scales, observation):
-    """Write the codes times the scales of their columns."""
+    """Write the product of each code and the scale of its column."""
     for column in range(len(observation)):
         observation[column] = np.float32(codes[column]) * scales[column]
 

@@ -1,8 +1,9 @@
 """A thread pool for work of a few hundred microseconds.
 
-A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for it. That is a quarter of what
-two threads save on a step of a thousand games. Threads that wait at locks of their own take less than half of
-that. Threads that stay in a kernel between two calls (`ThreadPool.repeat`) take about one µs.
+A `concurrent.futures` pool takes about 60 µs to hand out such work and wait for the end of the work. This
+overhead is a quarter of the time that two threads save on a step of a thousand games. Threads that each wait
+at their own lock take less than half of 60 µs. Threads that stay in a kernel between two calls
+(`ThreadPool.repeat`) take about 1 µs.
 """
 
 from __future__ import annotations
@@ -31,16 +32,16 @@ from risk_env.engine.work_stealing import (
     wait_for_all,
 )
 
-# seconds that a helper spins for the next call before it sleeps, and the caller for the checks
+# seconds that a helper spins before it sleeps, and that the caller spins while it waits for checks
 SPIN_FOR = 200e-6
-SPIN_FOR_EACH = 50e-9  # seconds per element, used if that is longer: about as long as the work itself takes
-NAP = 20e-6  # seconds between two tests for slower helpers to finish
+SPIN_FOR_EACH = 50e-9  # seconds per element, if the total is longer: about the time of the work itself
+NAP = 20e-6  # seconds that the caller sleeps between two checks that slower helpers have finished
 NOTHING: tuple[Any, int] = (None, 0)  # no repeated work
 _TRIED_SPINS = 1000
 
 
 class ThreadPool:
-    """A pool of `size` threads, including the caller's.
+    """A pool of `size` threads, including the caller's thread.
 
     The other threads end when the pool is garbage-collected.
     """
@@ -54,15 +55,15 @@ class ThreadPool:
         self._helpers = [_Helper() for _ in range(self._size - 1)]
         self._signals = new_signals(self._size)
         self._bounds = np.zeros(self._size + 1, np.int64)
-        self._repeated = NOTHING  # the work in which helpers may be waiting, and its size
-        self._shares: list[Sharing] = []  # shares of the threads in this work, the caller's last
+        self._repeated = NOTHING  # the work in which helpers may be waiting, and the number of elements
+        self._shares: list[Sharing] = []  # each thread's share of this work, the caller's share last
         self._is_repeating = False  # true if a repetition has begun and is not known to have ended
         weakref.finalize(self, _dismiss, self._helpers)
 
     def share(self, work: Callable[..., None], parts: Sequence[Any], *arguments: Any) -> None:
         """Call `work(part, *arguments)` for each of at most `size` parts, the first in the caller's thread.
 
-        Returns when all calls have ended. If one raised an error, this error is raised.
+        Return when all calls have ended. Raise the first error that a helper's call raised.
         """
         self._prepare(NOTHING)
         busy = list(zip(self._helpers[: len(parts) - 1], parts[1:], strict=True))
@@ -79,7 +80,7 @@ class ThreadPool:
 
         Use this for calls that are repeated many times. `work(share)` calls the kernel (`work_stealing`). The
         result comes from the caller's thread. Helpers stay in the kernel for a while, with the arguments of
-        its first call, until `work` or `size` changes. With the JIT disabled or in plain mode, the caller
+        the first call, until `work` or `size` changes. With the JIT disabled or in plain mode, the caller
         works alone.
         """
         if JIT_DISABLED or PLAIN:
@@ -98,7 +99,7 @@ class ThreadPool:
         return result
 
     def _prepare(self, repeated: tuple[Any, int]) -> None:
-        """Make sure that there are helpers, and that none is working or waits in other repeated work."""
+        """Make sure that the helpers exist, and that no helper works or waits in other repeated work."""
         if self._process != os.getpid():  # threads do not survive a fork
             self._start()
         if self._is_repeating:  # an interrupt came while helpers were being called or waited for
@@ -114,7 +115,7 @@ class ThreadPool:
             self._repeated = repeated
 
     def _errors_at_end(self) -> list[BaseException | None]:
-        """Wait until no helper is working, and return the errors of those that have left the kernel."""
+        """Wait until no helper is working, and return the errors of helpers that have left the kernel."""
         while not wait_for_all(self._signals, self._shares[-1].patience):
             time.sleep(NAP)
         errors = []
@@ -128,9 +129,9 @@ class ThreadPool:
 
 
 class _Helper:
-    """A thread that does one piece of work after another.
+    """A thread that does one job after another.
 
-    It keeps no reference to its work while it waits.
+    A waiting thread keeps no reference to its last job.
     """
 
     def __init__(self) -> None:
@@ -143,9 +144,9 @@ class _Helper:
         Thread(target=self._serve, daemon=True, name="risk_env helper").start()
 
     def begin(self, work: Callable[[], None]) -> None:
-        """Start the work.
+        """Start a job.
 
-        If an interrupt prevented the call of `finish` for an earlier piece, wait for that piece first.
+        If an interrupt prevented the call of `finish` for an earlier job, wait for the earlier job first.
         """
         self.finish()
         self.is_busy = True
@@ -153,7 +154,7 @@ class _Helper:
         self._wanted.release()
 
     def finish(self) -> BaseException | None:
-        """Wait for the end of the helper's work, if it has any, and return the error that the work raised."""
+        """Wait until the helper has no job, and return the error that the last job raised, or None."""
         if self.is_busy:
             self._done.acquire()
             self.is_busy = False
@@ -163,7 +164,7 @@ class _Helper:
     def dismiss(self) -> None:
         """Let the thread end."""
         self._is_dismissed = True
-        if self._wanted.locked():  # otherwise the thread is about to begin, and will notice
+        if self._wanted.locked():  # otherwise the thread is about to begin, and will see the flag
             self._wanted.release()
 
     def _serve(self) -> None:
@@ -187,7 +188,7 @@ def _dismiss(helpers: list[_Helper]) -> None:
 def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
     """Do a helper's part of repeated work until no call comes for a while.
 
-    An error leaves the helper asleep.
+    After an error the helper is asleep.
     """
     try:
         work(share)
@@ -197,7 +198,7 @@ def _serve(work: Callable[[Sharing], Any], share: Sharing) -> None:
 
 
 def turns_to_spin(size: int) -> int:
-    """Return the number of turns of a spin loop before a thread sleeps, or stops waiting.
+    """Return the number of turns of a spin loop after which a thread sleeps or stops waiting.
 
     `size` is the number of elements of the work.
     """
@@ -206,7 +207,7 @@ def turns_to_spin(size: int) -> int:
 
 @cache
 def turns_per_second() -> float:
-    """Return the number of turns of a spin loop in one second."""
+    """Return the number of turns of a spin loop per second."""
     signals = new_signals(2)
     signals[0, STATE] = WORKING
     took = []

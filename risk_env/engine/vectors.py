@@ -1,8 +1,8 @@
-"""Operations on a whole board, view or mask at once, in vectors.
+"""Vector operations on a whole board, observation or mask.
 
 LLVM vectorizes either all loops of a kernel or none, and vectorized short loops are slower
-(`compiler.decorators`). The few operations that gain from vectors are therefore written in LLVM's vectors
-(`compiler.vectors`). The functions here define them.
+(`compiler.decorators`). The few operations that gain from vectors are therefore written with LLVM's vector
+types (`compiler.vectors`). The functions in this module define the results of these operations.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ from risk_env.compiler import in_vectors, inlined
 from risk_env.core.bits import ONE, ZERO
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS
 
-WORD = 64  # elements in a word of a set
-BLOCKS = 8  # blocks, each with a number for each seat
-EVERY_OTHER_OF = 8  # words
+WORD = 64  # number of elements in a word of a bitset
+BLOCKS = 8  # number of blocks, each with one number per seat
+EVERY_OTHER_OF = 8  # number of words
 
 
 def _differing(size, bits):
     """Return a helper that compares `numbers` with `others` from index `first` on.
 
-    Bit k of its result is set if `numbers[first + k]` is not `others[first + k]`, for each k < `size`.
+    Bit k of the result is set if `numbers[first + k]` is not `others[first + k]`, for each k < `size`.
     """
 
     @in_vectors("differing", size, bits)
@@ -49,7 +49,7 @@ def seats_marked(marks):
 
 @in_vectors("unpack_bits")
 def write_flags(word, flags, first):
-    """Write the bits of a word as bytes 0 or 1, eight to each of the eight uint64 from `flags[first]` on."""
+    """Write the bits of a word as bytes 0 or 1 into the eight uint64 from `flags[first]` on."""
     for k in range(WORD // 8):
         flags[first + k] = 0
         for j in range(8):
@@ -59,9 +59,9 @@ def write_flags(word, flags, first):
 
 @inlined
 def rotated(word, field, down, up):
-    """Return the word with its bits `field` rotated by `down` bits.
+    """Return `word` with the bits of the mask `field` rotated down by `down` bits.
 
-    The bits that leave the field at the bottom come in at its top, shifted by `up`.
+    Bits that leave the field at the bottom are shifted up by `up`, and enter the field at the top.
     """
     before = word & field
     return (word & ~field) | (before >> down) | ((before << up) & field)

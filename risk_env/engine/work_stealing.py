@@ -1,16 +1,17 @@
-"""Threads that share the elements of a kernel's work, steal from one another, and wait in spin loops.
+"""Threads that share the elements of a kernel's work, steal elements, and wait in spin loops.
 
 A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. The helpers
-of a batch (`thread_pool`) therefore stay in the kernel for a while after a step. They read the next call from
-memory in a spin loop. The work has two stages. Each element is checked first. The second stage begins when
-all are checked and none failed.
+of a batch (`thread_pool`) therefore stay in the kernel for a while after a step, and read the next call from
+memory in a spin loop. The work has two stages. The first stage checks all elements. The second stage begins
+when all elements are checked and no check has failed.
 
-`signals` int64 (threads, 8) has a row, a cache line, for each thread: its state, whether it was asleep when
-it was called, and the next element of its part in each stage. The last row is the caller's. It also holds the
-number of checked elements, and whether one failed. `bounds` int64 (threads + 1,) holds the limits of the
-parts.
+`signals`, int64 (threads, 8), has one row (a cache line) for each thread. A row contains the state of the
+thread, a flag that the thread was asleep when it was called, and the next element of the thread's part in
+each stage. The last row belongs to the caller. It also contains the number of checked elements, and a flag
+that a check has failed. `bounds`, int64 (threads + 1,), contains the limits of the parts.
 
-A thread that has finished its own part steals from the other parts. No thread waits for a slow thread.
+A thread that has finished its own part steals elements from the other parts. No thread waits for a slow
+thread.
 """
 
 from typing import Any, NamedTuple
@@ -21,17 +22,17 @@ import numpy.typing as npt
 from risk_env.compiler import entry_point, in_memory, inlined
 from risk_env.engine.prefetch import LINE
 
-# columns; NEXT of the first stage, followed by NEXT of the second
+# columns of `signals`; NEXT + FIRST and NEXT + SECOND are the next elements of the two stages
 STATE, SLEPT, CHECKED, FAILED, NEXT = range(5)
 FIRST, SECOND = range(2)  # stages
 
 ASLEEP = 0  # not in the kernel, or about to leave it
-READY = 1  # waiting in the kernel for a call, or about to
+READY = 1  # waiting in the kernel for a call, or about to wait
 CALLED = 2
 WORKING = 3
 LEAVE = 4  # the helper has to go to sleep
 
-CLOSED = -(2**62)  # far below any number of checked elements
+CLOSED = -(2**62)  # value of CHECKED after `close_checks`, far below any number of elements
 
 ALONE = -1  # in place of a thread's number: the work is not shared
 
@@ -41,12 +42,12 @@ class Sharing(NamedTuple):
 
     signals: npt.NDArray[np.int64]  # (threads, 8)
     bounds: npt.NDArray[np.int64]  # (threads + 1,)
-    thread: int  # number of the thread, the last for the caller; or ALONE
-    patience: int  # turns of a spin loop before the thread gives up
+    thread: int  # number of the thread (the caller has the last number), or ALONE
+    patience: int  # number of turns of a spin loop after which the thread gives up
 
 
 def new_signals(threads: int) -> Any:
-    """Return the signals of these threads, all asleep."""
+    """Return the signals of `threads` sleeping threads."""
     return np.full((threads, LINE // 8), ASLEEP, np.int64)
 
 
@@ -55,9 +56,9 @@ NOT_SHARED = Sharing(new_signals(1), np.zeros(2, np.int64), ALONE, 0)
 
 @entry_point
 def call_all(signals, bounds):
-    """Call all helpers to work on the parts, and return True if any was asleep.
+    """Call all helpers to work on the parts, and return True if any helper was asleep.
 
-    The pool has to send a sleeping helper into the kernel.
+    The pool must then start the kernel in each helper that was asleep.
     """
     threads = len(signals)
     for thread in range(threads):
@@ -74,9 +75,9 @@ def call_all(signals, bounds):
 
 @entry_point
 def wait_for_all(signals, patience):
-    """Wait until no helper is working, for at most `patience` turns, and return True if none is.
+    """Wait until no helper is working, for at most `patience` turns. Return True if no helper is working.
 
-    Call this when all elements are taken. A helper that has not begun yet is no longer called.
+    Call this kernel when all elements are taken. It cancels the calls of helpers that have not begun yet.
     """
     for helper in range(len(signals) - 1):
         if not compare_exchange(signals, helper, STATE, CALLED, READY):
@@ -96,7 +97,7 @@ def send_to_sleep(signals, helper):
 
 @inlined
 def is_called(share):
-    """Wait, as a helper, for the next call, and return True if one came within `share.patience` turns."""
+    """Wait for the next call of this helper. Return True if a call comes within `share.patience` turns."""
     signals, helper = share.signals, share.thread
     while True:
         for _ in range(share.patience):
@@ -111,13 +112,13 @@ def is_called(share):
 
 @inlined
 def is_caller(share):
-    """Return True if this thread called the others."""
+    """Return True if this thread is the caller, not a helper."""
     return share.thread == len(share.signals) - 1
 
 
 @inlined
 def become_ready(share):
-    """Mark a helper as ready: all elements are taken, and its own are finished."""
+    """Mark this helper as ready, after all elements are taken and the helper's elements are finished."""
     exchange(share.signals, share.thread, STATE, READY)
 
 
@@ -125,7 +126,7 @@ def become_ready(share):
 def take(share, stage, size):
     """Take the next `size` elements of a stage, from the thread's own part or from another part.
 
-    Returns the bounds of the elements, which are equal if none is left.
+    Return the first element and the element after the last. The two are equal if no element is left.
     """
     signals, bounds = share.signals, share.bounds
     threads = len(signals)
@@ -140,7 +141,7 @@ def take(share, stage, size):
 
 @inlined
 def report_checked(share, size, failed):
-    """Report that `size` elements of the first stage are checked, and whether one of them failed."""
+    """Report that `size` elements of the first stage are checked, and whether a check failed."""
     signals = share.signals
     if failed:
         exchange(signals, len(signals) - 1, FAILED, 1)
@@ -151,7 +152,7 @@ def report_checked(share, size, failed):
 def all_are_checked(share, size):
     """Return True if all `size` elements are checked within `share.patience` turns.
 
-    Returns False if the caller closes the stage before that.
+    Return False earlier if the caller closes the stage.
     """
     signals, patience = share.signals, share.patience
     while True:
@@ -166,9 +167,9 @@ def all_are_checked(share, size):
 
 @inlined
 def close_checks(share, size):
-    """Stop waiting for the checks, as the caller, and return True if all are done.
+    """Close the first stage in the caller's thread, and return True if all checks are done.
 
-    If they are not all done, no helper begins the second stage.
+    If a check is missing, no helper begins the second stage.
     """
     signals = share.signals
     return exchange(signals, len(signals) - 1, CHECKED, CLOSED) == size
@@ -176,7 +177,7 @@ def close_checks(share, size):
 
 @inlined
 def one_failed(share):
-    """Return True if a check failed. This is known when all checks are done."""
+    """Return True if a check failed. The result is final when all checks are done."""
     signals = share.signals
     return load(signals, len(signals) - 1, FAILED) != 0
 
@@ -187,7 +188,7 @@ def one_failed(share):
 
 @in_memory("exchange")
 def exchange(signals, row, column, value):
-    """Write a number atomically, and return the number before."""
+    """Write a number atomically, and return the previous number."""
     before = signals[row, column]
     signals[row, column] = value
     return before
@@ -195,7 +196,7 @@ def exchange(signals, row, column, value):
 
 @in_memory("fetch_add")
 def fetch_add(signals, row, column, value):
-    """Add to a number atomically, and return the number before."""
+    """Add `value` to a number atomically, and return the previous number."""
     before = signals[row, column]
     signals[row, column] += value
     return before
@@ -212,7 +213,7 @@ def compare_exchange(signals, row, column, value, other):
 
 @in_memory("load")
 def load(signals, row, column):
-    """Read a number. All writes before the number was written are then visible."""
+    """Return a number. Everything that a thread wrote before it wrote the number is then visible."""
     return signals[row, column]
 
 

@@ -1,1 +1,1 @@
-"""Environments for Gymnasium and PettingZoo, and the lanes of learners inside them."""
+"""Environments for Gymnasium and PettingZoo, and the lanes with one learner each."""

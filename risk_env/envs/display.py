@@ -1,4 +1,4 @@
-"""The display of environments: text, pixels or a window, depending on their `render_mode`."""
+"""Display of an environment as text, as pixels or in a window, depending on `render_mode`."""
 
 import time
 from typing import Any
@@ -24,7 +24,7 @@ def draw(game: Game, render_mode: str) -> Any:
 
 
 class Display:
-    """The display of an environment, depending on its `render_mode`.
+    """Display of an environment in a `render_mode`.
 
     A window shows at most `render_fps` pictures per second.
     """
@@ -61,5 +61,5 @@ class Display:
             self.window = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything except the window. A copy opens its own window."""
+        """Return all attributes except the window, because a copy opens its own window."""
         return {**vars(self), "window": None}

@@ -1,7 +1,8 @@
 """Gymnasium: the environment `risk_env/Risk-v0` for one seat of a game.
 
-Opponents inside the environment play the other seats. `make_vec` makes a vector environment at the speed of
-the core. `import risk_env` registers both. `gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
+Opponents inside the environment play the other seats. `gymnasium.make_vec` makes a vector environment that
+plays all lanes in compiled code. `import risk_env` registers both environments.
+`gymnasium.make("risk_env:risk_env/Risk-v0")` needs no import.
 """
 
 from copy import deepcopy
@@ -25,7 +26,7 @@ from risk_env.envs.spaces import observation_space
 from risk_env.game import Game
 
 ACTIONS, MOVES, TURNS = "actions", "moves", "turns"
-# what a decision of the learner is: an action, a move with its amount, or a turn by one of the plans
+# lanes in which a decision of the learner is an action, a move with its amount, or a turn of one of the plans
 DECISIONS: dict[str, type[SingleSeatVector]] = {
     ACTIONS: SingleSeatVector,
     MOVES: MoveVector,
@@ -37,9 +38,9 @@ FINAL_FIELDS = ("winner", "placement", "rounds", "seed")
 def make_lanes(
     environment: type, num_envs: int, /, decisions: str = ACTIONS, plans: Any = None, **arguments: Any
 ) -> SingleSeatVector:
-    """Return the lanes of an environment class with the arguments of `lane_arguments`.
+    """Return the lanes of an environment class, given the `arguments` of `lane_arguments`.
 
-    `decisions` is one of DECISIONS. `plans` are the bots among which the learner chooses with "turns".
+    `decisions` is one of DECISIONS. With `decisions="turns"`, the learner chooses among the bots in `plans`.
     """
     check_choice("decisions", decisions, DECISIONS)
     if plans is not None and decisions != TURNS:
@@ -61,14 +62,14 @@ def lane_arguments(
     illegal_action: str = "raise",
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the arguments of an environment class as the arguments of its lanes.
+    """Return the arguments of an environment class as arguments of lanes.
 
-    `preset` is the name of a preset with `options` as for `Rules.preset`, or `Rules`. The profile is "fast"
-    unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats, of any
-    kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise" from the
-    learner, "shuffled" again for each game, or "drawn": every seat gets a random one. `seat=None` gives the
-    learner all seats in turn. `illegal_action="random"` plays a random legal action instead of an illegal
-    one, for learners without masks, and sets `info["replaced"]`.
+    `preset` is the name of a preset, with `options` of `Rules.preset`, or a `Rules` object. The profile is
+    "fast" unless `profile` names another profile (RULES 12.1). `opponents` is one player for all other seats,
+    of any kind (`players.find_player`), or a list of players. `opponent_order` seats the list "clockwise"
+    from the learner, or "shuffled" for each game. With "drawn", every seat gets a random player of the list.
+    `seat=None` gives the learner all seats in turn. `illegal_action="random"` is for learners without masks:
+    it replaces an illegal action by a random legal action, and sets `info["replaced"]`.
     """
     return {
         "rules": rules_from(preset, options, FAST, make_lanes, lane_arguments, environment),
@@ -85,18 +86,18 @@ def lane_arguments(
 class RiskEnv(gymnasium.Env[Any, np.int64]):
     """One seat of a game of Risk. All other seats move inside `reset` and `step`.
 
-    `preset`, `num_players`, `board`, `profile` and the options of RULES 13 choose the game. The default
-    profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` choose the
+    `preset`, `num_players`, `board`, `profile` and the options of RULES 13 set the rules and the map. The
+    default profile is "fast" (RULES 12.1). `opponents`, `seat`, `opponent_order` and `illegal_action` set the
     players. `decisions` makes each decision of the learner an action, a move or a turn. `positions` are the
     start positions of games (docs/gymnasium.md).
 
-    Observations are float32 (D,), or a Dict with `observation="structured"`. `info["action_mask"]`, int8
-    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end, info also has winner,
-    placement, rounds and seed.
+    Observations are float32 (D,), or a dict with `observation="structured"`. `info["action_mask"]`, int8
+    (n,), marks the legal actions. `info["seat"]` is the learner's seat. At the end of a game, info also
+    contains "winner", "placement", "rounds" and "seed".
 
     `reset(seed=s)` begins the game of `Game(seed=s)`. A reset without a seed begins the next game of the
-    last seed. `reset(options={"position": text})` continues a position written by `Game.to_text`. Its chance
-    events follow from seed and episode.
+    last seed. `reset(options={"position": text})` continues from a position that `Game.to_text` wrote. The
+    seed and the episode then determine the chance events.
     """
 
     metadata = {"render_modes": list(MODES), "render_fps": 4}  # noqa: RUF012 (as Gymnasium has it)
@@ -118,7 +119,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def game(self) -> Game:
         """A copy of the game with all hidden cards and future dice.
 
-        A search in this copy foresees the dice. Use `sample` for search.
+        A search in this copy would foresee the dice. Use `sample` for search.
         """
         self._check_begun()
         return self.lanes.batch.game(0)
@@ -139,7 +140,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Any, dict[str, Any]]:
-        """Begin a game and play to the learner's first decision; returns observation and info."""
+        """Begin a game, play to the learner's first decision, and return the observation and the info."""
         _check_options(options, "position")
         position = (options or {}).get("position")
         super().reset(seed=seed)
@@ -188,25 +189,26 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window, and the agents that the environment has made; may be called again."""
+        """Close the window, and the agents that the environment has made. May be called again."""
         self._display.close()
         self.lanes.close()
 
 
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
-    """`num_envs` seats, one in each lane, each in one game after another, at the speed of the core.
+    """`num_envs` learners, one in each lane, who play one game after another.
 
-    It takes the arguments of `RiskEnv` (docs/gymnasium.md) but has no window. Lane i plays the games with the
-    seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the games of `RiskEnv`. `autoreset_mode` is
-    one of Gymnasium's `AutoresetMode`, or its value:
+    The arguments are those of `RiskEnv` (docs/gymnasium.md), but there is no window. Lane i plays the games
+    with the seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the same games as `RiskEnv`.
+    `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
-    - `SAME_STEP`: when a game ends, the next game begins in the same step. Observation and info belong to the
-      next game, `info["final_obs"]` and `info["final_info"]` to the end.
-    - `NEXT_STEP`: observation and info belong to the end. The next step of that lane begins its next game,
-      whatever its action, with the reward 0.
-    - `DISABLED`: observation and info belong to the end. A step raises ResetNeeded until that lane is reset.
+    - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
+      the next game. `info["final_obs"]` and `info["final_info"]` show the end of the last game.
+    - `NEXT_STEP`: the observation and the info show the end of the game. The lane's next step ignores the
+      action, begins the next game, and returns the reward 0.
+    - `DISABLED`: the observation and the info show the end of the game. A step raises ResetNeeded until the
+      lane is reset.
 
-    `reset(options={"reset_mask": bool (N,)})` begins the next game in some lanes.
+    `reset(options={"reset_mask": mask})` begins the next game in the lanes that `mask`, bool (N,), marks.
     """
 
     metadata = {  # noqa: RUF012 (as Gymnasium has it)
@@ -233,7 +235,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         self.lanes = make_lanes(RiskVectorEnv, num_envs, **arguments)
         self.lanes.start_at(positions)
         self.lanes.autoreset = self.autoreset_mode is AutoresetMode.SAME_STEP
-        # (N,) true if the lane's game has ended and no other has begun
+        # (N,) true if the lane's game has ended and the next game has not begun
         self._is_over = np.zeros(num_envs, np.bool_)
         self.single_observation_space = observation_space(self.lanes.board, self.lanes.observation_kind)
         self.single_action_space = gymnasium.spaces.Discrete(self.lanes.num_actions)
@@ -250,7 +252,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return self.lanes.sample(lane, seed)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """Return the legal actions of every lane, bool (N, n). A game that is over has none."""
+        """Return the legal actions of every lane, bool (N, n). A game that is over has no legal actions."""
         return self._masks().astype(np.bool_)
 
     def reset(
@@ -259,7 +261,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         """Begin the next game in every lane, or the first game of `seed`.
 
         `options` may contain `reset_mask`, the lanes to reset, and `positions`, the start positions of these
-        and all later games (`SingleSeatVector.start_at`). Returns observations (N, ...) and info.
+        and all later games (`SingleSeatVector.start_at`). Returns the observations (N, ...) and the info.
         """
         _check_options(options, "reset_mask", "positions")
         chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)
@@ -307,7 +309,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return every learner's current or last observation, float32 (N, ...)."""
+        """Return the current observation of each learner, or the last one if the game has ended, (N, ...)."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)
@@ -328,9 +330,9 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         return {**info, **_marks(info, np.ones(self.num_envs, np.bool_))}
 
     def _ends(self, ended: Array) -> dict[str, Any]:
-        """Return `final_obs` and `final_info` of the lanes that ended, in Gymnasium's form.
+        """Return `final_obs` and `final_info` of the lanes that ended.
 
-        This form is arrays (N, ...) and masks.
+        As Gymnasium requires, both consist of arrays (N, ...) and masks.
         """
         observations = np.full(self.num_envs, None, dtype=object)
         for lane, observation in zip(ended, _rows(self.lanes.final_observation(ended)), strict=True):
@@ -355,12 +357,12 @@ def _rows(values: Any) -> list[Any]:
 
 
 def _parts(values: Any) -> list[Array]:
-    """Return the arrays of observations (k, ...)."""
+    """Return the array or arrays of which observations (k, ...) consist, as a list."""
     return list(values.values()) if isinstance(values, dict) else [values]
 
 
 def _marks(info: dict[str, Any], where: Array) -> dict[str, Array]:
-    """Return Gymnasium's masks of an info: the lanes, bool (N,), for which each value was written."""
+    """Return Gymnasium's masks of an info: for each value, the lanes with this value, bool (N,)."""
     return {f"_{name}": where.copy() for name in info}
 
 
@@ -372,7 +374,7 @@ def _lanes_of(reset_mask: Any, num_envs: int) -> Array | None:
     if mask.shape != (num_envs,) or mask.dtype != np.bool_:
         raise ValueError(f"options['reset_mask'] must be bool ({num_envs},), not {mask.dtype} {mask.shape}")
     if not mask.any():
-        raise ValueError("options['reset_mask'] must have at least one True")
+        raise ValueError("options['reset_mask'] marks no lane: must contain at least one True")
     return np.flatnonzero(mask)
 
 

@@ -1,4 +1,4 @@
-"""Lanes with larger decisions: a move with its amount, or a whole turn."""
+"""Lanes in which each decision is a move with an amount, or a whole turn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,11 +16,11 @@ from risk_env.players import Named, find_player
 from risk_env.text.amounts import AMOUNT_PHASES, first_amount
 from risk_env.text.notation import IllegalAction
 
-NAMED_AMOUNTS = (ALL, HALF, "least")  # amounts that an action can name in advance
+NAMED_AMOUNTS = (ALL, HALF, "least")  # amounts that an action of `MoveVector` can contain
 PLANS = ("attacker", "grower", "hunter", "breaker")
 _ALL, _HALF, _LEAST = range(len(NAMED_AMOUNTS))
 _AMOUNT_NUMBERS = {str(amount): number for number, amount in enumerate(AMOUNTS)}  # in the AMOUNT block
-_LEAST_ATTACKERS = 5  # fewer troops leave nothing to move after an attack with the most dice
+_LEAST_ATTACKERS = 5  # fewer troops leave no troops to move after an attack with the most dice
 
 
 class MoveVector(SingleSeatVector):
@@ -29,8 +29,8 @@ class MoveVector(SingleSeatVector):
     Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
     the game's actions. The amount answers the next decision about an amount, which follows a draft, a
     capture or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in
-    an occupation. The amount is used once. Afterwards an occupation or a fortify move ends. In decisions
-    before the learner's first action in a game, the amount is "all".
+    an occupation. The amount is used once. Afterwards an occupation or a fortify move ends. Before the
+    learner's first action in a game, the amount is "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")
@@ -39,7 +39,7 @@ class MoveVector(SingleSeatVector):
         super()._make_arrays()
         self.amounts = np.zeros(self.num_lanes, np.int8)  # (N,) number of the amount of the last action
         self._blocks = self.batch.tables.space.blocks
-        # (MANY + 1,): position in the AMOUNT block of half of r troops; half of one troop is all
+        # (MANY + 1,): index in the AMOUNT block of half of r troops, or of "all" for r = 1
         self._halves = np.full(MANY + 1, ALL_OF_THEM)
         for most in range(2, MANY + 1):
             amount, _ = first_amount(most // 2, most)
@@ -47,11 +47,11 @@ class MoveVector(SingleSeatVector):
 
     @property
     def num_actions(self) -> int:
-        """Number of action numbers: each action of the game with each amount."""
+        """Number of actions: each action of the game with each amount."""
         return len(NAMED_AMOUNTS) * self.batch.num_actions
 
     def masks(self) -> npt.NDArray[np.int8]:
-        """Return the learners' legal actions: a new int8 (N, 3 n)."""
+        """Return the learners' legal actions as a new array, int8 (N, 3 n)."""
         with_amount = self._mask * self._before_amounts()
         return np.concatenate([self._mask, with_amount, with_amount], axis=1)
 
@@ -98,7 +98,7 @@ class MoveVector(SingleSeatVector):
         super()._begin(lanes)
 
     def _play_on(self, lanes: Array) -> None:
-        """Play in these lanes until their learners must act; answer decisions about amounts."""
+        """Play in `lanes` until the learners must act, and decide on amounts for the learners."""
         super()._play_on(lanes)
         is_repeated = False
         while len(lanes := self._at_amounts(lanes)):
@@ -115,7 +115,7 @@ class MoveVector(SingleSeatVector):
     def _amount_actions(self, lanes: Array, is_repeated: bool) -> npt.NDArray[np.int64]:
         """Return the actions that decide on amounts, int64 (k,).
 
-        A repeated decision of an occupation or a fortify move is DONE, which ends the move.
+        If `is_repeated`, the action for an occupation or a fortify move is DONE, which ends the move.
         """
         games, kinds = self.batch.records, self.amounts[lanes]
         phase, troops = games["phase"][lanes], games["troops"]
@@ -130,7 +130,7 @@ class MoveVector(SingleSeatVector):
 
 
 class TurnVector(SingleSeatVector):
-    """Lanes in which the learner chooses one of the `plans` once a turn. A plan is a compiled bot.
+    """Lanes in which the learner chooses one of the `plans` once per turn. A plan is a compiled bot.
 
     The chosen bot plays for the learner until the learner's next turn begins, also in the turns of other
     seats. The bot of the first decision of a game also plays the set-up. A bot begins each turn without
@@ -148,7 +148,7 @@ class TurnVector(SingleSeatVector):
         return len(self.plans)
 
     def masks(self) -> npt.NDArray[np.int8]:
-        """Return the learners' legal actions, all ones: a new int8 (N, K)."""
+        """Return the learners' legal actions as a new array of ones, int8 (N, K)."""
         return np.ones((self.num_lanes, self.num_actions), np.int8)
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -162,7 +162,7 @@ class TurnVector(SingleSeatVector):
         self.arena.stop_at_turn[lanes] = self.seat[lanes]
 
     def _over(self, lanes: Array) -> Array:
-        """Return the lanes whose games are over for the learner; let lanes in the set-up continue."""
+        """Return the lanes whose games are over for the learner. Lanes in the set-up continue."""
         games = self.batch.records
         begins = (self.arena.states[lanes] == STOPPED) & (games["death"][lanes, self.seat[lanes]] == 0)
         in_setup = lanes[begins & (games["round_number"][lanes] == 0)]
@@ -177,7 +177,7 @@ class TurnVector(SingleSeatVector):
 
 
 def _check_range(actions: Array, lanes: Array, count: int, plans: Sequence[CompiledBot] = ()) -> None:
-    """Raise IllegalAction unless the actions in these lanes are from 0 to `count` - 1.
+    """Raise IllegalAction unless the actions in `lanes` are from 0 to `count - 1`.
 
     If actions are numbers of plans, the message lists the `plans`.
     """
@@ -189,9 +189,9 @@ def _check_range(actions: Array, lanes: Array, count: int, plans: Sequence[Compi
 
 
 def _compiled(plans: Any) -> list[CompiledBot]:
-    """Return plans as compiled bots. Raises ValueError for an empty list, and for any other player."""
+    """Return `plans` as compiled bots. Raises ValueError for an empty list, and for other players."""
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
     found = [plan for plan in listed if isinstance(plan, CompiledBot)]
     if not found or len(found) < len(listed):
-        raise ValueError(f"plans={plans!r:.80}: must be a list of names of compiled bots, or of CompiledBots")
+        raise ValueError(f"plans={plans!r:.80}: must be a list of CompiledBot objects or their names")
     return found

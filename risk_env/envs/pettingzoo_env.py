@@ -1,7 +1,8 @@
 """PettingZoo: an AEC environment for every preset, 2-6 players, one agent for each seat (docs/pettingzoo.md).
 
-`env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both, an illegal
-action raises IllegalAction and changes nothing. Arrays, dicts and lists returned by `env` are copies.
+`env` is `raw_env` in the wrapper of PettingZoo that detects calls in the wrong order. In both environments,
+an illegal action raises IllegalAction and changes nothing. Arrays, dicts and lists that `env` returns are
+copies.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def env(
     observation: str = FLAT,
     **options: Any,
 ) -> OrderedEnv:
-    """Return the environment in PettingZoo's usual wrapper. It takes the arguments of `raw_env`."""
+    """Return `raw_env` with these arguments, in PettingZoo's usual wrapper."""
     return OrderedEnv(raw_env(preset, num_players, board, render_mode, reward, observation, **options))
 
 
@@ -94,19 +95,19 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         )
         self._seed, self._episode = secrets.randbits(63), -1
         self._game: Game | None = None
-        self._ending = True  # true if an agent that has ended is to step next, or if no step is due
+        self._ending = True  # true if an agent that has ended must step next, or if no agent is left
         self._is_shown = render_mode == "human"
         self._kernel: Any = None  # `next_decision`
         self._buffer: Any = None  # the step buffer of the kernel
         # observation and mask of the agent to act, until a caller gets them
         self._unseen: tuple[npt.NDArray[np.float32], Mask] | None = None
-        # the mask of all agents that are not to act
+        # the mask of every agent that does not act next
         self._nothing = np.zeros(self._num_actions, np.int8)
         self._nothing.setflags(write=False)
         self._make_agents()
 
     def _make_agents(self) -> None:
-        """Make the possible agents and their spaces. `agents` is empty before `reset`."""
+        """Make the possible agents, and the spaces of each agent. `agents` is empty before `reset`."""
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.num_players)]
         self.agents: list[str] = []
         self.agent_selection = ""
@@ -132,7 +133,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def game(self) -> Game:
         """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
 
-        A search in a copy of this game foresees the dice. Use `sample` for search.
+        A search in a copy of this game would foresee the dice. Use `sample` for search.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
@@ -148,8 +149,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         """Begin the first episode of `seed`, or, without a seed, the next episode of the last seed.
 
-        `options={"position": text}` begins at a position written by `Game.to_text`. Its chance events follow
-        from seed and episode. Other options are ignored.
+        `options={"position": text}` begins at a position that `Game.to_text` wrote. The seed and the episode
+        then determine the chance events. Other options are ignored.
         """
         seed, episode = (self._seed, self._episode + 1) if seed is None else (seed, 0)
         self._begin(self._new_game((options or {}).get("position"), seed, episode))
@@ -164,7 +165,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         return game
 
     def _begin(self, game: Game) -> None:
-        """Begin with all living agents. The game's seat acts first."""
+        """Begin an episode of `game` with all living agents. The seat to act in `game` acts first."""
         self._game = game
         self._use_buffer_of(game)
         self.agents = [agent for agent, lives in zip(self.possible_agents, game.alive, strict=True) if lives]
@@ -191,7 +192,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
         An illegal action raises IllegalAction and changes nothing.
         """
-        # Remove an agent that has ended. After the last one, a game that is not over continues.
+        # Remove an agent that has ended. When all such agents are removed, a game that is not over continues.
         if self._ending:
             if not self.agents:
                 raise RuntimeError("no agent is left to step: call reset() first")
@@ -207,7 +208,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
             self.render()
 
     def _put(self, seat: int, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """Give the decision to a seat. NOBODY means that agents have ended and must leave first."""
+        """Make `seat` the seat to act. NOBODY means that agents have ended and must leave first."""
         if seat == NOBODY:
             self._end_agents(view, mask)
             return
@@ -221,7 +222,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": shared}
 
     def _end_agents(self, view: npt.NDArray[np.float32], mask: Mask) -> None:
-        """End the agents whose seats are eliminated, or all of them with the game."""
+        """End the agents of eliminated seats, or all agents if the game is over."""
         game = self.game
         if game.is_over:
             self._to_act = None
@@ -243,21 +244,21 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
         self.infos[agent] = {"action_mask": self._nothing, **ends}
 
     def _reward_of(self, seat: int, place: int) -> float:
-        """Return the reward of a seat: 1 or -1 / (P - 1).
+        """Return the reward of a seat: 1 for the winner, and -1 / (P - 1) for any other seat.
 
-        With `reward="placement"`, it goes from 1 (first place) to -1 (last) in even steps.
+        With `reward="placement"`, rewards go from 1 (first place) to -1 (last place) in even steps.
         """
         others = self.rules.num_players - 1
         if self._reward == "placement":
             return (others + 2.0 - 2.0 * place) / others
         return 1.0 if seat == self.game.winner else -1.0 / others
 
-    # -------------------------------------------------------------------------------- seeing
+    # -------------------------------------------------------------------------------- observing
 
     def last(self, observe: bool = True) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
         """Return observation, reward, terminated, truncated and info of the selected agent.
 
-        The reward is the sum since the agent's last action.
+        The reward is the sum of the rewards since the agent's last action.
         """
         agent = self.agent_selection
         return (
@@ -306,7 +307,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     # -------------------------------------------------------------------------------- copies
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return everything except the kernel and its buffer."""
+        """Return all attributes except the kernel and the step buffer."""
         return {**self.__dict__, "_kernel": None, "_buffer": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -330,9 +331,9 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
 
 
 class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
-    """PettingZoo's wrapper that detects calls in the wrong order. `last` and `step` bypass it for speed.
+    """PettingZoo's wrapper that detects calls in the wrong order.
 
-    Returned lists and dicts are copies.
+    For speed, `last` and `step` bypass the wrapper. Returned lists and dicts are copies.
     """
 
     env: raw_env
@@ -355,7 +356,7 @@ class OrderedEnv(OrderEnforcingWrapper[str, Observation, int | None]):
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """Name, render modes and frames per second."""
+        """Name, render modes and frames per second of the environment."""
         return deepcopy(self.env.metadata)
 
     @property

@@ -1,6 +1,6 @@
 """Registration of the environments with Gymnasium and PettingZoo.
 
-It happens when `risk_env` is imported, before or after Gymnasium and PettingZoo.
+`import risk_env` registers the environments, before or after the import of Gymnasium and PettingZoo.
 `gymnasium.make("risk_env:risk_env/Risk-v0")` imports `risk_env` itself.
 """
 
@@ -41,7 +41,7 @@ class PlainSpec(EnvSpec):
 
 
 class SpecAttribute:
-    """The attribute `spec`, which Gymnasium sets. It is stored as a PlainSpec."""
+    """The attribute `spec`, which Gymnasium sets, stored as a PlainSpec."""
 
     def __get__(self, env: Any, owner: Any = None) -> PlainSpec | None:
         return None if env is None else vars(env).get("_spec")
@@ -55,12 +55,12 @@ class SpecAttribute:
 
 
 def _as_lists(value: Any) -> Any:
-    """Return a value with lists in place of tuples, which JSON does not know."""
+    """Return a value with lists in place of tuples, because JSON has no tuples."""
     return [_as_lists(each) for each in value] if type(value) in (list, tuple) else value
 
 
 def _is_plain(value: Any) -> bool:
-    """Return True if JSON keeps a value: None, True, False, numbers, strings and lists of these."""
+    """Return True if JSON does not change a value: None, a boolean, number or string, or a list of these."""
     if type(value) is list:
         return all(map(_is_plain, value))
     return value is None or type(value) in (bool, int, float, str)

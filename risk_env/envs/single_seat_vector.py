@@ -1,7 +1,8 @@
-"""Lanes with one learner each, for the Gymnasium and SB3 environments. All other seats are played inside.
+"""Lanes with one learner each, for the Gymnasium and SB3 environments.
 
-Opponents play until the learner must act. When the learner is eliminated or the game is over, the lane ends
-and its next game begins at once. The rest of a game whose learner is eliminated is not played.
+The lanes play all other seats. Opponents play until the learner must act. When the learner is eliminated or
+the game is over, the episode ends and the lane's next game begins at once. The rest of a game whose learner
+is eliminated is not played.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,13 +32,13 @@ ORDERS = ("clockwise", "shuffled", "drawn")
 ILLEGAL = ("raise", "random")
 MOST_EMPTY = 1000  # maximum number of games in a row in which no learner had a decision
 _ORDER_SALT = np.uint64(0x5EA7)  # makes the random seating independent of the bots
-_SPARE_BITS = np.uint64(11)  # bits of a word beyond the 53 of a number in [0, 1)
-_REPLACED = 2  # a random stream that no bot uses (seeds.bot_seed)
+_SPARE_BITS = np.uint64(11)  # number of bits of a word beyond the 53 bits of a float in [0, 1)
+_REPLACED = 2  # number of a random stream that no bot uses (`seeds.bot_seed`)
 
 
 FINAL = np.dtype(
     [
-        # seat, -1 without a winner: truncated, or undecided when the learner was eliminated
+        # winner's seat; -1: the game was truncated, or undecided when the learner was eliminated
         ("winner", np.int64),
         ("placement", np.int64),  # the learner's place (RULES 11.2)
         ("rounds", np.int64),
@@ -66,11 +67,12 @@ _STATE = (
 class SingleSeatVector:
     """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
 
-    `seat` is the learners' seat in every game. With None, each lane takes all seats in turn. The lanes begin
-    at different seats. `opponents` is one player for all other seats, or a list. `opponent_order` seats a
-    list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each game. With `"drawn"`, every
-    seat gets a player drawn from a list of any length. `illegal_action="random"` plays a random legal action
-    instead of an illegal one, for learners without masks. `start_at` sets the start positions of games.
+    `seat` is the learners' seat in every game. With `seat=None`, the learner of each lane takes all seats in
+    turn, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.
+    `opponent_order` seats a list of P - 1 players `"clockwise"` from the learner or `"shuffled"` in each
+    game. With `"drawn"`, every seat gets a random player from a list of any length. `illegal_action="random"`
+    is for learners without masks: it replaces an illegal action by a random legal action. `start_at` sets the
+    start positions of games.
     """
 
     plans: Sequence[CompiledBot] = ()  # bots that a learner can choose (`macro.TurnVector`)
@@ -102,7 +104,7 @@ class SingleSeatVector:
         players = _players(opponents, rules.num_players, opponent_order)
         self.players: list[Player] = list(dict.fromkeys(players))
         self._plan = np.array([self.players.index(player) for player in players])
-        # (K,) in [0, 1): upper end of each drawn player's part
+        # (K,) upper end of each player's part of the interval [0, 1), for `opponent_order="drawn"`
         self._bounds = np.linspace(0, 1, len(players) + 1)[1:]
         self._is_even = True
         self.batch = GameVector(rules, self.board, num_lanes, autoreset=False, reward=reward)
@@ -111,7 +113,7 @@ class SingleSeatVector:
         self._options: dict[str, Any] = {"seat": seat, "opponent_order": opponent_order, "reward": reward}
         self._options |= {"observation": observation, "illegal_action": illegal_action}
         self._mask: Array = np.asarray(self.batch.action_mask)  # lent by the batch
-        self._is_interrupted = False  # true if a step, a reset or a `place` has begun and not ended
+        self._is_interrupted = False  # true if `step`, `reset` or `place` has begun and not ended
         self.start_at(None)
         self._make_arrays()
 
@@ -134,20 +136,20 @@ class SingleSeatVector:
 
     @property
     def num_actions(self) -> int:
-        """n, the number of action numbers."""
+        """Number of actions n."""
         return self.batch.num_actions
 
     def start_at(self, positions: Any) -> None:
-        """Set the start positions of all games that begin from now on. None means the set-up.
+        """Set the start positions of all games that begin from now on. None: games begin with the set-up.
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
-        position i + k N modulo the number of positions. Future dice follow from seed, lane and k. Raises
-        ValueError if a position cannot be played on or its game is over.
+        position i + k N modulo the number of positions. Seed, lane and k determine the future dice. Raises
+        ValueError if a position is invalid, or if the game is over at a position.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
     def reset(self, seed: int | None = None, lanes: Array | None = None) -> None:
-        """Begin the next game of every lane, or of `lanes`; with `seed`, their first game."""
+        """Begin the next game of every lane, or only of `lanes`. With `seed`, begin the seed's first game."""
         lanes = self._all if lanes is None else self.batch.as_lanes(lanes)
         others_interrupted = self._is_interrupted and len(lanes) < self.num_lanes
         self._is_interrupted = True
@@ -162,9 +164,10 @@ class SingleSeatVector:
         self._is_interrupted = others_interrupted
 
     def step(self, actions: Array, lanes: Array | None = None) -> None:
-        """Play the learners' actions, int (N,), then let all other seats play until every learner must act.
+        """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes` (int64, k; None: all) are stepped. Other lanes do not change, whatever their actions.
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). Other lanes do not change, whatever their
+        actions.
         An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
         truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
@@ -187,26 +190,26 @@ class SingleSeatVector:
     def observation(self) -> Any:
         """Return every learner's observation, as a new array.
 
-        It is float32 (N, D), or {"territories": (N, T, F), "globals": (N, G)}.
+        The result is float32 (N, D), or a dict of "territories" (N, T, F) and "globals" (N, G).
         """
         return as_floats(np.asarray(self.batch.observation), self.board, self.observation_kind)
 
     def masks(self) -> npt.NDArray[np.int8]:
-        """Return the learners' legal actions: a new int8 (N, n)."""
+        """Return the learners' legal actions as a new array, int8 (N, n)."""
         return self._mask.copy()
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
-        """Raise IllegalAction if an action in these lanes is illegal."""
+        """Raise IllegalAction if an action in `lanes` is illegal."""
         self.batch._check_legal(actions, lanes)
 
     def _take(self, actions: Array, lanes: Array) -> None:
-        """Let the arena play the learners' actions in these lanes."""
+        """Let the arena play the learners' actions in `lanes`."""
         self.arena.actions[lanes] = actions[lanes]
 
     def final_observation(self, lanes: Array) -> Any:
         """Return the last observation of the learners of `lanes` (k,).
 
-        It is a new float32 (k, D), or a dict as in `observation`.
+        The result is a new array, float32 (k, D), or a dict as in `observation`.
         """
         return as_floats(self._final_codes[self.batch.as_lanes(lanes)], self.board, self.observation_kind)
 
@@ -217,7 +220,7 @@ class SingleSeatVector:
     def draw_by(self, weights: Array) -> None:
         """Draw opponent k of the list with a probability proportional to `weights[k]`, float (K,).
 
-        This takes effect in each lane's next game.
+        The weights apply from each lane's next game on.
         """
         weights = np.asarray(weights, np.float64)
         if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
@@ -234,8 +237,8 @@ class SingleSeatVector:
     def state_dict(self) -> dict[str, Any]:
         """Return the state of all games and players for `load_state_dict`, without the players themselves.
 
-        Raise ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
-        such players. Raise RuntimeError if an error has interrupted a step or a reset.
+        Raises ValueError if an opponent is an agent or a policy with a state. `copy.deepcopy` and pickle keep
+        such players. Raises RuntimeError if an error has interrupted a step or a reset.
         """
         if self._is_interrupted:
             raise RuntimeError("state_dict: an error interrupted the previous step; call reset() first")
@@ -272,9 +275,9 @@ class SingleSeatVector:
         self._is_interrupted = False
 
     def place(self, lane: int, position: str) -> None:
-        """Continue in a lane from a position as text.
+        """Continue the game of a lane from `position`, a text.
 
-        The chance events follow from seed, lane and episode. The opponents start again at this position.
+        Seed, lane and episode determine the chance events. The opponents start again at this position.
         """
         lane = self.batch.as_lane(lane)
         records = records_of([position], ["options"], self.rules, self.board)
@@ -291,9 +294,9 @@ class SingleSeatVector:
         self._is_interrupted = was_interrupted
 
     def _made_legal(self, actions: Array, lanes: Array) -> Array:
-        """Return the actions, with a random legal one for each illegal one in these lanes.
+        """Return `actions`, with a random legal action for each illegal action in `lanes`.
 
-        The random action depends on the game's seed and its number of decisions.
+        The random action depends on the seed of the game and the number of decisions in the game.
         """
         mask = self.masks()
         inside = (actions >= 0) & (actions < self.num_actions)
@@ -314,7 +317,7 @@ class SingleSeatVector:
             result[lanes] = 0
 
     def _begin(self, lanes: Array) -> None:
-        """Begin the next game of these lanes, and seat all players."""
+        """Begin the next game in each of `lanes`, and seat all players."""
         self.batch.begin(lanes)
         self.batch.begin_at(lanes, self.positions, lanes + self.batch.episodes[lanes] * self.num_lanes)
         self._has_decided[lanes] = False
@@ -330,7 +333,7 @@ class SingleSeatVector:
         self.arena.seat_players(lanes)
 
     def _chosen(self, lanes: Array) -> Array:
-        """Return the player numbers of the seats clockwise from the learner, int (k, P - 1)."""
+        """Return the player's number at each seat clockwise from the learner, int (k, P - 1)."""
         others = self.rules.num_players - 1
         if self.opponent_order == "clockwise":
             return np.broadcast_to(self._plan, (len(lanes), others))
@@ -343,9 +346,9 @@ class SingleSeatVector:
         return self._plan[np.searchsorted(self._bounds, (words >> _SPARE_BITS) * 2.0**-53, side="right")]
 
     def _play_on(self, lanes: Array) -> None:
-        """Play in these lanes until their learners must act.
+        """Play in `lanes` until the learners must act.
 
-        Games may end meanwhile, and the next ones begin.
+        When a game ends meanwhile, the next game begins.
         """
         empty = 0
         for stopped in self.arena.run(lanes):
@@ -362,11 +365,11 @@ class SingleSeatVector:
                 self.arena.resume(again)
 
     def _over(self, lanes: Array) -> Array:
-        """Return the lanes whose games are over for the learner, among lanes that have stopped."""
+        """Return those of `lanes`, which have stopped, whose games are over for the learner."""
         return lanes
 
     def _write_end(self, lanes: Array) -> None:
-        """Write the results of these lanes' learners, and the end of their games."""
+        """Write the results of the learners of `lanes`, and the facts at the end of each game."""
         batch, seats = self.batch, self.seat[lanes]
         batch.finish(lanes)
         self.ended[lanes] = True
@@ -391,7 +394,7 @@ class SingleSeatVector:
         return _restored, (*made_by, self._state_dict(), in_python, log)
 
     def close(self) -> None:
-        """Close the agents among the opponents that were made here."""
+        """Close the agents that these lanes made for opponents."""
         self.arena.close()
 
 
@@ -412,13 +415,13 @@ def _restored(
 
 
 def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -> list[Player]:
-    """Return the opponents as players: P - 1 of them, or any number to draw from."""
+    """Return the opponents as players: P - 1 players, or any number of players to draw from."""
     if not isinstance(opponents, list | tuple):
         return [find_player(opponents)] * (num_players - 1)
     if order != "drawn" and len(opponents) != num_players - 1:
         raise ValueError(
             f"opponents={list(opponents)!r}: {len(opponents)} opponents, but num_players={num_players} "
-            f"needs one for all or a list of {num_players - 1}; "
+            f"needs one opponent for all seats or a list of {num_players - 1}; "
             "a list of another length needs opponent_order='drawn'"
         )
     if not opponents:
@@ -431,4 +434,6 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
 def check_empty(games: int) -> None:
     """Raise RuntimeError if the learner had no decision in more than MOST_EMPTY games in a row."""
     if games > MOST_EMPTY:
-        raise RuntimeError(f"the learner had no decision in {MOST_EMPTY} games in a row")
+        raise RuntimeError(
+            f"the learner had no decision in {MOST_EMPTY} games in a row: choose other start positions"
+        )

@@ -1,4 +1,4 @@
-"""The observation spaces of all environments."""
+"""Observation spaces of all environments."""
 
 from typing import Any
 
@@ -14,8 +14,8 @@ from risk_env.observations import observation_scales, split_view
 def observation_space(board: Board, observation: str = FLAT) -> spaces.Space[Any]:
     """Return the space of observations on a map.
 
-    It is a Box (D,), or a Dict of territories (T, F) and globals (G,). A column reaches from 0 to the scaled
-    highest code.
+    The space is a Box (D,), or a Dict of "territories" (T, F) and "globals" (G,). Values of a column go from
+    0 to the highest code, scaled.
     """
     highest = MOST_CODE * observation_scales(board)
     if observation == FLAT:

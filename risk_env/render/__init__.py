@@ -1,6 +1,6 @@
 """Drawings of public positions: text (`ansi`), pictures (`svg`, `rgb`) and a window (`window`).
 
-Everything is drawn from a `Scene`: a `PublicState` with names. It contains no hidden facts.
+All drawings show a `Scene`: a `PublicState` with names. A scene contains no hidden facts.
 """
 
 from risk_env.render.ansi import draw_ansi

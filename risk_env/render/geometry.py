@@ -1,4 +1,4 @@
-"""Land borders, coasts, sea lines and arrows of a map, in the coordinates of its drawing."""
+"""Land borders, coasts, sea lines and arrows of a map, in the coordinates of the map's drawing."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,10 +29,10 @@ class Geometry:
     """The parts of a map that are drawn in every position."""
 
     inner: tuple[Path, ...]  # borders within a continent
-    outer: tuple[tuple[Path, ...], ...]  # per continent, its coasts and its borders with other continents
+    outer: tuple[tuple[Path, ...], ...]  # per continent, coasts and borders with other continents
     sea: tuple[Path, ...]  # sea lines, from shore to shore
     touching: frozenset[tuple[int, int]]  # pairs of territories whose areas touch
-    arrows: tuple[Ring, ...]  # one for each one-way border, which points to the target
+    arrows: tuple[Ring, ...]  # one for each one-way border; an arrow points to the target
 
 
 def geometry_of(board: Board) -> Geometry:
@@ -91,7 +91,7 @@ def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
 
 
 def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
-    """Return the sea line of a border, from the source: to the other shore, or over both edges of the map."""
+    """Return the sea line of a border, from the source to the target: along one path, or across the edges."""
     if (source, target) in drawing.wrapped or (target, source) in drawing.wrapped:
         return around(drawing, source, target)
     for one, other, points in drawing.routes:
@@ -107,9 +107,9 @@ def _crossing(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
-    """Return the two points, one of each outline, that are nearest to each other.
+    """Return the two points, one on each outline, that are nearest to each other.
 
-    Among equal pairs, the first is returned.
+    If several pairs have the same distance, return the first pair.
     """
     one, other = (np.array([p for ring in drawing.outlines[t] for p in ring]) for t in (source, target))
     distance = np.hypot(*(one[:, None] - other[None]).transpose(2, 0, 1))
@@ -120,7 +120,8 @@ def _nearest(drawing: Drawing, source: int, target: int) -> tuple[Point, Point]:
 def _arrow(drawing: Drawing, source: int, target: int, edges: list[Edge]) -> Ring:
     """Return the arrow of a one-way border.
 
-    The arrow lies across the common edges of the areas. If there are none, it is the end of the sea line.
+    The arrow lies across a common edge of the two areas. If the areas have no common edge, the arrow lies at
+    the end of the sea line.
     """
     start, end = drawing.centres[source], drawing.centres[target]
     if edges:
@@ -134,7 +135,7 @@ def _arrow(drawing: Drawing, source: int, target: int, edges: list[Edge]) -> Rin
 
 
 def arrow_head(place: Point, direction: Point, ahead: float) -> Ring:
-    """Return a triangle that points in a direction. Its tip is `ahead` of a place."""
+    """Return a triangle that points in `direction`. The tip is `ahead` pixels from `place`."""
     length = max(hypot(*direction), 1e-9)
     x, y = direction[0] / length, direction[1] / length
     tip = place[0] + ahead * x, place[1] + ahead * y
@@ -159,7 +160,7 @@ def way(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 
 def dashes(path: Path) -> list[Path]:
-    """Return a path as dashes. Every straight part begins and ends with a whole dash."""
+    """Return a path as dashes. Every straight part of the path begins and ends with a whole dash."""
     found: list[Path] = []
     for a, b in pairwise(path):
         count = max(1, round((hypot(b[0] - a[0], b[1] - a[1]) + GAP) / (DASH + GAP)))

@@ -1,6 +1,6 @@
-"""An automatic drawing for maps without one. It is the same every time.
+"""Automatic drawings for maps without a drawing.
 
-Adjacent territories lie near each other.
+Adjacent territories lie near each other. The automatic drawing of a map is always the same.
 """
 
 from functools import lru_cache
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from risk_env.board.drawings import Drawing, discs, label_below
 from risk_env.board.maps import Board
 
-WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # the size of a drawing with that number of territories
-SMALLEST, LARGEST = 0.45, 2.5  # scale for maps with fewer or more territories
+WIDTH, HEIGHT, TERRITORIES = 1200, 760, 42  # size of the drawing of a map with TERRITORIES territories
+SMALLEST, LARGEST = 0.45, 2.5  # limits of the scale for maps with fewer or more territories
 MARGIN = 50
 STEPS = 200
 
@@ -21,7 +21,7 @@ Size = NDArray[np.float64]  # (2,) width and height
 
 
 def drawing_of(board: Board) -> Drawing:
-    """Return the drawing of the map, or an automatic one."""
+    """Return the drawing of the map, or an automatic drawing."""
     return board.drawing or automatic_drawing(board.num_territories, board.borders)
 
 
@@ -49,7 +49,10 @@ def automatic_drawing(num_territories: int, borders: tuple[tuple[int, int], ...]
 
 
 def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) -> NDArray[np.float64]:
-    """Return the number of borders between any two territories, in any direction, float64 (T, T)."""
+    """Return the number of borders on the shortest path between any two territories, float64 (T, T).
+
+    A path may cross one-way borders in both directions.
+    """
     steps = np.full((num_territories, num_territories), np.inf)
     steps[np.diag_indices(num_territories)] = 0.0
     for source, target in borders:
@@ -60,9 +63,9 @@ def steps_between(num_territories: int, borders: tuple[tuple[int, int], ...]) ->
 
 
 def unfolded(steps: NDArray[np.float64]) -> Places:
-    """Return places whose distances are as near as possible to the steps (stress majorization).
+    """Return places whose distances are as close as possible to `steps` (stress majorization).
 
-    Short distances count most.
+    Short distances have the greatest weight.
     """
     turn = 2 * np.pi * np.arange(len(steps)) / len(steps)
     places = len(steps) ** 0.5 * np.stack([1.5 * np.cos(turn), np.sin(turn)], axis=1)
@@ -75,7 +78,7 @@ def unfolded(steps: NDArray[np.float64]) -> Places:
 
 
 def fit(places: Places, size: Size) -> Places:
-    """Return the places turned so that their longer extent is horizontal, and stretched to the picture."""
+    """Return the places, rotated so that the longer extent is horizontal, and stretched to the picture."""
     centred = places - places.mean(axis=0)
     axes = np.linalg.svd(centred, full_matrices=False)[2]
     turned = centred @ (axes * np.where(axes.sum(axis=1, keepdims=True) < 0, -1, 1)).T
@@ -84,10 +87,10 @@ def fit(places: Places, size: Size) -> Places:
 
 
 def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
-    """Push the places apart until each has `room`, inside the picture, in whole pixels.
+    """Return the places pushed apart until each has `room`, inside the picture, in whole pixels.
 
-    `lines` (L, 2) are pairs of places that a line joins. At first, places are pushed away from these lines
-    too.
+    `lines` (L, 2) contains pairs of places that a line joins. In the first half of the steps, places are also
+    pushed away from these lines.
     """
     others = 1 - np.eye(len(places))
     for step in range(STEPS):
@@ -101,7 +104,7 @@ def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) ->
 
 
 def push_from_lines(places: Places, room: float, lines: NDArray[np.int64]) -> Places:
-    """Return the move of every place, (T, 2), away from the lines that pass it at less than `room`."""
+    """Return the shift of each place, (T, 2), away from lines that pass the place at less than `room`."""
     start, along = places[lines[:, 0]], places[lines[:, 1]] - places[lines[:, 0]]
     length = np.maximum((along**2).sum(axis=1), 1e-6)
     part = np.clip(((places[:, None] - start) * along).sum(axis=2) / length, 0.0, 1.0)  # (T, L)

@@ -1,6 +1,7 @@
 """A position as a list of simple shapes, which `svg` and `rgb` draw.
 
-All lengths are in the units of the map's drawing. The panels above and below it grow with its width.
+All lengths are in the units of the map's drawing. The panels above and below the map grow with the width of
+the drawing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +18,7 @@ from risk_env.render.geometry import DISC, Path, dashes, geometry_of, hatching, 
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
-# also distinct for colour-blind people
+# colours that colour-blind people can tell apart too
 SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")
 # direction and distance of the lines on the territories of each seat: seats differ without colours, too
 HATCHES = ((0, 0, 0), (1, -1, 7), (1, 0, 7), (1, 1, 7), (0, 1, 7), (1, -1, 13))
@@ -35,7 +36,7 @@ CONTINENTS = (
     "#a34f74",
 )
 
-UNIT = 1200  # width of a map whose panels have the sizes given here
+UNIT = 1200  # width of a map for which the panels have the sizes below
 HEADER, ROW, LEGEND, GOAL = 44, 48, 26, 18
 LETTERS, FACE_UP_ROWS = 165, 2  # characters per line below the map; number of lines for face-up Objectives
 LABEL = 12.0
@@ -61,7 +62,10 @@ class Lines:
 
 @dataclass(frozen=True)
 class Box:
-    """A rectangle with round corners, centred at x, y. It is a disc if `radius` is half its size."""
+    """A rectangle with round corners and the centre `x`, `y`.
+
+    The rectangle is a disc if `radius` is half of `width` and of `height`.
+    """
 
     x: float
     y: float
@@ -77,7 +81,8 @@ class Box:
 class Text:
     """One line of text.
 
-    x is its start, middle or end, depending on `anchor`. y is the middle of its height.
+    `x` is the start, middle or end of the line, depending on `anchor`. `y` is the middle of the line's
+    height.
     """
 
     x: float
@@ -162,9 +167,9 @@ def in_order(shapes: Iterable[Shape]) -> list[Shape]:
 
 
 def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
-    """Return the shape scaled from the origin by `factor`, then moved by dx, dy.
+    """Return the shape scaled from the origin by `factor`, then moved by `dx`, `dy`.
 
-    Only the place of a Box or a Text is scaled, not its size.
+    A Box or a Text keeps its size: only its place is scaled.
     """
 
     def put(points: Iterable[Point]) -> tuple[Point, ...]:
@@ -232,7 +237,7 @@ def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator
 
 
 def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
-    """Draw city, airfield, capitals and headquarters around a disc that is 2 `half` wide."""
+    """Draw city, airfield, capitals and headquarters around a disc of width `2 * half`."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield from _city(right + 2, y + side)
@@ -253,7 +258,7 @@ def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
 
 
 def disc_width(troops: int) -> float:
-    """Return the width of a disc with this number of troops."""
+    """Return the width of a disc that shows the number `troops`."""
     return 2 * DISC + 6.0 * max(0, len(short_number(troops)) - 2)
 
 
@@ -416,13 +421,13 @@ def _player(scene: Scene, seat: int, x: float, cell: float, unit: float) -> Iter
 
 
 def shortened(name: str, room: float, letter: float) -> str:
-    """Return a name cut to `room`, for characters that are `letter` wide."""
+    """Return a name shortened to the width `room`, for characters of the width `letter`."""
     most = max(3, int(room / letter))
     return name if len(name) <= most else name[: most - 1] + "…"
 
 
 def _holdings(scene: Scene, seat: int, lives: bool) -> str:
-    """Return public facts of a seat: territories, troops, number of cards."""
+    """Return public facts of a seat in words: territories, troops, number of cards."""
     if not lives:
         return "out"
     held = scene.held_by(seat)
@@ -436,7 +441,7 @@ def _holdings(scene: Scene, seat: int, lives: bool) -> str:
 def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
     """Draw the continents with their bonuses.
 
-    Each is marked with the colour of the seat that holds the whole continent.
+    A continent that one seat holds entirely is marked with the colour of this seat.
     """
     cell = width / max(len(board.continents), 6)
     y = (ROW + LEGEND / 2 - 2) * unit
@@ -450,7 +455,7 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
-    """Draw the meaning of the signs that can stand on the map in this game."""
+    """Draw the legend of the signs that the map can show in this game."""
     x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
     drawn = {
         "city": (Area((star(0, 0, 7.5),), GOLD),),
@@ -467,7 +472,7 @@ def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
 def goal_rows(scene: Scene) -> int:
     """Return the number of lines for Objectives and Rewards.
 
-    It is constant during a game, so that all its pictures have the same size.
+    The number is constant during a game, so all pictures of the game have the same size.
     """
     are_in_play = (scene.objectives != Held.NOT_IN_PLAY).any()  # RULES 9.3
     return FACE_UP_ROWS + scene.num_players if are_in_play else 0

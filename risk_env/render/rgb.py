@@ -16,7 +16,7 @@ HALO = ((-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1))
 
 
 def import_pygame() -> Any:
-    """Return the module pygame. An ImportError names the extra to install."""
+    """Return the module pygame. Raises ImportError, which names the extra to install."""
     os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         import pygame
@@ -52,7 +52,7 @@ def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
                 pygame.draw.polygon(surface, fill, [(x * scale, y * scale) for x, y in ring])
         case Lines():
             _draw_lines(pygame, surface, shape, scale)
-        case Box():  # half of its stroke lies inside and half outside, as in SVG
+        case Box():  # half of the stroke lies inside the box and half outside, as in SVG
             if shape.stroke:
                 _fill_box(pygame, surface, shape, shape.stroke, shape.pen / 2, scale)
             _fill_box(pygame, surface, shape, shape.fill, -shape.pen / 2, scale)

@@ -1,4 +1,4 @@
-"""The content of a picture: a public position, the names of its players, and the words for it."""
+"""The content of a picture: a public position, the names of the players, and a line of status."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Scene(PublicState):
         return (self.source, self.target) if self.phase in BATTLE_PHASES else None
 
     def name(self, seat: int) -> str:
-        """Return the name of a seat. The neutral army's seat is `num_players`."""
+        """Return the name of a seat. `num_players` is the seat of the neutral army."""
         if seat == self.num_players:
             return "Neutral"
         return self.names[seat] if seat < len(self.names) else f"Player {seat}"
@@ -42,11 +42,11 @@ class Scene(PublicState):
         return np.flatnonzero(self.owner == seat).tolist()
 
     def armies(self) -> list[int]:
-        """Return all seats, and the neutral army's seat if it holds a territory."""
+        """Return all seats, and the seat of the neutral army if the neutral army holds a territory."""
         return [*range(self.num_players), *([self.num_players] if self.num_players in self.owner else [])]
 
     def holder(self, board: Board, continent: int) -> int:
-        """Return the owner of a whole continent (RULES 3.1.2), -1 for nobody."""
+        """Return the owner of all territories of a continent (RULES 3.1.2), or -1 for nobody."""
         owners = self.owner[np.array(board.continent_of) == continent]
         return int(owners[0]) if (owners == owners[0]).all() else -1
 
@@ -62,7 +62,7 @@ class Scene(PublicState):
         return [(whose, ", ".join(names)) for whose, names in listed if names]
 
     def _objectives(self, board: Board, holder: int) -> list[str]:
-        """Return the Objectives of a holder. Face-up Objectives are named with their Rewards."""
+        """Return the names of a holder's Objectives, with the Rewards that lie on face-up Objectives."""
         numbers = [
             number for number, state in enumerate(self.objectives[: len(board.objectives)]) if state == holder
         ]
@@ -87,14 +87,14 @@ class Scene(PublicState):
 
 
 def scene_of(game: Any, names: Sequence[str] = ()) -> Scene:
-    """Return the scene of a game, with the names of its seats."""
+    """Return the scene of a game. `names` are the names of the seats."""
     return public_scene(game.public(), game.rules, names)
 
 
 def public_scene(state: PublicState, rules: Rules, names: Sequence[str] = ()) -> Scene:
     """Return the scene of a public state of a game with these rules.
 
-    If the game is over, it is nobody's turn. Without a deck, there are no hands.
+    If the game is over, `turn` is -1. Without a deck, `hand_sizes` is empty.
     """
     facts: dict[str, Any] = vars(state) | {"turn": -1} if state.phase == Phase.OVER else vars(state)
     if rules.deck == "none":
@@ -103,7 +103,7 @@ def public_scene(state: PublicState, rules: Rules, names: Sequence[str] = ()) ->
 
 
 def _signs(rules: Rules) -> tuple[str, ...]:
-    """Return the signs that territories can have by these rules."""
+    """Return the signs that territories can have under these rules."""
     has = {
         "city": rules.cities is not None,
         "capital": rules.capitals,

@@ -11,23 +11,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 FRAMES_A_SECOND = 10  # `render_fps` of the environments
-SLOWEST, FASTEST = 0.1, 50.0  # frames per second; a GIF counts time in steps of 10 ms, viewers need two
+SLOWEST, FASTEST = 0.1, 50.0  # frames per second; a GIF has steps of 10 ms, and viewers need two per frame
 HOLD = 2.0  # seconds for which the last frame is shown
 KINDS = (".gif", ".mp4")
 
 
 def import_imageio() -> Any:
-    """Return the module imageio. An ImportError names the extra to install."""
+    """Return the module imageio. Raises ImportError, which names the extra to install."""
     try:
-        import imageio_ffmpeg  # noqa: F401  # which imageio needs for .mp4
+        import imageio_ffmpeg  # noqa: F401  # imageio needs this module for .mp4
         from imageio import v2
     except ImportError as error:
-        raise ImportError("moving pictures need imageio: pip install 'risk-env[video]'") from error
+        raise ImportError("videos need imageio: pip install 'risk-env[video]'") from error
     return v2
 
 
 def check_fps(name: str, fps: float) -> None:
-    """Raise ValueError unless a number of frames per second is allowed; `name` is the argument's name."""
+    """Raise ValueError unless `fps` is in the allowed range. `name` is the name of the argument."""
     if not SLOWEST <= fps <= FASTEST:
         raise ValueError(
             f"{name}={fps}: must be a number of frames per second from {SLOWEST:g} to {FASTEST:g}"

@@ -1,1 +1,1 @@
-"""Actions and positions as text, both ways, and the check of positions."""
+"""Actions and positions as text, read and written, and the check of positions."""

@@ -1,4 +1,4 @@
-"""Numbers of troops as legal amounts: how many can be placed or moved, and the amount to choose first."""
+"""Numbers of troops as legal amounts: the maximum to place or move, and the first amount to choose."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ _NUMBERS = tuple(amount for amount in AMOUNTS if isinstance(amount, int))
 
 
 def most_troops(position: Any, max_troops: int | None) -> int:
-    """Return the number of troops that can be placed or moved if an amount is due (docs/decisions.md).
+    """Return the number of troops that can be placed or moved in a decision about an amount.
 
-    `position` is a PublicState, a game's record, or anything else with `phase`, `source`, `target` and the
-    like.
+    `position` is a PublicState, a game record, or any other object with the attributes `phase`, `source`,
+    `target`, `troops` and `draft_left` (docs/decisions.md).
     """
     is_draft = position.phase == Phase.DRAFT_AMOUNT
     most = int(position.draft_left if is_draft else position.troops[position.source] - 1)
@@ -22,15 +22,15 @@ def most_troops(position: Any, max_troops: int | None) -> int:
 
 
 def room(troops: int, max_troops: int | None) -> int:
-    """Return the number of additional troops that a territory with `troops` may hold (RULES 1.5, 10.3)."""
+    """Return the number of troops that may be added to a territory with `troops` troops (RULES 1.5, 10.3)."""
     return (max_troops or MOST_TROOPS) - troops
 
 
 def first_amount(wanted: int, most: int) -> tuple[str, int]:
-    """Return the legal amount to choose first, and the number of troops that then remain.
+    """Return the legal amount to choose first, and the number of troops that still remain.
 
-    `wanted` of `most` troops are to be placed or moved. A number of `most` or more means all troops. Raises
-    ValueError for a number below 1.
+    The player wants to place or move `wanted` of `most` troops. If `wanted` is `most` or more, the amount is
+    "all". Raises ValueError if `wanted` is below 1.
     """
     if wanted < 1:
         raise ValueError(f"troops={wanted}: must be at least 1")

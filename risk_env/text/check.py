@@ -1,13 +1,13 @@
-"""The check of a position: every reason why a game record is unsafe or impossible to play on.
+"""Check of a position: every reason why play cannot continue safely from a game record.
 
-The record may hold any bytes. `check` has four levels and stops at the first level that finds a problem:
+The record may contain any bytes. `check` has four levels and stops at the first level that finds a problem:
 
-1. ranges: the kernels can take every number and set;
+1. ranges: every number and set is in the range that the kernels accept;
 2. sense: the fields agree with each other, the rules and the map;
-3. decision: the recorded decision can be reached. On a scratch copy, the kernels start from the first
-   decision of its kind (the attack, the territory of a draft, ...) and play the choices that the record
-   holds. Some action must be legal;
-4. derived fields (`DERIVED`): they have the values that `complete` computes from the other fields.
+3. decision: the recorded decision can be reached. On a copy of the record, the kernels start from the first
+   decision of the same move (the attack, the territory of a draft, ...) and play the choices in the record.
+   At least one action must be legal;
+4. derived fields (`DERIVED`): the fields have the values that `complete` computes from the other fields.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ PHASE_NEEDS = {  # options that a phase needs
 }
 AFTER_ATTACKS = (Phase.OBJECTIVE, Phase.AIRFIELD, *types.FORTIFY_PHASES, Phase.DRAW, Phase.OVER)
 MOVE_PHASES = (*BATTLE_PHASES, Phase.OCCUPY, Phase.FORTIFY_AMOUNT)
-# Fields, the options that they need, and the phases that use them. In all other games and phases they are
-# empty.
+# Fields, the options that the fields need, and the phases that use the fields. In all other games and phases,
+# the fields must be empty.
 _USES: tuple[tuple[str, str, Collection[Phase]], ...] = (
     ("sets_traded set_traded bonus_paid discard_wilds", "deck=symbol", PLAY_PHASES),
     ("held_at_start discard battles captured death rolled settled losses chosen_dice", "", PLAY_PHASES),
@@ -101,9 +101,9 @@ DERIVED = ("owned", "strong", "deck", "deck_wilds", "headquarters_open", "trade"
 
 
 def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Return every reason why a game record cannot be played on; [] if it is in order.
+    """Return every reason why play cannot continue from a game record, or [] if it can.
 
-    `record` is one of `game_dtype` and may hold any bytes.
+    `record` has a `game_dtype` and may contain any bytes.
     """
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
@@ -112,9 +112,9 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
-    """Write the derived fields of a record (array of one) from its other fields.
+    """Compute the derived fields of the record `games[0]` from the other fields, and write them.
 
-    Returns the reasons why that is impossible.
+    Returns the reasons why the other fields are impossible, or [].
     """
     if problems := list(_out_of_range(Facts(games[0]), rules, board)):
         return problems
@@ -126,7 +126,7 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
 
 
 def _differences(field: str, found: Facts, wanted: Facts, board: Board) -> Reasons:
-    """Yield the places where a derived field does not follow from the other fields."""
+    """Yield a reason for each element of a derived field with a wrong value."""
     values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
         if value != right and field == "legal":
@@ -144,9 +144,10 @@ def _differences(field: str, found: Facts, wanted: Facts, board: Board) -> Reaso
 
 
 class Facts:
-    """The fields of a record as plain Python values: numbers, lists and sets of numbers, flags as bytes.
+    """The fields of a record as plain Python values: numbers, lists of numbers, and sets of numbers.
 
-    A field is converted when it is first read. Later changes of the record do not matter.
+    A flag is the number in its byte. A field is converted when it is first read. Later changes of the record
+    have no effect.
     """
 
     def __init__(self, record: Any) -> None:
@@ -181,7 +182,7 @@ def _flat(value: Any) -> list[Any]:
 
 @lru_cache(maxsize=64)
 def empty_facts(rules: Rules, board: Board) -> Facts:
-    """Return the facts of an empty record, whose deck is full. They must not be changed."""
+    """Return the facts of an empty record with a full deck. Callers must not change the result."""
     return Facts(tables_of(rules, board).rules[0].empty)
 
 
@@ -192,9 +193,9 @@ def _names(places: Iterable[int], board: Board) -> str:
 
 
 class Position:
-    """A record (array of one) whose fields are in their ranges, with its rules and map.
+    """A record whose fields are in range, the rules, the map, and methods that several checks use.
 
-    The methods are shared by several checks.
+    `games` is an array of one record.
     """
 
     def __init__(self, games: Any, tables: Tables, rules: Rules, board: Board):
@@ -221,12 +222,12 @@ class Position:
         return sum(self.game.troops[t] for t in self.held[army])
 
     def room(self, places: Collection[int]) -> int:
-        """Return the number of additional troops that these territories may hold (RULES 1.5, 10.3)."""
+        """Return the number of troops that may be added to the territories `places` (RULES 1.5, 10.3)."""
         most = self.rules.max_troops or MOST_TROOPS
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Return the needed options that the rules do not have."""
+        """Return those of the needed options that the rules do not have."""
         pairs = [need.partition("=") for need in needs.split()]
         return " ".join("".join(n) for n in pairs if str(getattr(self.rules, n[0])) not in n[2].split("|"))
 
@@ -234,7 +235,7 @@ class Position:
 def due_trade(p: Position) -> Trade:
     """Return the reason for a trade (RULES 3.3.2, 5.3).
 
-    Cards are traded after an elimination, or with five cards at the start of the turn.
+    A trade is obligatory after an elimination, and with five cards at the start of the turn.
     """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
@@ -249,9 +250,9 @@ def due_trade(p: Position) -> Trade:
 
 
 def most_moves(p: Position) -> int:
-    """Return the number of moves with which the fortify phases of this turn began.
+    """Return the number of fortify moves at the start of the current fortify phases, 0 in other phases.
 
-    It is one, or more with a Reward or with `fortify="free"`.
+    The number is one, or more with a Reward or with `fortify="free"`.
     """
     if p.phase not in types.FORTIFY_PHASES:
         return 0
@@ -277,9 +278,9 @@ def kept_dice(p: Position, side: int) -> list[int]:
 
 @lru_cache(maxsize=64)
 def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
-    """Return the least and the greatest value of the elements of every field that is not derived.
+    """Return the smallest and the largest value of the elements of every field that is not derived.
 
-    For sets, the greatest value is the largest set.
+    The largest value of a set contains all elements that are allowed.
     """
     seats, last = rules.num_players, board.num_territories - 1
     limits: dict[str, tuple[Any, Any]] = {
@@ -311,7 +312,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
 
 
 def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
-    """Yield elements outside their ranges.
+    """Yield a reason for each element outside its range.
 
     Elements beyond the last seat, army, territory and objective must be empty.
     """
@@ -340,34 +341,35 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
 
 
 def _phase(p: Position) -> Reasons:
-    """Check that the rules have the phase, and that its fields are in use.
+    """Check that the rules have the phase, and that the right fields are in use.
 
-    Fields that the rules or the phase do not use must be empty. A move must have its source and target.
+    Fields that the rules or the phase do not use must be empty. A move must have a source and a target.
     """
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
         yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, play begins at 1"
     for field, (needs, phases) in USES.items():
-        value = getattr(p.game, field)
-        shown = _names(value, p.board) if field in SETS else value
-        if value == getattr(p.empty, field):
+        value, empty = getattr(p.game, field), getattr(p.empty, field)
+        shown, wanted = (_names(each, p.board) if field in SETS else each for each in (value, empty))
+        if value == empty:
             if field in ("source", "target") and p.phase in phases:
-                yield f"{field} {shown}: phase {p.phase.name} needs one"
+                yield f"{field} {shown}: phase {p.phase.name} needs a {field} territory"
         elif missing := p.missing(needs):
-            yield f"{field} {shown} without {missing}"
+            yield f"{field} {shown} without {missing}: must be {wanted}"
         elif p.phase not in phases:
-            yield f"{field} {shown} in phase {p.phase.name}"
+            yield f"{field} {shown} in phase {p.phase.name}: must be {wanted}"
 
 
 def _territories(p: Position) -> Reasons:
-    """Check that a territory is free without troops, or held with at least one (RULES 3.2.6).
+    """Check that free territories have no troops, and other territories at least one (RULES 3.2.6).
 
-    Territories may be free only in claims.
+    Territories may be free only in the claim phases.
     """
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
-            yield f"{p.board.territories[t]}: {p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
+            has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
+            yield f"{p.board.territories[t]}: {has}; only free territories must have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
         yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}"
 
@@ -381,19 +383,20 @@ def _seats(p: Position) -> Reasons:
     if deaths != list(range(1, len(deaths) + 1)):
         yield (
             f"death {p.game.death[: len(p.seats)]}: "
-            "must be 1, 2, ... in the order of falling, 0 for the living"
+            "must be 1, 2, ... in the order of elimination, and 0 for living seats"
         )
     if len(p.living) < 2 and p.phase != Phase.OVER:
-        yield "only one seat lives and the game is not over"
+        yield "only one seat lives, but the game is not over"
     if p.game.turn not in p.living:
-        yield f"turn {p.game.turn}: that seat is out"
+        yield f"turn {p.game.turn}: that seat is eliminated"
     for seat in p.seats:
         things = {"territories": p.held[seat], "objectives": seat in p.game.objective}
         things |= {"cards": p.game.hand[seat] or p.game.wilds[seat], "rewards": seat in p.game.reward_owner}
         if seat not in p.living:
-            yield from (f"seat {seat} is out and owns {thing}" for thing, owned in things.items() if owned)
+            owns = [thing for thing, is_owned in things.items() if is_owned]
+            yield from (f"seat {seat} is eliminated, but owns {thing}" for thing in owns)
         elif not p.held[seat] and not p.is_setup:
-            yield f"seat {seat} lives and owns no territory"
+            yield f"seat {seat} lives, but owns no territory"
 
 
 def _the_end(p: Position) -> Reasons:
@@ -403,7 +406,7 @@ def _the_end(p: Position) -> Reasons:
         ended = f"the game is over with winner {p.game.winner} and truncated {truncated}"
         yield f"{ended}: exactly one of the two is needed"
     if decided and p.game.winner not in p.living:
-        yield f"winner {p.game.winner}: that seat is out"
+        yield f"winner {p.game.winner}: that seat is eliminated"
     if truncated and p.game.round_number != p.rules.max_rounds:
         yield f"truncated in round {p.game.round_number}: max_rounds is {p.rules.max_rounds}"
 
@@ -422,7 +425,7 @@ def _setup(p: Position) -> Reasons:
         if p.placed(army) + to_place[army] != start:
             yield (
                 f"{p.army(army)}: {p.placed(army)} troops placed and {to_place[army]} to place, but "
-                f"{start} to start with"
+                f"each army starts with {start}"
             )
         if not p.held[FREE] and to_place[army] > p.room(p.held[army]):
             yield f"{p.army(army)}: {to_place[army]} troops to place, but room for {p.room(p.held[army])}"
@@ -434,7 +437,7 @@ def _setup(p: Position) -> Reasons:
 
 
 def _claims(p: Position) -> Reasons:
-    """Check that territories are claimed in turn, with one troop on each (RULES 4.3).
+    """Check that seats have claimed territories in turn, with one troop on each (RULES 4.3).
 
     The starter claims first.
     """
@@ -496,16 +499,17 @@ def _turn(p: Position) -> Reasons:
     if held - own:
         yield f"held_at_start {_names(held - own, p.board)}: seat {game.turn} no longer holds them"
     elif not p.is_setup and game.captured == (held == own):
-        yield f"captured {game.captured}, but {len(own - held)} territories more than at the turn's start"
+        more = f"{len(own - held)} territories more than at the turn's start"
+        yield f"captured {game.captured}, but seat {game.turn} holds {more}"
     if (game.captured or p.phase in DICE_PHASES) and game.battles == 0:
-        yield "battles 0: there was a roll this turn"
+        yield "battles 0: there was a roll this turn, so must be at least 1"
     if p.phase in (Phase.BONUS, Phase.DRAFT, Phase.DRAFT_AMOUNT) and game.draft_left == 0:
         yield f"draft_left 0 in phase {p.phase.name}: must be at least 1"
     if p.phase in types.FORTIFY_PHASES and not 1 <= game.moves_left <= most_moves(p):
         yield f"moves_left {game.moves_left} in phase {p.phase.name}: must be 1 ... {most_moves(p)}"
     maneuver = p.phase in types.FORTIFY_PHASES and game.reward_owner[Reward.STARTING_MANEUVER] == game.turn
     if p.phase in AFTER_ATTACKS and not (game.attacks_over or maneuver or p.phase == Phase.OVER):
-        yield f"attacks_over {game.attacks_over} in phase {p.phase.name}"
+        yield f"attacks_over {game.attacks_over} in phase {p.phase.name}: must be 1"
 
 
 def _occupation(p: Position) -> Reasons:
@@ -523,13 +527,13 @@ def _occupation(p: Position) -> Reasons:
 def _dice(p: Position) -> Reasons:
     """Check the last roll (RULES 3.2.2, 9.8, 10.4-10.6).
 
-    In REROLL and COMMANDER, its dice are on the table.
+    In REROLL and COMMANDER, the dice must also agree with the choices of both sides.
     """
     game, hand, sides = p.game, p.game.hand[p.game.turn], ("attacker", "defender")
     for field in ("rolled", "settled"):
         for whose, dice in zip(sides, getattr(game, field), strict=True):
             if 0 in dice[: sum(face > 0 for face in dice)]:
-                yield f"the {whose}'s {field} dice {dice}: a face after an empty place"
+                yield f"the {whose}'s {field} dice {dice}: a 0 (no die) must not precede a face"
     if p.phase not in DICE_PHASES or NOWHERE in (game.source, game.target):
         return
     rewards = (game.reward_owner[Reward.ATTACK_DIE], game.reward_owner[Reward.DEFENSE_DIE])
@@ -540,11 +544,11 @@ def _dice(p: Position) -> Reasons:
         if game.settled[side] != kept_dice(p, side):
             yield f"the {sides[side]}'s settled dice {game.settled[side]}: must be {kept_dice(p, side)}"
     if p.phase == Phase.REROLL and not hand & {game.source, game.target}:
-        yield f"phase REROLL: seat {game.turn} holds no card of the battle"
+        yield f"phase REROLL: seat {game.turn} holds neither the source's card nor the target's card"
 
 
 def _missions(p: Position) -> Reasons:
-    """Check that every seat has a different mission, one of the missions that are dealt (RULES 8.1)."""
+    """Check that the seats have different missions, all of which the rules deal (RULES 8.1)."""
     dealt = [number for number, mission in enumerate(p.board.missions) if is_dealt(mission, p.rules)]
     given = p.game.mission[: len(p.seats)] if p.rules.victory == "mission" else []
     if len(set(given)) < len(given):
@@ -561,7 +565,7 @@ def _chosen_places(p: Position) -> Reasons:
         places = getattr(p.game, field)[: len(p.seats)]
         chosen = [place for place in places if place != NOWHERE]
         if len(set(chosen)) < len(chosen):
-            yield f"{field} at {_names(chosen, p.board)}: two on one territory"
+            yield f"{field} at {_names(chosen, p.board)}: two seats have the same territory"
         for seat, place in enumerate(places):
             before = (seat - p.game.starter) % len(p.seats) < (p.game.turn - p.game.starter) % len(p.seats)
             due = before if p.phase == phase else phase == Phase.CAPITAL or not p.is_setup
@@ -573,7 +577,7 @@ def _chosen_places(p: Position) -> Reasons:
 
 
 def _layout(p: Position) -> Reasons:
-    """Check that as many cities and objectives are in play as the rules lay out (RULES 9.1, 9.3)."""
+    """Check that the numbers of cities and objectives in play fit the rules (RULES 9.1, 9.3)."""
     goals = [held for held in p.game.objective if held != Held.NOT_IN_PLAY]
     fixed_goals = [goal for goal in p.board.objectives if goal.basic_training]
     cities = {"fixed": len(p.board.basic_training_cities), "random": p.board.random_cities, None: 0}
@@ -588,9 +592,9 @@ def _layout(p: Position) -> Reasons:
 
 
 def _rewards(p: Position) -> Reasons:
-    """Check that a Reward lies on one objective, and who owns it (RULES 3.3.3, 9.8).
+    """Check that each Reward lies on one objective and has a possible owner (RULES 3.3.3, 9.8).
 
-    It belongs to the seat that took the objective, or to nobody.
+    The owner is the seat that took the objective, or nobody.
     """
     given = [reward for reward in p.game.objective_reward if reward != NO_REWARD]
     if len(set(given)) < len(given):
@@ -604,7 +608,8 @@ def _rewards(p: Position) -> Reasons:
 def _airfields(p: Position) -> Reasons:
     """Check the airfields (RULES 9.8).
 
-    An airfield stands on its owner's territory exactly while its Reward is owned, unless it is being placed.
+    While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat, unless the
+    seat is about to place it.
     """
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):
@@ -613,12 +618,13 @@ def _airfields(p: Position) -> Reasons:
                 f"airfield on {p.board.territories[place]}: not on a territory of the owner of {reward.name}"
             )
         if place == NOWHERE and owner not in (NOBODY, p.game.turn):
-            yield f"reward {reward.name} of seat {owner}: no airfield stands"
+            yield f"reward {reward.name} of seat {owner}: the airfield stands on no territory"
     unplaced = sum(place == NOWHERE != owner for place, owner in zip(p.game.airfield, owners, strict=True))
     if unplaced != (p.phase == Phase.AIRFIELD):
-        yield f"{unplaced} airfields to be placed in phase {p.phase.name}"
+        needed = int(p.phase == Phase.AIRFIELD)
+        yield f"{unplaced} airfields to be placed in phase {p.phase.name}, but there must be {needed}"
     if owners[0] == owners[1] and p.game.airfield[0] == p.game.airfield[1] != NOWHERE:
-        yield f"airfield: two of one owner on {p.board.territories[p.game.airfield[0]]}"
+        yield f"airfield: both airfields of one owner stand on {p.board.territories[p.game.airfield[0]]}"
 
 
 _SENSE = (
@@ -646,7 +652,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the actions from the first decision of the kind to the current one, each with its phase."""
+    """Return the actions from the first decision of the move to the current one, each with its phase."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
@@ -670,9 +676,9 @@ def _choices(p: Position) -> list[tuple[Phase, int]]:
 
 
 def _choose_again(p: Position) -> Reasons:
-    """Play from the first decision of the kind to the current one.
+    """Play from the first decision of the move to the current decision.
 
-    The fields that the kernels derive on the way are copied into the record.
+    Copy the fields that the kernels derive on the way into the record.
     """
     choices, board, rules = _choices(p), p.tables.board, p.tables.rules
     if not choices:
@@ -685,7 +691,7 @@ def _choose_again(p: Position) -> Reasons:
     entry.write_legal_actions(scratch, 0, board, rules)
     for phase, action in choices:
         if scratch["phase"][0] != phase:
-            continue  # the rules do not have this decision
+            continue  # this decision does not exist under the rules
         if action not in members(scratch[0].legal):
             yield _no_way(p, phase)
             return
@@ -700,9 +706,9 @@ def _choose_again(p: Position) -> Reasons:
 
 
 def _nothing_legal(p: Position) -> Reasons:
-    """Write the legal actions of the decision, and check that there is one.
+    """Write the legal actions of the decision, and check that an action is legal.
 
-    In TRADE there must be a card, in COMMANDER a die.
+    In TRADE, a card must be legal. In COMMANDER, a die must be legal.
     """
     entry.write_legal_actions(p.games, 0, p.tables.board, p.tables.rules)
     legal, done = members(p.games[0].legal), [int(p.tables.rules[0].done)]

@@ -1,7 +1,7 @@
 """Untrusted words, made safe for display.
 
-Such words are names of agents, players, maps and files, reasons, and errors. They are chosen by anybody who
-writes a bot, a map or a file. `for_terminal` makes words safe for a terminal. For a rich table use
+Such words are names of agents, players, maps and files, reasons, and errors. Anybody who writes a bot, a map
+or a file can choose them. `for_terminal` makes words safe for a terminal. For a table of Rich use
 `rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
 spreadsheets.
 """
@@ -12,14 +12,15 @@ from typing import Any
 
 from rich.cells import cell_len
 
-LABEL_LETTERS = 40
-_FORMULA = ("=", "+", "-", "@")  # characters with which a formula begins in a spreadsheet
+LABEL_LETTERS = 40  # maximum number of characters of a label
+_FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 
 
 def for_terminal(words: Any, keep: str = "") -> str:
-    """Escape control characters, escape sequences, directional controls and surrogates, as in `\\x1b`.
+    """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    The characters of `keep`, such as a line break, stay.
+    These are control characters, escape sequences, directional controls and surrogates. Characters in `keep`,
+    such as a line break, are not escaped.
     """
     text = str(words)
     if text.isprintable():
@@ -30,7 +31,7 @@ def for_terminal(words: Any, keep: str = "") -> str:
 
 
 def padded(text: str, width: int) -> str:
-    """Pad a text with spaces to this number of terminal columns."""
+    """Return a text padded with spaces to `width` terminal columns."""
     return text + " " * (width - cell_len(text))
 
 
@@ -65,7 +66,7 @@ def for_html(words: Any) -> str:
 def for_csv(value: Any) -> Any:
     """Return a value as a CSV cell.
 
-    A text that a spreadsheet would read as a formula gets an apostrophe before it.
+    A string that a spreadsheet would read as a formula gets a leading apostrophe.
     """
     if not isinstance(value, str):
         return value

@@ -1,4 +1,4 @@
-"""Text forms of actions, both ways.
+"""Actions as text: writing and reading.
 
 The first word of an action depends on its phase: `attack Alaska > Kamchatka`, `dice 3`, `occupy all`, `done`.
 """
@@ -21,7 +21,7 @@ SHOWN_ACTIONS = 6  # number of legal actions that a message lists
 
 
 def reward_name(reward: int) -> str:
-    """Return the name of a Reward (RULES 9.8), the same for both Airfields; "" for none."""
+    """Return the name of a Reward (RULES 9.8), the same for both airfields, or "" for NO_REWARD."""
     return "" if reward == NO_REWARD else Reward(reward).name.replace("MAJOR_", "").replace("_", " ").title()
 
 
@@ -38,19 +38,19 @@ class IllegalAction(ValueError):
 
 
 class Decision(NamedTuple):
-    """The decision of a phase: the word of its actions, and whether DONE may be one of them."""
+    """The decision of a phase: the first word of the actions, and whether DONE may be legal."""
 
     word: str
     may_stop: bool = False
 
     @property
     def block(self) -> str:
-        """Block of the actions' numbers (`ActionSpace.blocks`)."""
+        """Block of action numbers (`ActionSpace.blocks`)."""
         return BLOCK_OF[self.word]
 
     @property
     def form(self) -> str:
-        """The form in which an action is written."""
+        """Form of an action text, for error messages."""
         argument = "1|2" if self.word == "defend" else _ARGUMENTS[self.block]
         return f"{self.word} {argument}{' or done' if self.may_stop else ''}"
 
@@ -94,9 +94,9 @@ def card_text(card: int, board: Board) -> str:
 
 
 def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
-    """Return the words of an action of the record's phase, legal or not.
+    """Return the text of an action in the phase of `record`, legal or not.
 
-    Raises IllegalAction if it is not an action of that phase.
+    Raises IllegalAction if the phase has no such action.
     """
     text = action_words(action, DECISIONS.get(Phase(int(record["phase"]))), tables, board)
     if not text:
@@ -105,7 +105,7 @@ def action_text(action: int, record: Any, tables: Tables, board: Board) -> str:
 
 
 def action_words(action: int, decision: Decision | None, tables: Tables, board: Board) -> str:
-    """Return the words of an action in a decision, or "" if it is not an action of this decision."""
+    """Return the text of an action in a decision, or "" if the decision has no such action."""
     if decision is None or not 0 <= action < tables.num_actions:
         return ""
     kind, arguments = tables.space.decode(action)
@@ -125,9 +125,9 @@ def _fits(decision: Decision, kind: str, arguments: tuple[Any, ...], board: Boar
 
 
 def parse_action(text: str, record: Any, tables: Tables, board: Board) -> int:
-    """Return the legal action that a text means, in any case; extra spaces are ignored.
+    """Return the legal action with this text. Case and extra spaces do not matter.
 
-    Raises IllegalAction if there is none.
+    Raises IllegalAction if no legal action has this text.
     """
     decision = DECISIONS.get(Phase(int(record["phase"])))
     words = " ".join(text.split()) if isinstance(text, str) and len(text) <= LONGEST_TEXT else ""
@@ -151,7 +151,7 @@ def legal_texts(record: Any, tables: Tables, board: Board) -> list[str]:
 def illegal_action(
     record: Any, tables: Tables, board: Board, action: Any, problem: str = ""
 ) -> IllegalAction:
-    """Return the error for an action (number, text or anything) that is not legal.
+    """Return the error for `action`, a number, a text or any other value, which is not legal.
 
     `problem` gives the reason if it is known.
     """
@@ -183,7 +183,7 @@ def _argument_text(kind: str, arguments: tuple[Any, ...], board: Board) -> str:
 
 
 def _parse(words: str, decision: Decision, space: ActionSpace) -> int:
-    """Return the number of an action of the decision, or raise a ValueError that says what is wrong."""
+    """Return the number of an action of the decision. Raises ValueError, which names the problem."""
     word, _, argument = words.partition(" ")
     word = word.casefold()
     if not argument and ((word == DONE and decision.may_stop) or (word == BLITZ and decision.word == "dice")):

@@ -1,6 +1,6 @@
-"""Positions as texts of lines `key: value` that people can type and edit, both ways (docs/positions.md).
+"""Positions as text, with lines `key: value` that people can type and edit (docs/positions.md).
 
-Lines with the usual value are left out.
+The module writes and reads positions. Lines with default values are left out.
 """
 
 import re
@@ -48,7 +48,7 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
     """Return the complete text of a game in progress, with a checksum as its last line.
 
     The text includes hidden facts and the state of the random generator. Raises PositionError for a record
-    that `check` rejects, because its text could not be read again.
+    that `check` rejects, because `from_text` would reject the text of such a record.
     """
     _refuse(checks.check(record, tables(rules, board), rules, board))
     position = Position(np.array([record], record.dtype), tables(rules, board), rules, board)
@@ -60,9 +60,9 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 
 
 def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
-    """Return the position of a text (array of game_dtype, shape (1,)) to play on by `rules` on `board`.
+    """Return the position in a text, game_dtype (1,), for play with `rules` on `board`.
 
-    Raise ValueError if the text has another map, or rules that differ in more than `max_rounds`.
+    Raises ValueError if the text has another map, or rules that differ in more than `max_rounds`.
     """
     given, _, games = from_text(text, board)
     check_same_rules(given, rules)
@@ -81,12 +81,11 @@ def check_same_rules(given: Rules, rules: Rules) -> None:
 
 
 def from_text(text: str, board: Board | None = None) -> tuple[Rules, Board, npt.NDArray[Any]]:
-    """Return the rules, the map and the position of a text.
+    """Return the rules, the map and the position in a text.
 
-    The text comes from `to_text` or is written by hand. The position is an array of game_dtype, shape (1,).
-    The text names one of the shipped maps. If `board` is given, that map is used, whatever name the text
-    gives. Its digest must match the text. Raises PositionError for a wrong text and for an impossible
-    position.
+    The text comes from `to_text` or is written by hand. The position is an array, game_dtype (1,). The text
+    names one of the shipped maps. If `board` is given, `board` is used instead, and must match the digest in
+    the text. Raises PositionError for a wrong text and for an impossible position.
     """
     lines, territories = _read_lines(text)
     rules = lines["rules"].read(_rules_of)
@@ -117,7 +116,7 @@ class Line(NamedTuple):
     value: str
 
     def read(self, reader: Callable[[str], Any]) -> Any:
-        """Return the value as `reader` reads it. Its ValueErrors become PositionErrors that name the line."""
+        """Return the result of `reader` for the value. A ValueError becomes a PositionError with the line."""
         try:
             return reader(self.value)
         except ValueError as error:
@@ -125,7 +124,7 @@ class Line(NamedTuple):
 
 
 class Lines(dict[str, Line]):
-    """The lines of the game by their keys. A line that is missing from the text is empty."""
+    """The lines of the game, by key. A line that is missing from the text is empty."""
 
     def __missing__(self, key: str) -> Line:
         return Line(key, "", key, "")
@@ -134,7 +133,7 @@ class Lines(dict[str, Line]):
 def _read_lines(text: str) -> tuple[Lines, list[Line]]:
     """Return the lines of the game, and the lines of the territories.
 
-    The header must be right, and the checksum too, if there is one.
+    Raises PositionError for a wrong header, a wrong checksum or a wrong line. The checksum may be missing.
     """
     lines, territories, section = Lines(), list[Line](), ""
     for number, words in _numbered_lines(text):
@@ -156,7 +155,7 @@ def _read_lines(text: str) -> tuple[Lines, list[Line]]:
 
 
 def _numbered_lines(text: str) -> list[tuple[int, str]]:
-    """Return the lines between header and checksum with their numbers, without empty lines and comments."""
+    """Return the lines between header and checksum, with line numbers, without empty lines and comments."""
     if not isinstance(text, str):
         raise PositionError(f"text: {shortened(text)} is not a string")
     if len(text) > MOST_CHARACTERS:
@@ -208,9 +207,9 @@ def _parts(value: str) -> list[str]:
 
 
 def _board_of(value: str, board: Board | None) -> Board:
-    """Return the map of the line `map` (default classic), or the given map.
+    """Return `board`, or if `board` is None, the map of the line `map` (default: classic).
 
-    If the line names a digest, the map must have it.
+    If the line contains a digest, the map must have this digest.
     """
     source, _, digest = value.rpartition(" ")
     if source and re.fullmatch("[0-9a-f]{16}", digest):
@@ -222,7 +221,7 @@ def _board_of(value: str, board: Board | None) -> Board:
 
 
 def _territory_lines(p: Position) -> Iterator[str]:
-    """Yield a section for each continent, and a line for each territory that is held."""
+    """Yield a section for each continent, and a line for each territory that is not free."""
     for name, members in zip(p.board.continents, p.board.members_of, strict=True):
         yield from ("", f"[{name}]")
         for t in (t for t in members if p.game.owner[t] != FREE):
@@ -239,7 +238,7 @@ _GARRISON = re.compile(
 
 
 def _read_territories(games: Any, lines: list[Line], rules: Rules, board: Board) -> None:
-    """Write owners and troops into a record, an array of one. A territory without a line is free."""
+    """Write owners and troops into `games`, an array of one record. A territory without a line is free."""
     seen = dict[int, str]()
     owner, troops = games["owner"][0], games["troops"][0]
     for line in lines:
@@ -275,8 +274,9 @@ def _garrison(value: str, rules: Rules) -> tuple[int, int]:
 
 # ------------------------------------------------------------------------------------ the other lines
 
-# Keys, each with its fields where their names differ. Usual values depend on earlier lines only. `{}` stands
-# for the name of an element, which has its own line. Two fields may share a line.
+# Keys of lines, with `= FIELDS` if the names of the fields differ from the key. Default values depend only on
+# earlier lines. `{}` stands for the name of an element: each element has a separate line. Two fields may
+# share a line.
 _LINES = """
 phase, round = round_number, starter, turn, random, decisions, winner, truncated, \
 fallen = death, to place, in a row,
@@ -301,7 +301,10 @@ class Form(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A line for one field, for two that belong together, or for one element (`place`) of them."""
+    """A line for one field, for two fields that belong together, or for one element of the field or fields.
+
+    `place` is the index of the element, or None.
+    """
 
     key: str
     fields: tuple[str, ...]
@@ -319,14 +322,14 @@ class Entry(NamedTuple):
         return values if len(values) > 1 else values[0]
 
     def put(self, games: Any, value: Any) -> None:
-        """Write a value into a record, an array of one."""
+        """Write a value into `games`, an array of one record."""
         at = 0 if self.place is None else (0, self.place)
         for field, one in zip(self.fields, value if len(self.fields) > 1 else [value], strict=True):
             games[field][at] = words_of(one, games[field].shape[-1]) if isinstance(one, set) else one
 
 
 def _entry_lines(p: Position) -> Iterator[str]:
-    """Yield the lines of the entries whose values differ from the usual values."""
+    """Yield the lines of the entries whose values differ from the default values."""
     for line in _entries(p.rules, p.board):
         value = line.value(partial(getattr, p.game))
         if value != line.value(partial(_usual, p)):
@@ -334,11 +337,11 @@ def _entry_lines(p: Position) -> Iterator[str]:
 
 
 def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: Board) -> None:
-    """Write the lines of the game into a record, and usual values for missing lines."""
+    """Write the lines of the game into `games`, an array of one record; missing lines have default values."""
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
-        if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: in texts before 0.2
+        if key not in entries and key not in ("rules", "map", "trade"):  # texts before 0.2 have `trade`
             hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
     position: Position | None = None  # cached facts; None after a change of the record
@@ -374,34 +377,34 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
     return tuple(entries)
 
 
-# ------------------------------------------------------------------------------------ usual values
+# ------------------------------------------------------------------------------------ default values
 
 
 def _usual(p: Position, field: str) -> Any:
-    """Return the value of a field for which a text has no line.
+    """Return the default value of a field, which applies if a text has no line for the field.
 
-    It may depend on the territories and on earlier lines.
+    The default value may depend on the territories and on earlier lines.
     """
     return _USUAL[field](p) if field in _USUAL else getattr(p.empty, field)
 
 
 def _usual_to_place(p: Position) -> list[int]:
-    """Return the starting troops minus the troops on the board (RULES 4.2)."""
+    """Return each army's starting troops minus the troops on the board (RULES 4.2)."""
     start = int(p.tables.rules[0].initial_troops) if p.game.round_number == 0 else 0
     left = [max(0, start - p.placed(army)) for army in p.armies]
     return left + [0] * (types.MAX_OWNERS - len(left))
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of the objectives; the objectives of Basic Training are face up (RULES 9.1)."""
+    """Return the state of each objective. The objectives of Basic Training are face up (RULES 9.1)."""
     face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
 
 def _usual_draft(p: Position) -> int:
-    """Return the troops due before any cards (RULES 3.1, 9.2).
+    """Return the number of troops due before any cards (RULES 3.1, 9.2).
 
-    There are none after an elimination or outside the draft.
+    The number is 0 after a capture and outside the draft phases.
     """
     if p.phase not in DRAFT_PHASES or p.game.captured:
         return 0
@@ -467,7 +470,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the form of one of a few words, in any case, with spaces or underscores."""
+    """Return the form of a value from a few words, in any case, with spaces or underscores."""
     known = {_plain(word): value for word, value in values.items()}
 
     def read(text: str) -> Any:
@@ -480,17 +483,14 @@ def _word(values: dict[str, Any]) -> Form:
 
 
 def _plain(word: str) -> str:
-    """Return a word without the differences that do not count.
-
-    These are capitals, underscores and spaces around commas.
-    """
+    """Return a word in lower case, with spaces for underscores, and one space after each comma."""
     return ", ".join(part.strip() for part in word.casefold().replace("_", " ").split(","))
 
 
 def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
     """Return the form of a comma-separated list, with a dash for an empty list.
 
-    The list has `count` elements. `each` is the end of the message for another number of elements.
+    The list must have `count` elements. `each` ends the error message for any other number of elements.
     """
 
     def read(text: str) -> list[Any]:
@@ -536,7 +536,7 @@ def _cards(_: Rules, board: Board) -> Form:
 def _fallen(rules: Rules, _: Board) -> Form:
     """Return the form of the eliminated seats, in the order of elimination.
 
-    The value is each seat's place in this order, from 1; 0 for living seats.
+    The value is each seat's place in this order, from 1, or 0 for living seats.
     """
     seats = _listed(_number(0, rules.num_players - 1), distinct=True)
     return Form(
@@ -546,7 +546,7 @@ def _fallen(rules: Rules, _: Board) -> Form:
 
 
 def _deaths(fallen: list[int]) -> list[int]:
-    """Return each seat's place in the order of elimination, from 1; 0 for living seats."""
+    """Return each seat's place in the order of elimination, from 1, or 0 for living seats."""
     return [fallen.index(seat) + 1 if seat in fallen else 0 for seat in range(types.MAX_SEATS)]
 
 
@@ -563,7 +563,7 @@ def _to_place(rules: Rules, _: Board) -> Form:
 def _objective(rules: Rules, _: Board) -> Form:
     """Return the form of an objective (RULES 9.3).
 
-    It is `face up` or the holder, and the Reward that lies with the objective.
+    The text is `-`, `face up` or the holder, followed by the Reward that lies on the objective.
     """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}
@@ -578,13 +578,13 @@ def _read_generator(text: str) -> int:
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """Return the form of the dice of attacker and defender. A 0 stands for no die."""
+    """Return the form of the dice of attacker and defender. In the value, 0 stands for no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:
         sides = [side.split() for side in text.split("|")]
         if len(sides) != 2 or any(len(side) > types.MAX_DICE for side in sides):
-            form = "write the dice of both sides as in '6 5 1 | 5 5', at most four a side"
+            form = "write the dice of both sides as in '6 5 1 | 5 5', at most four per side"
             raise ValueError(f"{shortened(text)}: {form}")
         return [[*map(face.read, side), *[0] * (types.MAX_DICE - len(side))] for side in sides]
 

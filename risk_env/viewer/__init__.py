@@ -1,1 +1,1 @@
-"""The history of a game in a browser: the replay page, and the modules and data it shares with live pages."""
+"""The history of a game in a browser: replay pages, and modules and data that live pages use too."""

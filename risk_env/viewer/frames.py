@@ -1,6 +1,6 @@
 """The history of a game as one viewer saw it, frame by frame.
 
-Each frame holds the changes since the frame before.
+Each frame contains the changes since the previous frame.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ from risk_env.events import Event
 from risk_env.public import hand_of, public_facts
 
 Facts = dict[str, Any]
-# records of one game -> float (P,), win probability of every seat
+# function of an array of one record; returns the win probability of each seat, float (P,)
 Evaluate = Callable[[Any], Iterable[float]]
 
 _LEFT_OUT = ("schema", "num_players")  # fields of a public state that are the same in all frames
@@ -22,23 +22,23 @@ _LEFT_OUT = ("schema", "num_players")  # fields of a public state that are the s
 class Frames:
     """The frames of a game for one seat, or for a spectator (`seat` -1).
 
-    Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the list
-    `[changes, events]`. `start` is the state of the first frame, and `last` of the last frame. A state is
-    the JSON form of the `PublicState` and `income` (P,). For a seat, it also has the seat's `hand`, `mission`
-    and `own_headquarters`.
+    Call `watch` with the record and the new events after every change (`events.GameLog`). A frame is the pair
+    `(changes, events)`. `start` is the state of the first frame, and `last` the state of the last frame. A
+    state contains the JSON form of the `PublicState`, and `income` (P,). The states for a seat also contain
+    the seat's `hand`, `mission` and `own_headquarters`.
     """
 
     def __init__(self, tables: Tables, seat: int = NOBODY, evaluate: Evaluate | None = None) -> None:
         self.start: Facts = {}
         self.frames: list[tuple[Facts, list[Facts]]] = []
-        # (frame, win probability of every seat), one per turn
+        # index of a frame, and the win probability of each seat; one entry per turn
         self.chances: list[tuple[int, list[float]]] = []
         self._tables, self._seat, self._evaluate = tables, seat, evaluate
         self._scratch = tables.new_games(1)
         self.last: Facts = {}
 
     def watch(self, records: Any, events: Iterable[Event]) -> None:
-        """Add a frame, unless the viewer saw nothing of what happened."""
+        """Add a frame if the viewer saw a change or an event."""
         seen = [event for event in events if event.only in (NOBODY, self._seat)]
         state = self._state(records)
         if state == self.last and not seen:
@@ -78,9 +78,9 @@ _OWN = {"mission": "mission", "own_headquarters": "headquarters"}
 
 
 def changes(before: Facts, after: Facts) -> Facts:
-    """Return the fields that differ.
+    """Return the fields of `after` that differ from `before`.
 
-    For a list of unchanged length, only the values that differ are returned, by index, if that is shorter.
+    A list of unchanged length may be given as a dict of the values that differ, by index, if few differ.
     """
     return {name: _change(before[name], value) for name, value in after.items() if value != before[name]}
 
@@ -93,14 +93,14 @@ def _change(before: Any, after: Any) -> Any:
 
 
 def _event_facts(event: Event) -> Facts:
-    """Return the JSON form of an event, without the schema, which the viewer knows."""
+    """Return the JSON form of an event, without `schema` and `only`, which the viewer does not need."""
     return {name: value for name, value in event.to_json().items() if name not in ("schema", "only")}
 
 
 def secrets_at_the_end(records: Any, num_players: int) -> Facts:
     """Return the facts that become public when the game is over: all missions.
 
-    Before that, the result is empty.
+    Before the end of the game, the result is empty.
     """
     if records["phase"][0] != Phase.OVER:
         return {}

@@ -1,4 +1,4 @@
-"""A map as the browser draws it: paths, places and names, as values for `json.dumps`."""
+"""Data from which a browser draws a map: paths, places and names, as values for `json.dumps`."""
 
 from dataclasses import asdict
 from typing import Any
@@ -13,7 +13,7 @@ from risk_env.text.notation import reward_name
 
 
 def map_data(board: Board) -> dict[str, Any]:
-    """Return everything that is drawn of a map in every position, with the names on it."""
+    """Return all data of a map that do not depend on the position."""
     drawing, geometry = drawing_of(board), geometry_of(board)
     return {
         "name": board.name,
@@ -52,7 +52,7 @@ def map_data(board: Board) -> dict[str, Any]:
 def sign_symbols() -> str:
     """Return the signs of cities, capitals, headquarters and airfields as SVG symbols.
 
-    The seat's colour is `currentColor`.
+    `currentColor` stands for the colour of the seat.
     """
     symbols = (
         f"<symbol id='sign-{name}' viewBox='-14 -14 28 28'>{''.join(map(draw_shape, shapes))}</symbol>"

@@ -1,7 +1,7 @@
-"""Pages of the viewer: each is one HTML document with style, modules and data, and needs nothing else.
+"""Pages of the viewer: single HTML documents with style, modules and data.
 
-The modules are the files of `static/`. Each is imported as `risk/NAME`. An import map gives the address of
-NAME: a `data:` URL in a single file, the file's address on a server.
+The modules are the files of `static/`. A page imports the module NAME as `risk/NAME`. An import map gives the
+address of NAME: a `data:` URL in a single file, or the address of the file on a server.
 """
 
 import base64
@@ -24,7 +24,7 @@ MODULES = (
 def replay_page(title: str, facts: dict[str, Any]) -> str:
     """Return the page of a replay.
 
-    `facts` may contain any names. They are compressed, and written in letters and digits.
+    `facts` may contain any names, because the page contains them compressed and in base64.
     """
     packed = base64.b64encode(
         gzip.compress(json.dumps(facts, separators=(",", ":")).encode(), mtime=0)
@@ -49,7 +49,7 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
 
 
 def fill(template: str, parts: dict[str, str]) -> str:
-    """Return a template with its comments `<!--name-->` replaced by the parts of these names."""
+    """Return a template with each comment `<!--NAME-->` replaced by `parts[NAME]`."""
     for name, part in parts.items():
         template = template.replace(f"<!--{name}-->", part)
     return template
@@ -57,7 +57,7 @@ def fill(template: str, parts: dict[str, str]) -> str:
 
 @cache
 def static(name: str, package: str = "risk_env.viewer") -> str:
-    """Return the text of a file of `static/` in a package."""
+    """Return the text of the file `name` in the folder `static/` of a package."""
     return files(package).joinpath("static", name).read_text(encoding="utf-8")
 
 

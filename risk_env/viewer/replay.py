@@ -1,4 +1,4 @@
-"""A replay: the history of a game as one HTML file that opens without a network, or in a notebook."""
+"""Replays: the history of a game as one HTML file, for browsers without a network and for notebooks."""
 
 import html
 from collections.abc import Sequence
@@ -21,14 +21,14 @@ HEIGHT = 780  # height of a replay in a notebook, in pixels
 class Replay:
     """The history of a game for one viewer.
 
-    `facts` is the content of its page, as values for `json.dumps`.
+    `facts` is the content of the page, as values for `json.dumps`.
     """
 
     title: str
     facts: dict[str, Any]
 
     def to_html(self) -> str:
-        """Return the page: one HTML document with everything in it."""
+        """Return the page: one HTML document that needs no other files."""
         return replay_page(self.title, self.facts)
 
     def save(self, path: str | Path) -> None:
@@ -60,7 +60,7 @@ class Replay:
 def make_replay(
     rules: Rules, board: Board, frames: Frames, names: Sequence[str], seat: int, secrets: dict[str, Any]
 ) -> Replay:
-    """Return the replay of these frames, as `seat` saw them (-1: as everybody did)."""
+    """Return the replay of the game in `frames`, as `seat` saw it (-1: as a spectator saw it)."""
     names = seat_names(names, rules.num_players)
     facts = {
         "schema": SCHEMA,
@@ -78,7 +78,7 @@ def make_replay(
 
 
 def seat_names(names: Sequence[str], num_players: int) -> list[str]:
-    """Return the names of the seats. Raises ValueError unless there are none or one per seat."""
+    """Return the names of the seats. Raises ValueError unless `names` is empty or has one name per seat."""
     if len(names) not in (0, num_players):
         raise ValueError(
             f"names={list(names)!r}: {len(names)} names for num_players={num_players}; "

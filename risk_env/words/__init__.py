@@ -1,4 +1,4 @@
-"""A game in words for text readers, in particular language models: reports, and plans of several actions."""
+"""A game in words, in particular for language models: reports, and plans of several actions."""
 
 from risk_env.words.last_turns import seat_report
 

@@ -2,8 +2,8 @@
 
 A step is an action text (docs/decisions.md) or one of the short forms of docs/llm.md: `draft Ural 5`,
 `trade`, `fortify Ural > Siam all`, `end`. `ActionPlan.next_action` returns the action for the current
-decision, or None if a new answer is needed. `ActionPlan.account` tells which actions were played, and why
-other actions were not.
+decision, or None if a new answer is needed. `ActionPlan.account` lists the played actions, and gives the
+reason why the plan stopped.
 """
 
 import re
@@ -30,13 +30,13 @@ WORDS = (*BLOCK_OF, TRADE, END, ALWAYS, FORTIFY, TRY)
 _BULLET = re.compile(r"^[\W\d_]+")
 _NUMBER = re.compile(r"\s*[0-9]{1,10}\s*")
 _AMOUNT = re.compile(r"(\d{1,9}|all|half)")
-_LATER = {  # steps before which these decisions are declined
+_LATER = {  # for each phase, the later steps: before one of these steps the decision is declined
     Phase.TRADE: ("draft", "attack", "from", END),
     Phase.ATTACK: ("from", END),
     Phase.FORTIFY_FROM: (END,),
     Phase.FORTIFY_AMOUNT: ("from", END),
 }
-_ONLY = {  # steps that are skipped in any other phase, because there was nothing to decide
+_ONLY = {  # for each step, its only phase: in any other phase the step is skipped
     "card": Phase.TRADE,
     TRADE: Phase.TRADE,
     "bonus": Phase.BONUS,
@@ -50,19 +50,19 @@ _ONLY = {  # steps that are skipped in any other phase, because there was nothin
     "airfield": Phase.AIRFIELD,
     "move": Phase.FORTIFY_AMOUNT,
 }
-# the engine may have chosen the only place
+# steps that are skipped if the engine has already chosen the only possible territory
 _PLACED = {("draft", Phase.DRAFT_AMOUNT), ("to", Phase.FORTIFY_AMOUNT)}
 _PLACE_WORDS = {Phase.FORTIFY_AMOUNT: "to"}  # word before a territory; "draft" in all other phases
 _AFTER_DRAFT = (Phase.ATTACK, Phase.FORTIFY_FROM)
 
 
 class Step(NamedTuple):
-    """One step: its word in lower case, and the rest of its text."""
+    """One step: the first word in lower case, and the rest of the text."""
 
     word: str
     argument: str = ""
-    only: Phase | None = None  # phase in which the step counts, for a step that completes another one
-    is_optional: bool = False  # `try`: skipped if it is not legal or makes no sense
+    only: Phase | None = None  # only phase of a step that was added to complete another step
+    is_optional: bool = False  # `try`: the step is skipped if it is not legal or makes no sense
 
     def __str__(self) -> str:
         return f"{self.word} {self.argument}".rstrip()
@@ -77,9 +77,9 @@ class Stopped(Exception):
 
 
 def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
-    """Return the steps of an answer, a text or a list of texts and action numbers.
+    """Return the steps of an answer, which is a text or a list of texts and action numbers.
 
-    Short forms are written out. Raises a ValueError that says what is wrong.
+    Short forms are replaced by the actions that they stand for. Raises ValueError, which names the problem.
     """
     parts = [answer] if isinstance(answer, str) else answer
     _check_number(len(parts))
@@ -112,7 +112,7 @@ def _read_part(part: Any, board: Board) -> list[Step]:
 
 
 def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[Step]:
-    """Return the steps of one part, which may be empty or begin with a bullet or a number.
+    """Return the steps of `part`, which may be empty or begin with a bullet or a number.
 
     `words` are the allowed first words.
     """
@@ -129,7 +129,7 @@ def _read_step(part: str, board: Board, words: Sequence[str] = WORDS) -> list[St
 
 
 def _written_out(word: str, argument: str, board: Board) -> list[Step]:
-    """Return a short form as steps that are each an action, or else the step itself."""
+    """Return the steps that a short form stands for, or the step itself if it is no short form."""
     if word == TRY:
         steps = _read_step(argument, board, words=tuple(other for other in WORDS if other != TRY))
         return [step._replace(is_optional=step.word != ALWAYS) for step in steps]
@@ -162,9 +162,9 @@ def _order(argument: str) -> str:
 
 
 def _split_amount(argument: str, board: Board) -> tuple[str, str]:
-    """Return territories and the amount after them, "" if there is none.
+    """Return the territories in `argument`, and the amount that follows the territories, or "".
 
-    A territory's name may end in a number.
+    The name of a territory may end in a number.
     """
     place, _, amount = argument.rpartition(" ")
     last = split_outside_quotes(argument, ">")[-1].strip()
@@ -182,7 +182,7 @@ def _territory(name: str, board: Board) -> int:
 
 
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
-    """Return the step for an action number, which is equivalent to the step for the action's text."""
+    """Return the step for an action number. It is the same step as for the text of the action."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
     decision = DECISIONS[phase]
     words = {
@@ -208,17 +208,17 @@ def _in_words(number: int, phase: Phase, game: Any) -> Step:
 class ActionPlan:
     """The plan of one seat in one game: actions for several decisions.
 
-    Give it a text, then take the actions for one decision after another.
+    Call `give` with an answer, then `next_action` for one decision after another.
     """
 
     def __init__(self, seat: int) -> None:
         self.seat = seat
         self._steps: deque[Step] = deque()
-        self._first: int | None = None  # action for the decision for which the steps were given
+        self._first: int | None = None  # action for the decision that the answer was given for
         self._defence = ""  # number of dice of a standing order
         self._turn: tuple[int, int] | None = None  # round and turn in which the steps were given
         self._played: list[tuple[Phase, int]] = []
-        # source and target of the attacks played, with their results
+        # by source and target of each played attack: owner of the target, and troops at both places
         self._attacks: dict[tuple[int, int], list[int]] = {}
         self.stopped = self.reason = ""  # reason why the plan stopped, in words and as one of REASONS
         self._unplayed: tuple[Step, ...] = ()
@@ -226,9 +226,9 @@ class ActionPlan:
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
         """Take an answer for the current decision.
 
-        It is a text, or a list of texts and action numbers. The first step must be legal. The other steps are
-        checked when their decisions come. Raises ValueError if the answer is not valid. The seat then needs a
-        new answer.
+        `answer` is a text, or a list of texts and action numbers. The first step must be legal. The other
+        steps are checked at later decisions. Raises ValueError if the answer is not valid. The seat then
+        needs a new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
@@ -267,7 +267,7 @@ class ActionPlan:
         return action
 
     def _try(self, game: Any) -> int | None:
-        """Return the result of `next_action` without recording it."""
+        """Return the result of `next_action`, but do not record the action."""
         if not self._steps and not self._defence:
             return None
         if self._defence and game.phase == Phase.DEFEND:
@@ -284,7 +284,7 @@ class ActionPlan:
             return None
 
     def account(self, game: Any) -> str:
-        """Return the actions played since the last answer, and why the plan stopped, in a few lines.
+        """Return a few lines: the actions played since the last answer, and the reason why the plan stopped.
 
         The result is "" if there was no answer.
         """
@@ -304,7 +304,7 @@ class ActionPlan:
         return "\n".join(lines)
 
     def report(self) -> dict[str, Any]:
-        """Return `account` for programs: actions played, reason for stopping, number of steps left."""
+        """Return `account` as a dict: actions played, reason for stopping, number of steps left."""
         left = sum(not step.only for step in self._unplayed)
         return {
             "played": [action for _, action in self._played],
@@ -313,7 +313,7 @@ class ActionPlan:
         }
 
     def _look_at_attacks(self, game: Any) -> None:
-        """Store the results of the attacks. After the turn, other seats may have changed them."""
+        """Store the results of the attacks, but only in the turn of the attacks: later, other seats play."""
         if not self._attacks or (game.round, game.turn) != self._turn:
             return
         owner, troops = game.records["owner"][0], game.records["troops"][0]
@@ -360,7 +360,7 @@ class ActionPlan:
         return fallback_action(game)
 
     def _is_past(self, step: Step, phase: Phase, game: Any) -> bool:
-        """Return True if the decision of a step does not come, or is over."""
+        """Return True if the decision of a step is over, or will not come."""
         only = step.only or _ONLY.get(step.word)
         if only is not None:
             return phase != only
@@ -390,12 +390,12 @@ class ActionPlan:
         return DONE if is_declined else ""
 
     def _goes_on(self, step: Step, game: Any) -> bool:
-        """Return True if a step leaves the territory that was just taken."""
+        """Return True if a step begins at the territory that was just captured."""
         source = _territory(split_outside_quotes(step.argument, ">", 1)[0], game.board)
         return step.word in ("attack", "from") and source == game.records["target"][0]
 
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
-        """Return the action of a step for the current decision. The steps that follow from it stay."""
+        """Return the action of a step for the current decision. Steps for the rest of the action stay."""
         decision = DECISIONS[phase]
         if step.word == ALWAYS:
             return self._play_always(step, game)
@@ -413,9 +413,9 @@ class ActionPlan:
         return action
 
     def _legal(self, text: str, game: Any) -> int:
-        """Return the number of an action. Raises Stopped if it is not legal.
+        """Return the number of the action with this text. Raises Stopped if the action is not legal.
 
-        If a blitz is not legal, it becomes the most dice.
+        If a blitz is not legal, return the action with the most dice.
         """
         try:
             return int(game.parse_action(text))
@@ -425,7 +425,7 @@ class ActionPlan:
             raise Stopped(str(error)) from None
 
     def _check_sense(self, step: Step, game: Any) -> None:
-        """Raise Stopped if an attack after the first one has no more troops than its target."""
+        """Raise Stopped if an attack after the first attack has no more troops than the target."""
         sides = split_outside_quotes(step.argument, ">", 1)
         source, target = (_territory(place, game.board) for place in (*sides, "")[:2])
         if source < 0 or target < 0 or game.owner[source] != self.seat:
@@ -455,7 +455,7 @@ class ActionPlan:
     # -------------------------------------------------------------------------------- standing orders
 
     def _play_always(self, step: Step, game: Any) -> int:
-        """Keep the order, and continue with the next step."""
+        """Store the standing order, and continue with the next step."""
         self._defence = step.argument
         self._steps.popleft()
         action = self._defend(game) if game.phase == Phase.DEFEND else self._next(game)

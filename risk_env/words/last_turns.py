@@ -1,4 +1,4 @@
-"""Reports that compare the current armies with the armies at the end of the seat's last turn."""
+"""Reports that compare the current armies with the armies at the end of a seat's last turn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,14 +13,17 @@ def armies_of(game: Any) -> Armies:
 
 
 class LastTurns:
-    """Replay of a game's history, on a game at its start, up to the last call of `catch_up`."""
+    """The armies at the end of each seat's last turn, found by a replay of the game's actions.
+
+    `game` is the game at its beginning. `catch_up` continues the replay.
+    """
 
     def __init__(self, game: Any) -> None:
         self._game, self._played = game, 0
         self._ended: dict[int, Armies] = {}  # armies by seat
 
     def catch_up(self, actions: Sequence[int]) -> None:
-        """Play the actions that have not been played yet. Forced actions are not listed."""
+        """Play those of `actions` that are new. `actions` are all actions so far, except forced actions."""
         for action in actions[self._played :]:
             turn, round_number = self._game.turn, self._game.round
             self._game.step(action)
@@ -29,12 +32,12 @@ class LastTurns:
         self._played = len(actions)
 
     def before(self, seat: int) -> Armies | None:
-        """Return the armies when this seat's last turn ended, or None if it has had no turn."""
+        """Return the armies at the end of the seat's last turn, or None if the seat has had no turn."""
         return self._ended.get(seat)
 
 
 def seat_report(game: Any, seat: int, style: str = "brief") -> str:
-    """Return a report of what a seat may know: situation, decision, legal actions and odds (docs/llm.md).
+    """Return a report of the facts that a seat may know, with legal actions and odds (docs/llm.md).
 
     `style` is "brief" or "full". The game's history is replayed to find the changes since the seat's last
     turn. A `TextMatch` tracks these changes without a replay.

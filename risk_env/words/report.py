@@ -39,14 +39,14 @@ VERSION = 1  # version of the form that `read_report` reads
 NEUTRAL, UNCLAIMED, NO_ONE = "neutral", "free", "nobody"
 SHOWS_ATTACKS = (*DRAFT_PHASES, Phase.ATTACK, Phase.OCCUPY)
 LEAST_THREAT = 0.3  # minimum probability at which a neighbour's attack is reported
-# the function of the rules, called from Python
+# the kernel of the rules as a plain Python function
 _star_troops = getattr(star_troops, "py_func", star_troops)
 
 
 class Style(NamedTuple):
     """The length of a report."""
 
-    attacks: int  # number of pairs of territories with their odds, the best first
+    attacks: int  # number of attacks with odds, the likeliest first
     threats: int  # number of the reader's territories under threat
     names: int  # number of names in a list of conquests or choices
     has_borders: bool  # includes the borders of the whole map
@@ -57,7 +57,7 @@ STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, Tru
 
 
 class Armies(NamedTuple):
-    """Armies at some moment: seat (-1 free) and troops of each territory, and the seats still in the game."""
+    """Armies at one moment: owner (-1: free) and troops of each territory, and the living seats."""
 
     owner: list[int]  # (T,)
     troops: list[int]  # (T,)
@@ -84,8 +84,8 @@ def write_report(
 ) -> str:
     """Return the report of a position. It is deterministic: equal facts give equal texts.
 
-    `legal` are the legal actions (none unless the reader is to act). `before` are the armies when the
-    reader's last turn ended, or None if there was no turn. Raises ValueError unless `style` is "brief" or
+    `legal` are the legal actions (empty unless the reader is to act). `before` are the armies at the end of
+    the reader's last turn, or None if there was no turn. Raises ValueError unless `style` is "brief" or
     "full".
     """
     if style not in STYLES:
@@ -143,7 +143,7 @@ class _Report:
 
     @cached_property
     def seats_of(self) -> dict[int, list[int]]:
-        """Territories of every seat that holds any."""
+        """Territories of each owner, by owner."""
         held: dict[int, list[int]] = {}
         for territory, seat in enumerate(self.owner):
             held.setdefault(seat, []).append(territory)
@@ -163,7 +163,7 @@ class _Report:
         ]
 
     def players(self) -> list[str]:
-        """Return the line about territories, troops, cards and income of every seat."""
+        """Return the line about the territories, troops, cards and income of each seat."""
         told = "; ".join(f"{self.who(seat)} {self._player(seat)}" for seat in range(self.state.num_players))
         return [f"Players (territories/troops/cards/income): {told}"]
 
@@ -176,7 +176,7 @@ class _Report:
         return f"{len(held)}/{troops}/{self.state.hand_sizes[seat]}/{due}"
 
     def continents(self) -> list[str]:
-        """Return a line for every continent: its bonus, its main owner, and all territories by owner."""
+        """Return a line for each continent: the bonus, the main owner, and all territories by owner."""
         return [self._continent(number, members) for number, members in enumerate(self.board.members_of)]
 
     def _continent(self, number: int, members: Sequence[int]) -> str:
@@ -212,7 +212,7 @@ class _Report:
             lines.append(f"Cards: {state.sets_traded} sets traded, the next set is worth {worth}")
         return lines
 
-    # -------------------------------------------------------------------------------- the reader's own
+    # -------------------------------------------------------------------------------- facts of the reader
 
     def own_facts(self) -> list[str]:
         """Return the lines about hand, mission and headquarters."""
@@ -252,7 +252,7 @@ class _Report:
         return lines + [f"Objectives: {'; '.join(filter(None, held))}"] * any(held)
 
     def _objective(self, number: int, holder: int) -> str:
-        """Return an Objective in play, its holder and its Reward."""
+        """Return the words for an Objective: name, holder and Reward, or "" if it is not in play."""
         if holder == Held.NOT_IN_PLAY:
             return ""
         reward = reward_name(self.state.objective_rewards[number])
@@ -297,9 +297,9 @@ class _Report:
     # -------------------------------------------------------------------------------- battles
 
     def attacks(self) -> list[str]:
-        """Return attacks, with the probability that a blitz takes the territory.
+        """Return the lines about attacks, with the probability that a blitz takes the territory.
 
-        These are the legal attacks, or the attacks that the coming turn allows.
+        The attacks are legal now, or will be legal later in this turn.
         """
         phase = self.state.phase
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
@@ -388,7 +388,7 @@ class _Report:
         return f"`{word} NAME`: {', '.join(names)}"
 
     def _places(self, territories: list[int]) -> str:
-        """Return the territories to choose from, in a few words if they are all of a kind."""
+        """Return the territories to choose from, or a few words for all territories of one kind."""
         for owner, words in ((self.reader.seat, "any of your territories"), (FREE, "any free territory")):
             if territories == self.seats_of.get(owner):
                 return words
@@ -403,7 +403,7 @@ class _Report:
         return f"{self.army(self.state.source)} attacks {self.army(self.state.target)}"
 
     def rolled(self) -> str:
-        """Return the dice on the table in words."""
+        """Return the current attack and the last roll in words."""
         attack, defence = (" ".join(map(str, side)) for side in self.state.dice)
         return f"{self.battle()}; dice {attack} against {defence}"
 
@@ -459,7 +459,10 @@ HELP = (
 
 @lru_cache(maxsize=8)
 def _border_lines(board: Board) -> tuple[str, ...]:
-    """Return all borders: two-way ones under the first of two territories, one-way ones under the source."""
+    """Return the line about all borders of the map.
+
+    A two-way border is listed under the first of the two territories, a one-way border under the source.
+    """
     names, one_way, told = board.names_in_text, set(board.one_way_borders), []
     for territory, name in enumerate(names):
         targets = board.targets(territory)
@@ -472,7 +475,7 @@ def _border_lines(board: Board) -> tuple[str, ...]:
 
 
 def income(state: PublicState, seat: int, territories: Iterable[int], board: Board, rules: Rules) -> int:
-    """Return a seat's troops for a turn, before cards (RULES 3.1, 9.2, 9.8).
+    """Return the number of troops due to a seat for a turn, before cards (RULES 3.1, 9.2, 9.8).
 
     `territories` are the territories of the seat.
     """
@@ -513,8 +516,8 @@ _ROUND = re.compile(r"Round (\d+), turn of (\w+), question to (\w+): (\w+)")
 def read_report(text: str, board: Board) -> dict[str, Any]:
     """Return the public facts that a report lists, under their names in `PublicState`.
 
-    These are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per seat),
-    `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
+    The facts are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per
+    seat), `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
     `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report.
     """
     head, at_round, *lines = [*text.splitlines(), "", ""]

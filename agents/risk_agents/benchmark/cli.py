@@ -84,8 +84,8 @@ def _parser() -> argparse.ArgumentParser:
         help="play only the first deals of each track, about two minutes in total",
     )
     add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
-    add("--html", metavar="FILE", help="page to write in addition to the result file, .html")
-    add("--verify", metavar="FILE", help="result file to verify: play all its games again and compare")
+    add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
+    add("--verify", metavar="FILE", help="verify this result file: play all its games again and compare")
     for name, meaning in CARD.items():
         add(f"--{name}", metavar="TEXT", default="", help=f"{meaning}, for the card on the leaderboard")
     add_options(parser)
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check_only_verify(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
-    """Refuse arguments that have no effect together with `--verify`."""
+    """Exit with an error if an argument cannot be combined with `--verify`."""
     given = [name for name in ("quick", "out", "html", "sandbox", *CARD) if getattr(arguments, name)]
     if arguments.agent is not None or arguments.track != ALL or given:
         wrong = f"--{given[0]}" if given else "an agent" if arguments.agent is not None else "--track"
@@ -154,7 +154,7 @@ def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
     for name in CARD:
         text = getattr(arguments, name)
         if len(text) > LONGEST_TEXT:
-            raise ValueError(f"--{name}: {len(text)} characters; at most {LONGEST_TEXT} are allowed")
+            raise ValueError(f"--{name} has {len(text)} characters; at most {LONGEST_TEXT} are allowed")
 
 
 def _tracks(text: str) -> list[Track]:
@@ -192,7 +192,7 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
 
 
 def shown(rate: Estimate | None, is_rough: bool) -> str:
-    """Format a score with its interval, and a star if it has few deals."""
+    """Format a score and its interval; add a star if the score comes from few deals."""
     return "" if rate is None else f"{rate.value:.1f} [{rate.low:.1f}, {rate.high:.1f}]" + "*" * is_rough
 
 
@@ -214,7 +214,7 @@ def _verify(arguments: argparse.Namespace, console: Console) -> None:
 
 
 def leaderboard(argv: Sequence[str]) -> None:
-    """Run the command `leaderboard`: write one page for a folder of result files."""
+    """Run the command `leaderboard`: write one page about the result files in a folder."""
     parser = command_parser("leaderboard")
     parser.add_argument("folder", help="folder with result files of `benchmark` (.jsonl)")
     parser.add_argument("--html", metavar="OUT", required=True, help="page to write, .html")
@@ -223,9 +223,11 @@ def leaderboard(argv: Sequence[str]) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="replays per file and track, in a folder beside the page (default: 1)",
+        help="number of replays per file and track; replays go into a folder beside the page (default: 1)",
     )
-    parser.add_argument("--verify", action="store_true", help="play all games again; leave out wrong files")
+    parser.add_argument(
+        "--verify", action="store_true", help="play all games again, and leave out files that differ"
+    )
     add_options(parser)
     arguments = parser.parse_args(argv)
     check_output("--html", arguments.html, ".html")
@@ -244,11 +246,10 @@ def leaderboard(argv: Sequence[str]) -> None:
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
-    """Play all games of all files again. Return the verified files, and each other file with the reason.
+    """Play all games of all files again; return the verified files, and each other file with the problem.
 
-    The value of a verified file is true if the actions of its agent were compared too.
-
-    Raises ValueError if no file is verified.
+    The value of a verified file is True if the actions of its agent were compared too. Raises ValueError if
+    no file is verified.
     """
     verified: dict[Path, bool] = {}
     refused: list[tuple[Path, str]] = []

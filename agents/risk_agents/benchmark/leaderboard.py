@@ -1,4 +1,4 @@
-"""Leaderboard: one static page for a folder of result files, which may be untrusted (`table_page`)."""
+"""Leaderboard: one static page about the result files in a folder, which may be untrusted (`table_page`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -27,7 +27,7 @@ MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 
 
 class LeaderboardEntry(NamedTuple):
-    """A result file on the page."""
+    """Result file that the leaderboard shows."""
 
     path: Path
     header: Header
@@ -36,12 +36,12 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def titles(self) -> dict[str, Track]:
-        """Tracks of the file by their titles."""
+        """Tracks of the file, by title."""
         return {track.title: track for track in self.header.tracks}
 
     @property
     def mean(self) -> float | None:
-        """Mean score over all tracks; None if a track is missing, or not in its newest version."""
+        """Mean score over all tracks; None unless the file contains the newest version of every track."""
         if set(self.titles) != {find(name).title for name in names()}:
             return None
         return sum(score.score.value for score in self.scores.values()) / len(self.scores)
@@ -53,18 +53,18 @@ def read_folder(folder: str | Path) -> list[Path]:
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
     found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
     if not 0 < len(found) <= MOST_FILES:
-        raise ValueError(f"{folder} holds {len(found)} files *{SUFFIX}; 1 to {MOST_FILES} are allowed")
+        raise ValueError(f"{folder} contains {len(found)} {SUFFIX} files; 1 to {MOST_FILES} are allowed")
     return found
 
 
 def write_page(
     page: Path, files: Sequence[Path], replays: int = 0, verified: Mapping[Path, bool] = MappingProxyType({})
 ) -> list[tuple[Path, str]]:
-    """Write a page for result files. Return the files that were left out, each with the reason.
+    """Write a page about result files, and return each file that was left out with the problem.
 
     `replays` is the number of replays for each file and track. The replays are written into a folder beside
-    the page. `verified` has the files that passed `verify`, and whether the agent's actions were compared
-    too. Raises ValueError if no file is left.
+    the page. The keys of `verified` are the files that passed `verify`; a value is True if the agent's
+    actions were compared too. Raises ValueError if every file was left out.
     """
     entries, refused = [], []
     for number, path in enumerate(files):
@@ -94,9 +94,12 @@ def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
 
 
 def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tuple[str, str]]:
-    """Write replays of the longest games that the agent won, and return their addresses and titles."""
+    """Write replays of the agent's longest wins, and return the address and the title of each replay.
+
+    `count` is the maximum number of replays per track.
+    """
     folder = page.with_name(f"{page.stem}-replays")
-    wanted: dict[str, list[tuple[int, int]]] = {}  # by track: rounds and place in the file
+    wanted: dict[str, list[tuple[int, int]]] = {}  # by track: -rounds and index of each game
     for place, game in enumerate(read_recorded(path)):
         result = game.result
         is_won = result.winner != NOBODY and result.seats[result.winner] == 0
@@ -132,7 +135,7 @@ def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool])
     yield "<h2>Agents</h2><div class='cards'>"
     yield from (_card(entry, verified.get(entry.path)) for entry in ranked)
     yield "</div><h2>Agent against opponent</h2>"
-    yield "<p>Percent of meetings in which the agent finished before the opponent.</p>"
+    yield "<p>Percentage of shared games in which the agent finished before the opponent.</p>"
     for track in tracks:
         yield _pairwise([entry for entry in ranked if track.title in entry.titles], track)
 
@@ -185,16 +188,16 @@ def _rate(rate: Estimate | None, is_rough: bool) -> str:
 
 
 def _checked(agent_played: bool | None) -> str:
-    """Return how a file was checked; `agent_played` is None if its games were not played again."""
+    """Describe the check of a file; `agent_played` is None if the file's games were not played again."""
     if agent_played is None:
-        return "scores compared with the results of games"
+        return "scores compared with the results of the games"
     if agent_played:
         return "all games played again, all actions compared"
     return "all games played again; the agent's actions are taken from the file"
 
 
 def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
-    """Return the card of an agent."""
+    """Return the card of an agent, as HTML."""
     facts = entry.header.facts
     agent, machine, times = facts["agent"], facts["machine"], facts["times"]
     lines = [(name, _linked(facts["card"][name])) for name in CARD]
@@ -215,7 +218,7 @@ def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
 
 
 def _linked(words: str) -> str:
-    """Escape a text for HTML; an address that begins with https:// becomes a link."""
+    """Escape a string for HTML; turn an address that begins with https:// into a link."""
     text = for_html(words)
     is_address = words.startswith("https://") and words.isprintable() and not set(words) & set(" \"'<>`")
     return f'<a href="{text}" rel="nofollow noopener noreferrer">{text}</a>' if is_address else text

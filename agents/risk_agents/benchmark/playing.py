@@ -1,4 +1,4 @@
-"""Benchmark games of an agent. Each track and map is a tournament, which can be resumed."""
+"""Play the benchmark games of an agent: one tournament for each track and map, which can be resumed."""
 
 import hashlib
 import json
@@ -33,10 +33,10 @@ from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
 from risk_env.whole_file import whole_file
 
-AGENT_FILE = "agent.json"  # in this folder: digest of the agent's file, and seconds of all runs
-MOST_BYTES = 1 << 12  # maximum size of AGENT_FILE
-CHANGED = "changed"  # digest in AGENT_FILE after the agent's file changed during a run
-FOLDER_SUFFIX = ".games"  # folder of unfinished tracks: name of the result file and this suffix
+AGENT_FILE = "agent.json"  # file in the folder: digest of the agent's file, and total seconds
+MOST_BYTES = 1 << 12  # maximum size of AGENT_FILE, in bytes
+CHANGED = "changed"  # replaces the digest in AGENT_FILE if the agent's file changes during a run
+FOLDER_SUFFIX = ".games"  # the folder of unfinished tracks has the result file's name with this suffix
 
 
 class TrackGames(NamedTuple):
@@ -56,11 +56,11 @@ class BenchmarkRun(NamedTuple):
     folder: Path
     sandbox: str | None
     workers: str
-    limit: float | None  # seconds for a chunk of games
+    limit: float | None  # time limit for a chunk of games, in seconds
 
 
 def default_path(agent: NamedAgent) -> Path:
-    """Return the name of an agent's result file."""
+    """Return the default path of an agent's result file."""
     words = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(agent.name).name if agent.label is None else agent.label)
     return Path(f"benchmark-{words.strip('-.') or 'agent'}{SUFFIX}")
 
@@ -68,8 +68,8 @@ def default_path(agent: NamedAgent) -> Path:
 def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
     """Play all games of the tracks that are not yet in the folder.
 
-    The caller closes the stores. Raises ValueError if the agent cannot play a track, if the version of an
-    opponent differs from the track, or if the folder holds games of another benchmark.
+    The caller closes the stores. Raises ValueError if the agent cannot play a track, if an opponent does not
+    have the version that the track needs, or if the folder contains games of another agent or version.
     """
     played = []
     with same_agent(run), _executor(run) as executor:
@@ -84,7 +84,7 @@ def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
 
 
 def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[TournamentConfig]:
-    """Try the agent and all opponents of a track, and return the configuration for each map."""
+    """Test that the agent and all opponents can play a track, and return the configuration for each map."""
     named = [NamedAgent(each.label, each.agent) for each in track.opponents]
     trials = [Trial(track.rules, name, track.time_limit, sandbox) for name, _ in track.maps]
     for trial in trials:
@@ -101,20 +101,21 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 
 
 def own_name(agent: Entrant) -> str:
-    """Return an agent's label, cut so that TESTED can follow it.
+    """Return an agent's label, shortened to leave room for TESTED.
 
-    Raises ValueError if the label is the name of a different agent that is registered.
+    Raises ValueError if a different agent is registered under the label.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
         raise ValueError(
-            f"agent={agent.spec!r} has the name of a registered agent, {name!r}: add a label, label=agent"
+            f"agent={agent.spec!r}: {name!r} is the name of a registered agent; "
+            "set another label with label=agent"
         )
     return name
 
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
-    """Open the store of the games on a map, or create it."""
+    """Open or create the store of the games on a map."""
     path = folder / f"{track.title}-{config.map_source}.sqlite"
     if not path.exists():
         return Store.create(path, config)
@@ -122,8 +123,8 @@ def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     if store.config != replace(config, sandbox=None):
         store.close()
         raise ValueError(
-            f"{path} holds games of another agent or version: delete the folder {folder}, or choose another "
-            "--out"
+            f"{path} contains games of another agent or version: delete the folder {folder}, or choose "
+            "another --out"
         )
     store.config = config
     return store
@@ -139,7 +140,7 @@ def _play(
 
 @contextmanager
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
-    """Measure the seconds of a run, and raise ValueError if the agent's file changes before or during it."""
+    """Record the duration of a run in AGENT_FILE; raise ValueError if the agent's file has changed."""
     path, start = run.folder / AGENT_FILE, time.monotonic()
     run.folder.mkdir(exist_ok=True)
     digest = _file_digest(run.agent.spec)
@@ -188,7 +189,7 @@ def _kept(folder: Path) -> dict[str, Any]:
 
 @contextmanager
 def _executor(run: BenchmarkRun) -> Iterator[WorkExecutor | None]:
-    """Provide one executor for the games of all tracks, or None to play in this process."""
+    """Provide one executor for the games of all tracks, or None if this process plays them."""
     jobs = local_processes(run.workers)
     if jobs is None:
         with open_executor(run.workers, run.limit) as cluster:
@@ -204,7 +205,7 @@ def _executor(run: BenchmarkRun) -> Iterator[WorkExecutor | None]:
 
 
 def remove_games(played: Sequence[TrackGames], folder: Path) -> None:
-    """Close and delete the stores of the games and AGENT_FILE, and delete the folder if it is empty."""
+    """Close and delete the stores, delete AGENT_FILE, and delete the folder if it is empty."""
     for store in (store for each in played for store in each.stores):
         store.close()
         for path in (store.path, *(store.path.with_name(store.path.name + end) for end in ("-wal", "-shm"))):

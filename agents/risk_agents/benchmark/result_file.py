@@ -33,11 +33,11 @@ from risk_env.whole_file import whole_file
 FORMAT = "risk_env benchmark"
 SCHEMA = 1
 SUFFIX = ".jsonl"
-MOST_BYTES = 1 << 29  # maximum size of a file
+MOST_BYTES = 1 << 29  # maximum size of a file, in bytes
 LONGEST_HEADER = 1 << 18  # maximum size of the header, in bytes
 LONGEST_GAME = 1 << 20  # maximum size of a game, in bytes
-LONGEST_TEXT = 300  # maximum number of characters in a text of the header
-MOST_TEXTS = 20  # maximum number of facts about a machine
+LONGEST_TEXT = 300  # maximum number of characters in a string of the header
+MOST_TEXTS = 20  # maximum number of strings in a card, and in the facts about a machine
 MOST_TRACKS = len(ORDER)
 TESTED = " (tested)"  # added to an agent's label if an opponent of a track has the same label
 # parts of the header, and the types of their values
@@ -66,7 +66,7 @@ _FORFEIT = ("forfeit_seat", "forfeit_kind")
 
 
 class ResultFileError(ValueError):
-    """Error in a result file: a wrong format, or content that contradicts the games.
+    """Error in a result file: a wrong format, or statements that contradict the games.
 
     The message names the file, the place and the problem.
     """
@@ -97,14 +97,14 @@ class Header:
         return track.configs([Entrant(label, spec, agent["version"], agent["compiled"]), *track.entrants])
 
     def pairings(self, track: Track) -> list[tuple[TournamentConfig, Pairing]]:
-        """Return the games of a track that the file must contain, in order."""
+        """Return the configuration and the pairing of each game of a track, in the order of the file."""
         games = track.games(self.is_quick)
         return [(config, pairing) for config in self.configs(track) for pairing in config.schedule(games)]
 
 
 @dataclass(frozen=True)
 class RecordedGame:
-    """Game of a result file: track and configuration from the schedule, saved game and result."""
+    """Game of a result file: its track, its configuration, the saved game and the result."""
 
     track: Track
     config: TournamentConfig
@@ -125,8 +125,8 @@ def write_results(
 ) -> None:
     """Write a result file.
 
-    `facts` are the parts of the header that describe the agent, the machine and the times. `played` are the
-    games of each track, in a store for each map.
+    `facts` are the parts of the header that describe the agent, the machine and the times. `played` contains
+    each track with the stores of its games, one store for each map.
     """
     header = Header(facts, tuple(track for track, _ in played))
     digest, tracks = _digest_of(facts), []
@@ -146,7 +146,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object for the digest, which has read version, agent and `quick` but no games."""
+    """Return a hash object that has read the version, the agent and `quick`, but no game yet."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -161,7 +161,7 @@ def _lines(header: Header, track: Track, parts: Sequence[Store]) -> Iterator[byt
 
 
 def result_on_track(track: Track, result: GameResult) -> dict[str, Any]:
-    """Return the result of a game as a dict for a file."""
+    """Return the result of a game as a dict for the result file."""
     names = _RESULT[1:] + (_FORFEIT if result.forfeit_kind else ())
     return {"track": track.name, **{name: getattr(result, name) for name in names}}
 
@@ -172,8 +172,8 @@ def result_on_track(track: Track, result: GameResult) -> dict[str, Any]:
 def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
     """Read a result file, and return its header and the score on each track.
 
-    Raises FileNotFoundError if there is no regular file, and ResultFileError unless the file is complete and
-    its scores follow from its games. The actions are not played again (`verification`).
+    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is incomplete or
+    its scores do not follow from its games. Only `verification` plays the actions again.
     """
     header, results = read_header(path), Results()
     for game in read_recorded(path):
@@ -206,7 +206,7 @@ def scores_of(path: str | Path, header: Header, results: Results) -> dict[str, T
             if facts["score"].get(name) != true.get(name) or name not in facts["score"]:
                 raise ResultFileError(
                     f"{path}, track {track.name}: {shortened(name)} is {shortened(facts['score'].get(name))} "
-                    f"in the file, but {shortened(true.get(name))} in its games"
+                    f"in the header, but its games give {shortened(true.get(name))}"
                 )
     return scores
 
@@ -230,7 +230,9 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise ValueError("not the header of a benchmark's result file")
         if facts.get("schema") != SCHEMA:
-            raise ValueError(f"schema {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}")
+            raise ValueError(
+                f"schema is {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}"
+            )
         return Header(facts, _checked_tracks(facts))
     except ValueError as error:
         raise ResultFileError(f"{path}, line 1: {error}") from error
@@ -242,21 +244,22 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     _check_types(facts["agent"], _AGENT, "agent")
     for name in ("name", "version"):
         if not is_label(facts["agent"][name]):
-            raise ValueError(f"agent: {name} is {shortened(facts['agent'][name])}, not a label")
+            raise ValueError(f"agent: {name} {shortened(facts['agent'][name])} is not a valid label")
     check_registered(facts["agent"])
     if not re.fullmatch("([0-9a-f]{64})?", facts["agent"]["sha256"]):
-        raise ValueError(f"agent: sha256 is {shortened(facts['agent']['sha256'])}, not 64 hexadecimal digits")
+        digest = shortened(facts["agent"]["sha256"])
+        raise ValueError(f'agent: sha256 is {digest}, but must be 64 hexadecimal digits, or ""')
     _check_types(facts["card"], dict.fromkeys(CARD, str), "card")
     for part in ("card", "machine"):
         if len(facts[part]) > MOST_TEXTS:
-            raise ValueError(f"{part}: {len(facts[part])} strings; at most {MOST_TEXTS} are allowed")
+            raise ValueError(f"{part} has {len(facts[part])} strings; at most {MOST_TEXTS} are allowed")
         for name, text in facts[part].items():
             _check_text(f"a name of {part}", name)
             _check_text(f"{part}: {name}", text)
     _check_text("risk_env", facts["risk_env"])
     _check_times(facts["times"])
     if not 0 < len(facts["tracks"]) <= MOST_TRACKS:
-        raise ValueError(f"{len(facts['tracks'])} tracks; 1 to {MOST_TRACKS} are allowed")
+        raise ValueError(f"tracks has {len(facts['tracks'])} entries; 1 to {MOST_TRACKS} are allowed")
     tracks = []
     for each in facts["tracks"]:
         _check_types(each, _TRACK, "a track")
@@ -268,27 +271,29 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
             )
         tracks.append(track)
     if len({track.name for track in tracks}) < len(tracks):
-        raise ValueError("a track occurs twice")
+        raise ValueError("tracks contains a track twice")
     return tuple(tracks)
 
 
 def check_registered(agent: Mapping[str, Any]) -> None:
-    """Raise ValueError unless `registered` states correctly whether a registered agent has the name."""
+    """Raise ValueError unless `registered` is true exactly if a registered agent has the agent's name."""
     name, is_name = agent["name"], bots.is_registered(agent["name"])
     if agent["registered"] and not is_name:
         raise ValueError(f"agent: {shortened(name)} is not registered in this installation")
     if is_name and not agent["registered"]:
-        raise ValueError(f"agent: {shortened(name)} is the name of a registered agent, not of this one")
+        raise ValueError(f"agent: registered is false, but a registered agent has the name {shortened(name)}")
 
 
 def _check_text(what: str, text: Any) -> None:
-    """Raise ValueError unless a value is a string of at most LONGEST_TEXT characters."""
+    """Raise ValueError unless `text` is a string of at most LONGEST_TEXT characters."""
     if not isinstance(text, str) or len(text) > LONGEST_TEXT:
-        raise ValueError(f"{what} is {shortened(text)}, not a string of at most {LONGEST_TEXT} characters")
+        raise ValueError(
+            f"{what} is {shortened(text)}, but must be a string of at most {LONGEST_TEXT} characters"
+        )
 
 
 def _check_times(times: dict[str, Any]) -> None:
-    """Raise ValueError unless the times of a header are a date, seconds, and milliseconds by track."""
+    """Raise ValueError unless `times` are a date, seconds, and milliseconds per turn for each track."""
     _check_types(times, {"date": str, "seconds": float, "ms_a_turn": dict}, "times")
     try:
         is_date = date.fromisoformat(times["date"]).isoformat() == times["date"]
@@ -297,17 +302,18 @@ def _check_times(times: dict[str, Any]) -> None:
     if not is_date:
         raise ValueError(f"times: date is {shortened(times['date'])}, but must be YYYY-MM-DD")
     if not 0 <= times["seconds"] < 1e9:
-        raise ValueError(f"times: seconds is {shortened(times['seconds'])}, but must be 0 to 1e9")
+        raise ValueError(f"times: seconds is {shortened(times['seconds'])}, but must be from 0 to 1e9")
     paces = times["ms_a_turn"]
     for name, pace in paces.items():
         if len(paces) > MOST_TRACKS or not is_label(name) or type(pace) is not float or not 0 <= pace < 1e9:
             raise ValueError(
-                f"times: ms_a_turn of {shortened(name)} is {shortened(pace)}, but must be 0 to 1e9"
+                f"times: ms_a_turn contains {shortened(pace)} for {shortened(name)}; at most {MOST_TRACKS} "
+                "tracks are allowed, with floats from 0 to 1e9"
             )
 
 
 def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
-    """Raise ValueError unless a value is a dict with exactly these names, and values of these types."""
+    """Raise ValueError unless `facts` is a dict with the keys of `kinds`, and values of these types."""
     if not isinstance(facts, dict):
         raise ValueError(f"{what} is {shortened(facts)}, but must be of type dict")
     for name in sorted(kinds.keys() ^ facts.keys()):
@@ -322,8 +328,8 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
 def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
     """Yield the games of a result file, in order.
 
-    Raises ResultFileError if the file does not hold exactly the games of its tracks, or if the games do not
-    match the digest in the header. The actions are not played again.
+    Raises ResultFileError if the file does not contain exactly the games of its tracks, or if the games do
+    not match the digest in the header. The actions are not played again.
     """
     with open(path, "rb") as lines:
         header, number = _header(lines, path), 1
@@ -340,7 +346,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path}: more games than the tracks have")
+            raise ResultFileError(f"{path}: contains more games than its tracks")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
                 f"{path}: the digest of version, agent and games differs from the digest in the header"
@@ -348,7 +354,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
 
 
 def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> RecordedGame:
-    """Read the next game of the schedule; raise ValueError if the line holds another game."""
+    """Read the next game of the schedule; raise ValueError if the line contains another game."""
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
     if len(line) > LONGEST_GAME:
@@ -370,7 +376,9 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
         raise ValueError(f"result: {shortened(name)} is {'missing' if name in names else 'unknown'}")
     if facts["track"] != track.name or facts["game"] != pairing.game or type(facts["game"]) is not int:
         given = f"{shortened(facts['game'])} of {shortened(facts['track'])}"
-        raise ValueError(f"result: game {given}, but {pairing.game} of {track.name} comes next")
+        raise ValueError(
+            f"result: game {given}, but the next game of the schedule is {pairing.game} of {track.name}"
+        )
     P = config.num_players
     if not isinstance(facts["places"], list) or len(facts["places"]) != P:
         raise ValueError(f"result: places is {shortened(facts['places'])}, but must be a list of {P} places")
@@ -378,7 +386,7 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
         column = COLUMNS[name]
         values = facts[name] if name == "places" else [facts[name]]
         if not all(column.is_right(value, config) for value in values):
-            raise ValueError(f"result: {name} is {shortened(facts[name])}, not {column.words}")
+            raise ValueError(f"result: {name} is {shortened(facts[name])}, but must be {column.words}")
     if len(set(facts["places"])) < P:
         raise ValueError(f"result: places is {facts['places']}, but all places must differ")
     _check_ending(facts, config)
@@ -404,4 +412,6 @@ def _check_ending(facts: Mapping[str, Any], config: TournamentConfig) -> None:
         raise ValueError(f"result: winner is {winner}, but places are {places}")
     most = config.rules.max_rounds
     if most is not None and facts["rounds"] > most:
-        raise ValueError(f"result: rounds is {facts['rounds']}, but the track ends games after {most}")
+        raise ValueError(
+            f"result: rounds is {facts['rounds']}, but games of the track end after {most} rounds"
+        )

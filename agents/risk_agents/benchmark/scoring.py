@@ -17,12 +17,12 @@ from risk_agents.tournament.results import FORFEIT, TRUNCATED, GameResult
 from risk_agents.tournament.summary import Estimate, Games
 
 DIGITS = 2  # decimal places of scores and percentages
-RATES = ("score", "train", "kept_out")  # scores of a track: in all games, and in the games of each group
+RATES = ("score", "train", "kept_out")  # names of a track's scores: all games, and each group of games
 
 
 @dataclass(frozen=True)
 class TrackScore:
-    """Results of an agent on a track. Intervals count the games of a deal as one observation."""
+    """Results of an agent on a track; intervals count all games of a deal as one observation."""
 
     games: int
     deals: int
@@ -32,13 +32,13 @@ class TrackScore:
     score: Estimate
     train: Estimate | None  # score against opponents that agents may be trained against
     kept_out: Estimate | None  # score against kept-out opponents
-    # by label of the opponent: percent of meetings in which the agent finished before the opponent
+    # percentage of shared games in which the agent finished before an opponent, by label of the opponent
     ahead: dict[str, Estimate | None]
-    # RATES and labels of opponents: rates with too few deals for a reliable interval
+    # names in RATES and labels of opponents whose rates have too few deals for a reliable interval
     rough: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the results as a dict for `json.dumps`. A rate is a list of its value and its interval."""
+        """Return the results as a dict for `json.dumps`, with each rate as the list [value, low, high]."""
         rates = {name: _listed(getattr(self, name)) for name in RATES}
         return {**vars(self), **rates, "ahead": {name: _listed(rate) for name, rate in self.ahead.items()}}
 
@@ -48,7 +48,7 @@ def _listed(rate: Estimate | None) -> list[float] | None:
 
 
 def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
-    """Return the score of agent 0 in the games of a track, which are given for each map.
+    """Return the score of agent 0 on a track; `parts` contains the results of the games on each map.
 
     Raises ValueError if there is no game.
     """
@@ -79,7 +79,7 @@ def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
 
 
 def _rough(track: Track, groups: Mapping[str, Sequence[GameResult]]) -> tuple[str, ...]:
-    """Return the names of rates from few deals. `groups` are the games of each of the RATES."""
+    """Return the names of rates from few deals; `groups` contains the games of each name in RATES."""
     meetings = {
         each.label: [result for result in groups["score"] if number in result.seats]
         for number, each in enumerate(track.opponents, 1)
@@ -89,7 +89,7 @@ def _rough(track: Track, groups: Mapping[str, Sequence[GameResult]]) -> tuple[st
 
 
 def _score(track: Track, results: Sequence[GameResult]) -> Estimate:
-    """Return the score in these games, with its interval."""
+    """Return the score in the games of `results`, with its interval."""
     games = Games(results, len(track.opponents) + 1)
     estimate = games.rate(games.won, np.where(games.seats == 0, 0, 1), 2, track.seed)[0]
     share = track.even_share
@@ -97,7 +97,7 @@ def _score(track: Track, results: Sequence[GameResult]) -> Estimate:
 
 
 def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
-    """Return how often agent 0 finished before each opponent."""
+    """Return the percentage of shared games in which agent 0 finished before each opponent, by label."""
     own = np.where(games.seats == 0, games.places, 0).sum(axis=1)
     found = games.rate(own[:, None] < games.places, games.seats, games.num_agents, track.seed)
     return {
@@ -109,5 +109,5 @@ def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
 
 
 def _scaled(estimate: Estimate, scale: Callable[[float], float]) -> Estimate:
-    """Return an estimate on another scale, rounded."""
+    """Return an estimate on another scale, rounded to DIGITS."""
     return Estimate(*(round(scale(rate), DIGITS) for rate in astuple(estimate)))

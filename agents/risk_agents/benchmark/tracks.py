@@ -24,15 +24,15 @@ from risk_env.bounded_io import read_file, shortened
 from risk_env.match import Match
 
 FOLDER = Path(__file__).parent / "tracks"
-MOST_BYTES = 1 << 16  # maximum size of a track file
+MOST_BYTES = 1 << 16  # maximum size of a track file, in bytes
 ALL = "all"
 ORDER = ("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps")
-PLAYED_ROUNDS = 20  # rounds of the game whose actions `play_digest` hashes
+PLAYED_ROUNDS = 20  # number of rounds whose actions `play_digest` hashes
 
 
 @dataclass(frozen=True)
 class Opponent:
-    """An opponent of a track."""
+    """Opponent of a track."""
 
     agent: str  # argument of `risk_agents.load`
     version: str
@@ -47,7 +47,7 @@ class Opponent:
 
 @dataclass(frozen=True)
 class Track:
-    """A track, as its file describes it."""
+    """Track, as its file describes it."""
 
     name: str
     version: int
@@ -57,8 +57,8 @@ class Track:
     seed: int
     deals: int  # number of deals of each map
     quick_deals: int  # number of deals of each map with `--quick`
-    time_limit: float  # seconds for one decision
-    game_time: float  # seconds for all decisions of a seat in one game
+    time_limit: float  # time limit for one decision, in seconds
+    game_time: float  # time limit for all decisions of a seat in one game, in seconds
     opponents: tuple[Opponent, ...]
     digest: str  # SHA-256 of the file
 
@@ -79,7 +79,8 @@ class Track:
         for board, (name, digest) in zip(boards, self.maps, strict=True):
             if board.digest != digest:
                 raise ValueError(
-                    f"track {self.title}: map {name} has digest {board.digest[:16]}, not {digest[:16]}"
+                    f"track {self.title}: map {name} has digest {board.digest[:16]}, but the track was "
+                    f"released with {digest[:16]}"
                 )
         return boards
 
@@ -93,7 +94,7 @@ class Track:
         return (self.quick_deals if quick else self.deals) * self.rules.num_players
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:
-        """Return a configuration for each map. The first of the `entrants` is the agent to be measured."""
+        """Return a configuration for each map; the first of the `entrants` is the measured agent."""
         groups = [
             tuple(number for number, each in enumerate(self.opponents, 1) if each.kept_out == is_kept_out)
             for is_kept_out in (False, True)
@@ -121,7 +122,7 @@ def names() -> tuple[str, ...]:
 
 
 def find(name: str, version: int | None = None) -> Track:
-    """Return a track (default: its newest version); raise ValueError if there is none."""
+    """Return a track (default: its newest version); raise ValueError if the track does not exist."""
     found = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
     versions = {int(path.stem.rpartition("-")[2]): path for path in found}
     if not versions:
@@ -129,13 +130,13 @@ def find(name: str, version: int | None = None) -> Track:
         raise ValueError(f"track={shortened(name)} is unknown{hint}; allowed: {', '.join(names())}")
     version = max(versions) if version is None else version
     if version not in versions:
-        raise ValueError(f"track {name} has no version {shortened(version)} in this installation")
+        raise ValueError(f"track {name} has no version {shortened(version)}; allowed: {sorted(versions)}")
     return read_track(versions[version])
 
 
 @cache
 def read_track(path: Path) -> Track:
-    """Return the track of a file; raise ValueError if this installation plays other rules."""
+    """Read a track file; raise ValueError if the rules differ from the rules of the track's release."""
     content = read_file(path, MOST_BYTES)
     facts: dict[str, Any] = tomllib.loads(content.decode())
     options = facts.get("options", {})

@@ -1,7 +1,7 @@
 """Verification of result files: all games are played again and compared with the file.
 
-The opponents choose their actions again. An agent that is a registered compiled bot does the same. The
-actions of any other agent are taken from the file.
+The opponents choose their actions again, and so does a measured agent that is a registered compiled bot. The
+actions of any other measured agent are taken from the file.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +77,7 @@ def _verified(path: str | Path, executor: WorkExecutor, progress: Progress) -> V
 
 
 def _check_versions(path: str | Path, header: Header) -> bool:
-    """Return True if the agent can play again; raise ResultFileError if the version of a bot differs."""
+    """Return True if the agent can play again; raise ResultFileError if a bot has another version."""
     bots = [entrant for track in header.tracks for entrant in track.entrants]
     agent = header.facts["agent"]
     check_registered(agent)  # other names could be Python files, which run when they are loaded
@@ -116,7 +116,7 @@ def check_game(game: RecordedGame, plays_agent: bool) -> None:
         raise ResultFileError(f"{place}: {label} at seat {seat} chooses other actions than the file states")
     if plays_agent and game.result.ending == FORFEIT:
         label = saved.players[game.result.forfeit_seat]
-        raise ResultFileError(f"{place}: {label} forfeits in the file, but not when it is played again")
+        raise ResultFileError(f"{place}: {label} forfeits in the file, but not in the repeated game")
     fault = _fault(game, match, place)
     if fault is None and not match.game.is_over:
         raise ResultFileError(f"{place}: the game is not over after {len(saved.actions)} actions")
@@ -136,7 +136,7 @@ def _check_state(saved: SavedGame, match: TournamentMatch) -> None:
 
 
 def _players(game: RecordedGame, plays_agent: bool) -> list[Any]:
-    """Return the bot at each seat; None at the seat of an agent that cannot play again."""
+    """Return the bot at each seat; None stands for an agent that cannot play again."""
     players: list[CompiledBot | None] = []
     for agent in game.result.seats:
         spec = game.config.entrants[agent].spec
@@ -145,15 +145,17 @@ def _players(game: RecordedGame, plays_agent: bool) -> list[Any]:
 
 
 def _fault(game: RecordedGame, match: TournamentMatch, place: str) -> PlayerFault | None:
-    """Return the fault by which the agent forfeited, or None; raise ResultFileError if it is impossible.
+    """Return the fault by which the agent forfeited, or None if it did not forfeit.
 
-    Opponents never forfeit.
+    Opponents never forfeit. Raises ResultFileError if the forfeit in the file is impossible.
     """
     if game.result.ending != FORFEIT:
         return None
     seat = game.result.forfeit_seat
     if seat < 0 or game.result.seats[seat] != 0:
-        raise ResultFileError(f"{place}: seat {seat} forfeits, where an opponent plays")
+        raise ResultFileError(
+            f"{place}: seat {seat} forfeits, but an opponent plays there, and opponents never forfeit"
+        )
     if match.game.is_over or match.game.seat != seat or not game.result.forfeit_kind:
         raise ResultFileError(f"{place}: seat {seat} forfeits, but does not act in this position")
     return PlayerFault(seat, "", game.result.forfeit_kind, "")

@@ -24,7 +24,7 @@ MINARI = "minari:"
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `dataset`: play games, record the decisions, write them."""
+    """Run the command `dataset`: play games, and write their decisions into a dataset."""
     arguments = _parser().parse_args(argv)
     write = _writer(arguments.out)
     if arguments.decisions < 1:
@@ -38,7 +38,9 @@ def main(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = command_parser("dataset")
     add = parser.add_argument
-    agents = f"agents to draw from for each seat of a game: names, {SPECS}; label=agent sets a label"
+    agents = (
+        f"agents, one of which is drawn for each seat of a game: names, {SPECS}; label=agent sets a label"
+    )
     add("--agents", required=True, metavar="A,B,...", help=agents)
     add(
         "--out",
@@ -53,7 +55,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="minimum number of decisions (default: 100,000)",
     )
-    add("--only", default="", metavar="A,B,...", help="agents whose decisions are recorded (default: all)")
+    add(
+        "--only",
+        default="",
+        metavar="A,B,...",
+        help="record only decisions of these agents (default: all agents)",
+    )
     add(
         "--reward",
         choices=("win", "placement"),
@@ -78,7 +85,8 @@ def _spec(arguments: argparse.Namespace) -> RecordingSpec:
 def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]:
     """Return the function that writes the dataset of `--out`.
 
-    Missing packages, wrong names and existing Minari datasets raise an error here, before any game is played.
+    A missing package, a wrong name or an existing Minari dataset raises an error here, before any game is
+    played.
     """
     if out.startswith(MINARI):
         require("minari")
@@ -92,7 +100,7 @@ def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]
 
 
 def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write a file with these games, and return the number of rows.
+    """Write the games to a file, completely or not at all, and return the number of rows.
 
     If the function is interrupted, an existing file does not change.
     """

@@ -25,11 +25,11 @@ Progress = Callable[[int], None]  # called with the number of decisions written 
 
 FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
-_ROWS = 1 << 16  # minimum rows of a row group, except the last one
-MOST_TIMES = 500  # largest ratio of expanded size to file size; files of the command have 30 to 60
-MOST_ACTIONS = 1 << 14  # above the largest map's number of actions
-_LEAST_EXPANDED = 1 << 20  # bytes to which any file may expand, however small
-_MOST_FOOTER = 1 << 24  # in the footer: maximum bytes of a string, and maximum entries of a list
+_ROWS = 1 << 16  # minimum number of rows of a row group, except the last row group
+MOST_TIMES = 500  # largest ratio of expanded size to file size; files of `risk-env dataset` have 30 to 60
+MOST_ACTIONS = 1 << 14  # maximum number of actions; the largest map has fewer
+_LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for any file, in bytes
+_MOST_FOOTER = 1 << 24  # maximum size of a string (bytes) and of a list (entries) in the footer
 _MOST = 2**31 - 1  # the largest int32
 _NUMBERS = {  # columns with one number per decision
     "game": np.int32,
@@ -44,7 +44,7 @@ _NUMBERS = {  # columns with one number per decision
 
 
 def facts_of(spec: RecordingSpec) -> dict[str, Any]:
-    """Return the facts about the games that a file contains, as a dict for `json.dumps`."""
+    """Return the facts about the games of a dataset, as a dict for `json.dumps`."""
     from risk_env import __version__
 
     return {
@@ -61,7 +61,7 @@ def facts_of(spec: RecordingSpec) -> dict[str, Any]:
 def first_games(
     games: Iterable[GameDecisions], decisions: int, progress: Progress
 ) -> Iterator[GameDecisions]:
-    """Yield the first games that together have at least `decisions` decisions."""
+    """Yield games until they contain at least `decisions` decisions."""
     written = 0
     for game in games:
         yield game
@@ -75,11 +75,11 @@ def first_games(
 
 
 def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games into a Parquet file, one row per decision, and return the number of rows.
+    """Write games into a Parquet file, one row per decision, and return the number of rows.
 
     The columns are `game`, `round`, `seat`, `agent` (index in `agents` of the facts), `action`, `reward`,
     `placement`, `truncated`, `observation` (D bytes: int8) and `mask` (bits). `reward` and `placement` are
-    the results of the seat at the end of the game.
+    the seat's results at the end of the game.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -102,9 +102,9 @@ def write_parquet(path: str | Path, spec: RecordingSpec, games: Iterable[GameDec
 def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_parquet`, and return its facts and the columns of its k decisions.
 
-    `observation` is int8 (k, D), and `mask`, of the legal actions, is bool (k, n). The other columns are
-    numbers (k,). Raise ValueError for any other file. A file is never expanded to more than MOST_TIMES its
-    size, or 1 MiB for small files.
+    Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
+    columns have shape (k,). Raises ValueError for any other file. A file is never expanded to more than
+    MOST_TIMES its size, or 1 MiB for small files.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -127,7 +127,8 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
 def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
     """Raise ValueError if the rows or the pages expand to more than MOST_TIMES the size of the file.
 
-    Raise ValueError also if the footer is inconsistent, or if the encoding differs from `write_parquet`.
+    Also raises ValueError if the footer is inconsistent, or if the encoding is not the encoding of
+    `write_parquet`. `row` is the expanded size of a row, in bytes.
     """
     size = os.fstat(source.fileno()).st_size
     most = max(MOST_TIMES * size, _LEAST_EXPANDED)
@@ -158,14 +159,17 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     """Return the facts of a file; raise ValueError if the facts are not valid or the columns do not match."""
     facts = parse_json((found.metadata or {})[FACTS.encode()])
     if facts["format"] != FORMAT:
-        raise ValueError(f"the format is {shortened(facts['format'])}, not {FORMAT}")
+        raise ValueError(f"the format is {shortened(facts['format'])}, but must be {FORMAT}")
     schema = Schema.from_dict(facts["schema"])
     schema.check_types()
     texts = [*facts["agents"], *facts["only"], facts["reward"], facts["version"]]
     if not (
         isinstance(facts["agents"], list) and facts["agents"] and all(isinstance(text, str) for text in texts)
     ):
-        raise ValueError("'agents' must be a list of strings; 'reward' and 'version' must be strings")
+        raise ValueError(
+            "'agents' must be a list of one or more strings; 'only' must contain strings, and 'reward' and "
+            "'version' must be strings"
+        )
     if (
         not 0 < schema.num_actions <= MOST_ACTIONS
         or type(facts["seed"]) is not int
@@ -173,8 +177,8 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
     ):
         raise ValueError(
             f"num_actions={schema.num_actions!r}, seed={shortened(facts['seed'])}, "
-            f"reward={shortened(facts['reward'])}: num_actions must be 1 to {MOST_ACTIONS}, seed a whole "
-            f"number, and reward one of {', '.join(REWARDS)}"
+            f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed must "
+            f"be a whole number, and reward must be one of {', '.join(REWARDS)}"
         )
     width = found.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
@@ -192,7 +196,7 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
     schema = Schema.from_dict(facts["schema"])
     num_actions, players = schema.num_actions, schema.rules.num_players
     if any(column.null_count for column in table.columns):
-        raise ValueError("values are missing")
+        raise ValueError("a column contains null values, but all values are required")
     columns = {name: table[name].to_numpy() for name in _NUMBERS}
     columns["observation"] = _bytes_of(table["observation"]).view(np.int8)
     _check_values("observation", columns["observation"], 0, MOST_CODE)
@@ -206,7 +210,7 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
         _check_values(name, columns[name], least, most)
     bits = np.unpackbits(_bytes_of(table["mask"]), axis=1, bitorder="little")
     if bits[:, num_actions:].any():
-        raise ValueError("a mask has bits beyond the last action")
+        raise ValueError(f"column mask allows an action beyond the last of the {num_actions} actions")
     columns["mask"] = mask = bits[:, :num_actions].view(np.bool_)
     actions = columns["action"]
     inside = (actions >= 0) & (actions < num_actions)
@@ -216,20 +220,20 @@ def _checked_columns(table: Any, facts: dict[str, Any]) -> dict[str, Array]:
 
 
 def _check_values(name: str, values: Array, least: int, most: int) -> None:
-    """Raise ValueError unless all values of a column are numbers from `least` to `most`."""
+    """Raise ValueError unless all values of the column `name` are numbers from `least` to `most`."""
     wrong = ~((values >= least) & (values <= most))
     if wrong.any():
         raise ValueError(f"column {name} contains {values[wrong][0]}: must be from {least} to {most}")
 
 
 def _parquet_schema(pa: Any, observation: int, mask: int) -> Any:
-    """Return the names and types of the columns, for these numbers of bytes per observation and per mask."""
+    """Return the Parquet schema for observations of `observation` bytes and masks of `mask` bytes."""
     fields = [(name, pa.from_numpy_dtype(kind)) for name, kind in _NUMBERS.items()]
     return pa.schema([*fields, ("observation", pa.binary(observation)), ("mask", pa.binary(mask))])
 
 
 def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
-    """Yield the columns of groups of games, each column as a list with one array per game."""
+    """Yield the columns of each group of games; a column is a list with one array per game."""
     parts: dict[str, list[Array]] = {}
     rows = 0
     for game in games:
@@ -244,7 +248,7 @@ def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
 
 
 def _columns(game: GameDecisions) -> dict[str, Array]:
-    """Return the columns of a game, in the order of the columns of the file."""
+    """Return the columns of a game, in the order of the file."""
     seats = game.seats
     found = {
         "game": np.full(len(seats), game.game),
@@ -261,7 +265,7 @@ def _columns(game: GameDecisions) -> dict[str, Array]:
 
 
 def _arrow(pa: Any, column: Array) -> Any:
-    """Return a column, numbers (k,) or bytes (k, width), as an Arrow array."""
+    """Return a column as an Arrow array; the column is numbers (k,) or bytes (k, width)."""
     if column.ndim == 1:
         return pa.array(column)
     kind = pa.binary(column.shape[1])
@@ -282,11 +286,11 @@ def _bytes_of(column: Any) -> Array:
 
 
 def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write these games as the Minari dataset of this name, and return the number of decisions.
+    """Write games as the Minari dataset `name`, and return the number of decisions.
 
-    Each seat of a game is an episode. Observations are int8 (D,), and actions are whole numbers. The reward
-    comes with the last decision of a seat. `infos["action_mask"]` contains the masks of the legal actions,
-    int8 (n,).
+    Each seat of a game is an episode. Observations are int8 (D,), and actions are whole numbers. The seat's
+    last decision has the reward of the whole game; the seat's other decisions have the reward 0.
+    `infos["action_mask"]` contains the action mask of each decision, int8 (n,).
     """
     import minari
     from gymnasium import spaces
@@ -314,21 +318,21 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
 
 
 def check_new(name: str) -> None:
-    """Raise ValueError if the name is not valid for a Minari dataset, or if the dataset exists already."""
+    """Raise ValueError if `name` is not a valid name of a Minari dataset, or if the dataset exists."""
     import minari
     from minari.dataset.minari_dataset import parse_dataset_id
 
     parse_dataset_id(name)
     if name in minari.list_local_datasets():
         raise ValueError(
-            f"the Minari dataset {name!r} exists: choose another name, or `minari delete {name}`"
+            f"the Minari dataset {name!r} exists: choose another name, or run `minari delete {name}`"
         )
 
 
 def _episode(game: GameDecisions, seat: int, num_actions: int) -> dict[str, Any]:
     """Return the k decisions of a seat as an episode of Minari.
 
-    The episode has k + 1 observations. The last observation is the one at the end of the game.
+    The episode has k + 1 observations. The last observation shows the end of the game.
     """
     rows = np.flatnonzero(game.seats == seat)
     is_last = np.arange(len(rows)) == len(rows) - 1

@@ -1,13 +1,13 @@
 """Read the sizes in Parquet page headers before pyarrow expands a page, because a header may claim any size.
 
-A header is a struct in Thrift's compact protocol. Field 2 is the expanded size of the page. Field 3 is the
-stored size. All other fields are skipped.
+A header is a struct in Thrift's compact protocol. Field 2 is the expanded size of the page, and field 3 is
+the stored size. All other fields are skipped.
 """
 
 from collections.abc import Iterator
 from typing import BinaryIO
 
-MOST_HEADER = 1 << 16  # maximum bytes of a header
+MOST_HEADER = 1 << 16  # maximum size of a header, in bytes
 _MOST_NESTING = 8
 _TRUE, _FALSE, _BYTE, _I64, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 6, 7, 8, 9, 10, 12
 _EXPANDED, _STORED = 2, 3  # fields of a page header
@@ -15,14 +15,17 @@ _MOST_BYTES_OF_A_NUMBER = 10
 
 
 def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
-    """Yield the expanded size of each page in a range of a file; raise ValueError for invalid pages."""
+    """Yield the expanded size of each page from byte `first` up to `end`.
+
+    Raises ValueError for an invalid page.
+    """
     at = first
     while at < end:
         file.seek(at)
         header = _Header(file.read(min(MOST_HEADER, end - at)))
         sizes = header.struct()
         if not (_EXPANDED in sizes and _STORED in sizes and min(sizes.values()) >= 0):
-            raise ValueError("a page header states no sizes")
+            raise ValueError("a page header does not state two sizes of 0 bytes or more")
         yield sizes[_EXPANDED]
         at += header.at + sizes[_STORED]
     if at != end:
@@ -30,7 +33,7 @@ def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
 
 
 class _Header:
-    """A reader of bytes, one value after another."""
+    """Reader of a page header, one value after another."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
@@ -38,12 +41,12 @@ class _Header:
     def _take(self, count: int) -> bytes:
         found = self._data[self.at : self.at + count]
         if len(found) != count:
-            raise ValueError("a page header is not complete")
+            raise ValueError("a page header ends too early")
         self.at += count
         return found
 
     def _number(self) -> int:
-        """Read an unsigned number with seven bits per byte (varint)."""
+        """Read an unsigned integer with seven bits per byte (varint)."""
         number = 0
         for place in range(_MOST_BYTES_OF_A_NUMBER):
             byte = self._take(1)[0]
@@ -57,7 +60,7 @@ class _Header:
         return number >> 1 ^ -(number & 1)
 
     def struct(self, level: int = 0) -> dict[int, int]:
-        """Read a struct, and return its integers by field; all other fields are skipped."""
+        """Read a struct, and return its integers by field number; skip all other fields."""
         if level > _MOST_NESTING:
             raise ValueError("a page header is nested too deeply")
         field, numbers = 0, dict[int, int]()
@@ -69,7 +72,7 @@ class _Header:
         return numbers
 
     def _value(self, kind: int, level: int) -> int | None:
-        """Read a value of this kind; return an integer, or None for a value of another kind."""
+        """Read a value of type `kind`; return the value if it is an integer, otherwise None."""
         if _BYTE < kind <= _I64:
             return self._signed()
         if kind in (_LIST, _SET):
@@ -84,6 +87,6 @@ class _Header:
         elif kind not in (_TRUE, _FALSE):
             sizes_of = {_BYTE: 1, _DOUBLE: 8}
             if kind not in (_BINARY, *sizes_of):
-                raise ValueError(f"a page header has a value of unknown kind {kind}")
+                raise ValueError(f"a page header has a value of the unknown type {kind}")
             self._take(self._number() if kind == _BINARY else sizes_of[kind])
         return None

@@ -1,4 +1,4 @@
-"""Record the decisions of whole games between agents, in the order of the game numbers."""
+"""Record the decisions of whole games between agents, in the order of the games' numbers."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from risk_env.seeds import game_seed, uint64
 Array = npt.NDArray[Any]
 
 MOST_LANES = 128
-_ENDLESS = 2**62  # number of games for a recording without end
-_FIRST_ROOM = 256  # initial room for the decisions of a game; it doubles when it is full
+_ENDLESS = 2**62  # number of games of a recording without end
+_FIRST_ROOM = 256  # initial number of rows for the decisions of a game; doubled when all rows are full
 
 
 @dataclass(frozen=True)
 class RecordingSpec:
-    """Games to be recorded.
+    """Settings of a recording.
 
-    In game g, a random generator with the seed (seed, g) draws one of `agents` for each seat.
+    In game g, a random generator with the seed (`seed`, g) draws one of `agents` for each seat.
     """
 
     rules: Rules
@@ -46,7 +46,8 @@ class RecordingSpec:
             raise ValueError("agents=(): name at least one agent")
         if self.labels and len(self.labels) != len(self.agents):
             raise ValueError(
-                f"labels={self.labels!r}: {len(self.labels)} names for {len(self.agents)} agents"
+                f"labels={self.labels!r}: has {len(self.labels)} labels for {len(self.agents)} agents; give "
+                "one label for each agent, or none"
             )
         for name in self.only:
             if name not in self.names:
@@ -60,11 +61,11 @@ class RecordingSpec:
 
     @cached_property
     def schema(self) -> Schema:
-        """Schema on which the numbers in observations and actions depend."""
+        """Schema, which defines the columns of observations and the numbers of actions."""
         return schema_of(self.rules, self.board)
 
     def line_up(self, game: int) -> Array:
-        """Return the number of the agent at each seat of a game: int (P,)."""
+        """Return the index in `agents` of the agent at each seat of a game, int (P,)."""
         chance = np.random.default_rng((int(uint64(self.seed)), game))
         return chance.integers(len(self.agents), size=self.rules.num_players)
 
@@ -73,7 +74,7 @@ class GameDecisions(NamedTuple):
     """The k recorded decisions of one game with P seats, in the order of play."""
 
     game: int
-    agents: Array  # int (P,): number of the agent at each seat
+    agents: Array  # int (P,): index in `RecordingSpec.agents` of the agent at each seat
     rewards: Array  # float32 (P,): reward of each seat for the whole game
     placement: Array  # int64 (P,)
     truncated: bool
@@ -86,10 +87,13 @@ class GameDecisions(NamedTuple):
 
 
 def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
-    """Yield the decisions of games 0, 1, 2, ..., without end. The games do not depend on `lanes`."""
+    """Yield the decisions of games 0, 1, 2, ... without end.
+
+    The games do not depend on `lanes`, the number of games that are played at the same time.
+    """
     players = [load(name) for name in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
-    # agents and programs play in one lane, so that each seat needs only one of them
+    # in one lane, each seat needs only one instance of an agent or program
     recording = _Recording(spec, players, 1 if has_agents else lanes)
     try:
         yield from recording.games()
@@ -98,7 +102,7 @@ def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisio
 
 
 class _Recording:
-    """The games in the lanes, and their decisions so far."""
+    """Games in progress, one per lane, and the decisions that were recorded in these games."""
 
     def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
         self.spec = spec
@@ -116,7 +120,7 @@ class _Recording:
         }
 
     def games(self) -> Iterator[GameDecisions]:
-        """Yield whole games in the order of their numbers; a game waits until all earlier games are over."""
+        """Yield games in the order of their numbers; a finished game waits until all earlier games end."""
         waiting: dict[int, GameDecisions] = {}
         due = 0
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):
@@ -128,7 +132,7 @@ class _Recording:
                 due += 1
 
     def _begin(self, lanes: Array, numbers: Array) -> None:
-        """Begin these games in these lanes."""
+        """Begin the game `numbers[k]` in lane `lanes[k]`, for each k."""
         for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
             self.arena.numbers[lane, : self.spec.rules.num_players] = self.spec.line_up(number)
         seeds = [game_seed(self.spec.seed, number) for number in numbers.tolist()]
@@ -150,7 +154,7 @@ class _Recording:
         )
 
     def _write(self, lanes: Array) -> None:
-        """Record the decisions of these lanes, whose actions are about to be played."""
+        """Record the current decisions of `lanes`; the arena plays their actions next."""
         batch = self.batch
         lanes = lanes[self.is_recorded[self.arena.players_to_act(lanes)]]
         if not len(lanes):
@@ -168,7 +172,7 @@ class _Recording:
         self.count[lanes] += 1
 
     def _make_room(self, row: int) -> None:
-        """Double the room of all lanes if there is no row with this number."""
+        """Double the number of rows of all columns if row `row` does not exist."""
         room = self.columns["actions"].shape[1]
         if row >= room:
             for name, column in self.columns.items():

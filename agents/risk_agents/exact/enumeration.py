@@ -1,12 +1,12 @@
-"""Kernels that list the states of a small duel and their transitions, played by the core.
+"""Kernels that list the states of a small duel, and the transitions between them.
 
-A *state* is a decision of a seat or a roll that is due. Its key has everything that later play can depend on:
-phase, holders, troops, the territories and dice of the current decision, and whether a territory was captured
-this turn. Forced actions are played at once, as in every game. The player in turn is always "I", so a
-position is one state for both seats.
+A *state* is a decision of a seat or a roll that is due. The key of a state contains all facts on which later
+play depends: the phase, the owners, the troops, the territories and dice of the current decision, and whether
+a territory was captured this turn. Forced actions are played at once, as in every game. Owners are relative
+to the player in turn, so a situation is the same state for both seats.
 
-A *position* is holders and troops at the start of a turn. Within a turn no state comes twice. States are
-listed so that each follows all its successors of the same turn.
+A *position* is the owners and troops at the start of a turn. No state occurs twice within a turn. The order
+of states places each state after all its successors of the same turn.
 """
 
 from typing import Any, NamedTuple
@@ -26,17 +26,17 @@ from risk_env.core.types import Phase
 
 WON = -1  # successor: the player in turn has won
 PASSED = -2  # successor PASSED - p: the turn ends, and the opponent is at position p
-UNSEEN = -(2**31)  # position that has not been reached
-UNBEGUN = -1  # reached position whose turn has not been begun yet
-NEW = -1  # first transition of a state whose transitions are not listed yet
-MOST_SUCCESSORS = 64  # of one state
+UNSEEN = -(2**31)  # in `Space.starts`: the position has not been reached
+UNBEGUN = -1  # in `Space.starts`: the position has been reached, but its turn has not been begun
+NEW = -1  # in `Space.first`: the state's transitions are not listed yet
+MOST_SUCCESSORS = 64  # maximum number of successors of a state
 
 DONE, FULL, STOPPED = 0, 1, 2  # results of `enumerate_states`
-STATES, SUCCESSORS, ORDERED, STACKED, REACHED, BEGUN, KEPT = range(7)  # numbers in `Space.counts`
-NOW, NEXT, TEMPLATE = 0, 1, 2  # records of `Space.scratch`
+STATES, SUCCESSORS, ORDERED, STACKED, REACHED, BEGUN, KEPT = range(7)  # indices in `Space.counts`
+NOW, NEXT, TEMPLATE = 0, 1, 2  # indices in `Space.scratch`
 
 PLACE_BITS, DRAFT_BITS, MOVES_BITS, DICE_BITS, TROOPS_BITS = 4, 4, 3, 2, 3
-DICE_STEP = MAX_DEFENCE_DICE + 1  # from one number of attack dice to the next in `Space.dice`
+DICE_STEP = MAX_DEFENCE_DICE + 1  # difference in `Space.dice` for one more attack die
 
 
 class Space(NamedTuple):
@@ -45,7 +45,7 @@ class Space(NamedTuple):
     keys: Any  # int64 (N,)
     first: Any  # int64 (N,): first transition of each state, or NEW
     number: Any  # uint8 (N,): number of transitions of each state
-    mine: Any  # bool (N,): the player in turn decides (in the other states the defender, or nobody)
+    mine: Any  # bool (N,): True if the player in turn decides; False for the defender's decisions and rolls
     dice: Any  # uint8 (N,): DICE_STEP * attack dice + defence dice of a roll, 0 for a decision
     order: Any  # int32 (N,): states, each after all its successors of the same turn
     successors: Any  # int32 (E,): a state, WON, or PASSED - position
@@ -53,7 +53,8 @@ class Space(NamedTuple):
     starts: Any  # int32 (P,): successor of the start of a turn at each position, UNSEEN or UNBEGUN
     reached: Any  # int32 (P,): positions in the order in which they were reached
     stack: Any  # records (S,): states whose transitions are to be listed
-    marks: Any  # int32 (S,): their numbers; -1 - state if only the state's place in `order` is missing
+    # int32 (S,): number of each state on the stack; -1 - number if only its place in `order` is missing
+    marks: Any
     scratch: Any  # records (3,)
     rolls: Any  # uint64 (4, 3, 3): states of the generator that give a roll with these losses
     counts: Any  # int64 (7,)
@@ -70,7 +71,7 @@ class Kept(NamedTuple):
 def enumerate_states(space, boards, rules, kept):
     """List all states that can be reached from `space.reached`, and their transitions.
 
-    Returns DONE; FULL if arrays must grow first; or STOPPED if the buffer `kept` is full.
+    Returns DONE, FULL if the arrays of `space` must grow first, or STOPPED if the buffer `kept` is full.
     """
     counts = space.counts
     while counts[STACKED] > 0 or counts[BEGUN] < counts[REACHED]:
@@ -108,7 +109,7 @@ def begin_position(space, board, rules):
 
 @kernel
 def write_position(game, board, rules, position):
-    """Write the holders and troops of a position, with the turn of seat 0."""
+    """Write the owners and troops of a position into `game`; seat 0 is the player in turn."""
     for territory in range(board.num_territories):
         change_owner(game, territory, 1 - (position & 1))
         position >>= 1
@@ -119,7 +120,7 @@ def write_position(game, board, rules, position):
 
 @kernel
 def position_of(game, board, rules):
-    """Return the number of the position, seen by the player in turn."""
+    """Return the number of a game's position, relative to the player in turn."""
     position = 0
     for territory in range(board.num_territories - 1, -1, -1):
         position = position * int64(rules.max_troops) + troops_on(game, territory) - 1
@@ -144,7 +145,7 @@ def write_keys(games, boards, keys):
 
 @kernel
 def key_of(game, board):
-    """Return the key of a state. Fields that its phase does not use are left out."""
+    """Return the key of a game's state, without the fields that its phase does not use."""
     phase = int64(game.phase)
     has_places = phase != Phase.DRAFT and phase != Phase.ATTACK and phase != Phase.FORTIFY_FROM
     has_dice = phase == Phase.DEFEND or phase == Phase.ROLL
@@ -166,7 +167,7 @@ def key_of(game, board):
 
 @inlined
 def slot_of(slots, key):
-    """Return the first place of a key in the hash table."""
+    """Return the slot at which the search for a key in the hash table begins."""
     return int64(scramble(np.uint64(key))) & (len(slots) - 1)
 
 
@@ -181,23 +182,23 @@ def find(keys, slots, key):
 
 @entry_point
 def fill_slots(keys, slots):
-    """Write the hash table of all keys. `slots` must be free."""
+    """Write all keys into the hash table `slots`, which must be empty."""
     for state in range(len(keys)):
         slots[find(keys, slots, keys[state])] = state
 
 
 @entry_point
 def find_states(keys, slots, wanted, states):
-    """Write the states with the wanted keys into `states`, int64 (k,): -1 for an unknown key."""
+    """Write the number of the state with each key of `wanted` into `states`, int64 (k,), or -1 if unknown."""
     for k in range(len(wanted)):
         states[k] = slots[find(keys, slots, wanted[k])]
 
 
 @kernel
 def successor(space, board, rules, turn):
-    """Play forced actions on, and return what follows: a state, WON, or PASSED - position.
+    """Play forced actions in `scratch[NEXT]`, and return the successor: a state, WON, or PASSED - position.
 
-    A state without transitions is put on the stack, and a new position is noted.
+    A state whose transitions are not listed is put on the stack, and a new position is added to `reached`.
     """
     game = space.scratch[NEXT]
     while True:
@@ -222,7 +223,7 @@ def successor(space, board, rules, turn):
 
 @inlined
 def noted(space, position):
-    """Note a position if it is new, and return it."""
+    """Add a position to `space.reached` if it is new, and return the position."""
     if space.starts[position] == UNSEEN:
         space.starts[position] = UNBEGUN
         space.reached[space.counts[REACHED]] = position
@@ -232,7 +233,7 @@ def noted(space, position):
 
 @inlined
 def numbered(space, key):
-    """Return the number of the state with this key, which may be new."""
+    """Return the number of the state with the key `key`; add the state if it is new."""
     slot = find(space.keys, space.slots, key)
     if space.slots[slot] < 0:
         space.slots[slot] = space.counts[STATES]
@@ -243,7 +244,7 @@ def numbered(space, key):
 
 @kernel
 def take_top(space, board, rules, kept):
-    """List the transitions of the state on top of the stack, or give it its place in the order."""
+    """List the transitions of the state on top of the stack, or append the state to the order."""
     top = space.counts[STACKED] - 1
     state = int64(space.marks[top])
     if state < 0:
@@ -264,7 +265,7 @@ def take_top(space, board, rules, kept):
 
 @kernel
 def list_successors(space, board, rules, state):
-    """Play every roll or every legal action of the state in `scratch[NOW]`."""
+    """Play every result of the roll, or every legal action, of the state in `scratch[NOW]`."""
     game = space.scratch[NOW]
     first, turn = space.counts[SUCCESSORS], int64(game.turn)
     space.first[state] = first
@@ -289,7 +290,7 @@ def list_successors(space, board, rules, state):
 
 @entry_point
 def write_ranks(games, actions, ranks):
-    """Write the place of each action among the legal actions of its game into `ranks`, int64 (k,)."""
+    """Write the index of each action among its game's legal actions into `ranks`, int64 (k,)."""
     for k in range(len(games)):
         ranks[k] = 0
         while nth(games[k].legal, ranks[k]) != actions[k]:

@@ -54,7 +54,7 @@ TINY = Rules(
     defender_dice="max",
 )
 MAP = "tiny"
-MOST_TERRITORIES = 7  # a state must fit into 63 bits, and its moves left into three
+MOST_TERRITORIES = 7  # more territories would exceed the 63 bits of a key, and MOVES_BITS
 NEEDED = {  # options that keep the states finite and free of counters
     "num_players": 2,
     "neutral": False,
@@ -65,35 +65,40 @@ NEEDED = {  # options that keep the states finite and free of counters
     "max_battles_per_turn": None,
 }
 FIRST_STATES, FIRST_SUCCESSORS, STACK = 1 << 16, 1 << 18, 1 << 13
-BUFFER = 1 << 14  # records of decisions that are given out at once
-START_GAMES = 1 << 16  # games whose starts stand for all starts
+BUFFER = 1 << 14  # maximum number of decisions that `records` yields at once
+START_GAMES = 1 << 16  # number of games whose starts represent all starts
 
 
 def check_small(rules: Rules, board: Board) -> None:
-    """Raise ValueError if the states of these games are not listed here."""
+    """Raise ValueError unless `StateGraph` can list the states of games with these rules on this map."""
     for option, needed in NEEDED.items():
         if (value := getattr(rules, option)) != needed:
-            raise ValueError(f"{option}={value!r}: states are listed for {option}={needed!r} only")
+            raise ValueError(f"{option}={value!r}: must be {needed!r}, so that states can be listed")
     most = 1 << TROOPS_BITS
     if rules.max_troops is None or rules.max_troops > most:
-        raise ValueError(f"max_troops={rules.max_troops!r}: states are listed for 2 to {most} troops")
+        raise ValueError(
+            f"max_troops={rules.max_troops!r}: must be from 2 to {most}, so that states can be listed"
+        )
     if board.num_territories > MOST_TERRITORIES:
         raise ValueError(
-            f"map={board.name!r} has {board.num_territories} territories: at most {MOST_TERRITORIES} "
-            "are allowed where states are listed"
+            f"map={board.name!r} has {board.num_territories} territories: states can be listed for at most "
+            f"{MOST_TERRITORIES}"
         )
     if sum(board.bonuses) + MIN_DRAFT >= 1 << DRAFT_BITS:
-        raise ValueError(f"map={board.name!r}: continents give {sum(board.bonuses)} troops, too many to list")
+        raise ValueError(
+            f"map={board.name!r}: its continents give {sum(board.bonuses)} troops in total, but states can "
+            f"be listed for at most {(1 << DRAFT_BITS) - MIN_DRAFT - 1}"
+        )
 
 
 class StateGraph:
-    """The states of a duel: decisions and rolls, with the transitions between them.
+    """States of a duel, which are decisions and rolls, and the transitions between the states.
 
-    `records()` lists the states. Until then the graph is empty.
+    The graph is empty until `records` has listed the states.
     """
 
     def __init__(self, rules: Rules = TINY, board: Board | str = MAP) -> None:
-        """Raise ValueError if the states of these games are not listed here (`check_small`)."""
+        """Find the start positions; raise ValueError if the states cannot be listed (`check_small`)."""
         self.board = load_map(board) if isinstance(board, str) else board
         self.rules = rules
         check_small(rules, self.board)
@@ -128,13 +133,13 @@ class StateGraph:
 
     @property
     def is_decision(self) -> npt.NDArray[np.bool_]:
-        """Mask of the states that are decisions, not rolls, bool (N,)."""
+        """Mask of the states, bool (N,): True for a decision, False for a roll."""
         return np.asarray(self._space.dice[: self.num_states] == 0)
 
     def records(self) -> Iterator[tuple[Any, Any]]:
-        """List all states, and yield the decisions: records of games, and numbers of states.
+        """List all states, and yield the decisions as pairs of arrays: game records and state numbers.
 
-        Each pair of arrays has at most BUFFER decisions and is overwritten by the next one.
+        A pair contains at most BUFFER decisions, and the next pair overwrites it.
         """
         kept = Kept(self.tables.new_games(BUFFER), np.zeros(BUFFER, np.int32))
         while (result := enumerate_states(self._space, self.tables.board, self.tables.rules, kept)) != DONE:
@@ -162,16 +167,16 @@ class StateGraph:
         )
 
     def find(self, game: Game) -> int:
-        """Return the number of a game's state. Raises ValueError if the game is over or not of this graph."""
+        """Return the number of a game's state; raise ValueError if the graph does not contain the state."""
         if game.rules != self.rules or game.board != self.board:
-            raise ValueError("game: other rules or another map than those of the listed states")
+            raise ValueError("game: its rules and its map must be the rules and the map of the graph")
         state = int(self.find_all(game.records)[0])
         if state < 0 or game.is_over:
-            raise ValueError(f"game: no listed state is this one, in phase {game.phase.name}")
+            raise ValueError(f"game: the graph does not contain its state, in phase {game.phase.name}")
         return state
 
     def find_all(self, games: Any) -> Ints:
-        """Return the numbers of the states of game records, -1 for unknown ones, int64 (k,)."""
+        """Return the state number of each game record, or -1 if the state is unknown, int64 (k,)."""
         keys, states = np.zeros(len(games), np.int64), np.zeros(len(games), np.int64)
         write_keys(games, self.tables.board, keys)
         find_states(self._space.keys[: self.num_states], self._space.slots, keys, states)
@@ -211,7 +216,7 @@ class StateGraph:
         )
 
     def _grow(self) -> None:
-        """Double the length of the arrays."""
+        """Double the lengths of the arrays in the space."""
         space, N = self._space, self.num_states
         of_states = {
             name: _doubled(getattr(space, name)) for name in ("keys", "number", "mine", "dice", "order")
@@ -229,9 +234,10 @@ def _doubled(array: Any) -> Any:
 
 
 def _generators(game: Any, T: Any) -> Any:
-    """Return states of the generator for every roll: by attack dice, defence dice, the defender's losses.
+    """Return a state of the random generator for each result of a roll, uint64 (4, 3, 3).
 
-    They are found by rolling in the core. The array is uint64 (4, 3, 3).
+    The indices are the attack dice, the defence dice and the defender's losses. The core rolls dice from
+    different generator states until each result has occurred.
     """
     found = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1), np.uint64)
     scratch = game.copy()

@@ -19,9 +19,9 @@ from risk_env.game import Game
 
 Choices = npt.NDArray[np.int8]
 
-SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more
+SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more than this
 MOST_SWEEPS = 2000
-UNIFORM_BOT = "random"  # its choices are uniform; all other bots must be without chance
+UNIFORM_BOT = "random"  # bot that chooses uniformly; all other bots must be deterministic
 EQUAL = 1e-6  # two values that differ by less are equal
 
 
@@ -29,13 +29,13 @@ class Values(NamedTuple):
     """Values for the player in turn: 1 for a win, -1 for a loss."""
 
     states: Floats  # float64 (N,)
-    positions: Floats  # float64 (P,), when a turn begins
-    change: float  # largest change of a position in the last sweep
-    sweeps: int
+    positions: Floats  # float64 (P,): values when a turn begins
+    change: float  # largest change of a position's value in the last sweep
+    sweeps: int  # number of sweeps
 
 
 class Met(NamedTuple):
-    """Values of games between two players: when the first is in turn, and when the second is."""
+    """Values of games between two players: while the first player is in turn, and while the second is."""
 
     first: Values
     second: Values
@@ -43,23 +43,23 @@ class Met(NamedTuple):
 
 @dataclass(frozen=True)
 class Solution:
-    """The values of all states under best play, and one best choice for each decision."""
+    """Values of all states under best play, and one best choice for each decision."""
 
     graph: StateGraph
     values: Values
-    choices: Choices  # int8 (N,): number of a legal action
+    choices: Choices  # int8 (N,): index of a best action among the legal actions
 
     def value(self, game: Game) -> float:
-        """Return the expected result of a game for the player in turn, if both seats play best."""
+        """Return the expected result for the player in turn, from -1 to 1, if both seats play best."""
         return float(self.values.states[self.graph.find(game)])
 
     def action(self, game: Game) -> int:
-        """Return a best action."""
+        """Return a best action of the seat to act."""
         return int(game.legal_actions()[self.choices[self.graph.find(game)]])
 
 
 class SolvedAgent(Agent):
-    """Plays best in a game whose states are solved."""
+    """Agent that plays best in a game whose states are solved."""
 
     name = "solved"
 
@@ -81,9 +81,10 @@ def solve(graph: StateGraph) -> Solution:
 
 
 def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Met:
-    """Return the values of games between two players, given their choices (BEST: the best answer).
+    """Return the values of games between two players who make the choices `first` and `second`.
 
-    Without `second`, both players make the same choices. A game that never ends has the value 0.
+    A player whose choice is BEST plays a best response. If `second` is None, both players make the choices
+    `first`. A game that never ends has the value 0.
     """
     arrays, N, P = graph.graph(), graph.num_states, graph.num_position_numbers
     choices = (first,) if second is None else (first, second)
@@ -117,13 +118,13 @@ def check_choices(graph: Graph, choices: Choices) -> None:
 
 
 def from_starts(graph: StateGraph, met: Met) -> float:
-    """Return the mean result of the first player over all starts, from both seats."""
+    """Return the first player's mean result over all starts and both seats."""
     at = graph.start_positions
     return float(((met.first.positions[at] - met.second.positions[at]) / 2) @ graph.start_weights)
 
 
 def regrets(solution: Solution, choices: Choices) -> Floats:
-    """Return the loss of each decision's choice, if both players play best from there on, float64 (N,)."""
+    """Return the loss of value by each choice if both players play best afterwards, float64 (N,)."""
     arrays, values = solution.graph.graph(), solution.values
     check_choices(arrays, choices)
     found = np.zeros(len(choices))
@@ -132,9 +133,10 @@ def regrets(solution: Solution, choices: Choices) -> Floats:
 
 
 def choices_of(graph: StateGraph, bots: list[CompiledBot]) -> dict[str, Choices]:
-    """List the states of an empty graph, and return the choices of the bots without memory.
+    """List the states of an empty graph, and return the choices of each bot by name, int8 (N,).
 
-    A bot that writes to its memory, or draws random numbers (other than `random`), is left out.
+    A bot that writes to its memory is left out, and so is a bot other than `random` that draws random
+    numbers.
     """
     kept: dict[str, list[tuple[Any, Any]]] = {bot.name: [] for bot in bots}
     for records, states in graph.records():
@@ -152,7 +154,10 @@ def choices_of(graph: StateGraph, bots: list[CompiledBot]) -> dict[str, Choices]
 
 
 def _ranks(graph: StateGraph, bot: CompiledBot, records: Any) -> Choices | None:
-    """Return the place of the bot's action among the legal ones, int8 (k,), or None if it has a memory."""
+    """Return the index of the bot's action among the legal actions of each record, int8 (k,).
+
+    Returns None if the bot draws random numbers or writes to its memory.
+    """
     k, T = len(records), graph.tables
     memory = np.zeros((k, MAX_SEATS, bot.memory), np.int32)
     memory[..., : len(bot.begins)] = bot.begins

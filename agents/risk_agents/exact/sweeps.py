@@ -1,4 +1,4 @@
-"""Kernels over the list of states: values of a turn, given the values of the next turn."""
+"""Kernels that compute the values of a turn's states from the values of the next turn."""
 
 from typing import Any, NamedTuple
 
@@ -7,11 +7,11 @@ from numpy import int64
 from risk_agents.exact.enumeration import PASSED, UNSEEN, WON
 from risk_env.compiler import entry_point, inlined, kernel
 
-BEST, UNIFORM = -1, -2  # choices in place of the number of a transition
+BEST, UNIFORM = -1, -2  # choices that are not the index of a transition
 
 
 class Graph(NamedTuple):
-    """States and transitions, as in `enumeration.Space`, and the odds of a roll."""
+    """States and transitions, as in `enumeration.Space`, and the probabilities of rolls."""
 
     first: Any
     number: Any
@@ -20,7 +20,7 @@ class Graph(NamedTuple):
     order: Any
     successors: Any
     starts: Any
-    odds: Any  # float64 (12, 3): `roll_odds` by `Space.dice` and troops that the defender loses
+    odds: Any  # float64 (12, 3): probability by `Space.dice` and the number of troops that the defender loses
 
 
 @inlined
@@ -35,11 +35,11 @@ def value_of(successor, values, opponents):
 
 @entry_point
 def sweep(graph, mine, theirs, opponents, values, starts):
-    """Write the values of all states and positions for the player in turn; return the largest change.
+    """Write the values of all states and positions; return the largest change of a position's value.
 
-    `mine` and `theirs` are the choices of the player in turn and of the defender, int8 (N,): the number of a
-    transition, BEST or UNIFORM. `opponents`, float64 (P,), are the values of positions for the opponent.
-    `values`, float64 (N,), and `starts`, float64 (P,), get the results.
+    `mine` and `theirs` are the choices of the player in turn and of the defender, int8 (N,): the index of a
+    transition, BEST or UNIFORM. `opponents`, float64 (P,), contains the values of positions for the opponent.
+    The values for the player in turn are written into `values`, float64 (N,), and `starts`, float64 (P,).
     """
     for k in range(len(graph.order)):
         state = int64(graph.order[k])
@@ -56,7 +56,7 @@ def sweep(graph, mine, theirs, opponents, values, starts):
 
 @kernel
 def value_of_state(graph, state, choice, opponents, values):
-    """Return the value of a state, given the values of its successors."""
+    """Return the value of a state, computed from the values of its successors."""
     first, number = graph.first[state], int64(graph.number[state])
     dice = int64(graph.dice[state])
     if dice > 0:
@@ -78,7 +78,7 @@ def value_of_state(graph, state, choice, opponents, values):
 
 @entry_point
 def write_best(graph, opponents, values, choices):
-    """Write the best transition of every decision into `choices`, int8 (N,): the first of equal ones."""
+    """Write the index of each decision's best transition (the first if equal) into `choices`, int8 (N,)."""
     for state in range(len(choices)):
         first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0
         best, most = 0, -2.0
@@ -91,7 +91,7 @@ def write_best(graph, opponents, values, choices):
 
 @entry_point
 def write_regrets(graph, choices, opponents, values, regrets):
-    """Write the loss of each decision's choice against the best choice into `regrets`, float64 (N,)."""
+    """Write the loss of value by each choice, compared with the best, into `regrets`, float64 (N,)."""
     for state in range(len(choices)):
         regrets[state] = 0.0
         if graph.dice[state] == 0:

@@ -1,1 +1,1 @@
-"""A person at a terminal as an agent: decisions and events in words, typed answers read as actions."""
+"""Agent for a person at a terminal: describes decisions and events, and reads typed answers as actions."""

@@ -1,6 +1,6 @@
-"""Read typed answers as legal actions.
+"""Convert typed answers to legal actions.
 
-An answer is the text of an action in upper or lower case, the beginning of a name, or a number in a list.
+An answer is the text of an action in upper or lower case, the beginning of a name, or a number from a list.
 """
 
 from collections.abc import Sequence
@@ -14,27 +14,27 @@ from risk_env.core.types import Phase
 from risk_env.text.amounts import first_amount, most_troops, room
 from risk_env.text.notation import DECISIONS, Decision
 
-# blocks whose answers are numbered; in other blocks, an answer is itself a number
+# blocks of actions that are shown with numbers; in other blocks, a number is itself an answer
 NUMBERED = ("territory", "border", "card", "objective")
-_NOT, _BEGINS, _IS = range(3)  # how well words fit a name
+_NOT, _BEGINS, _IS = range(3)  # grades of a match: none, beginning of the name, whole name
 
 
 class Understood(NamedTuple):
-    """The action of an answer, and answers for the following decisions, given without asking."""
+    """Action of an answer, and the answers to the next decisions, for which the person is not asked."""
 
     action: int
     then: tuple[str, ...] = ()
 
 
 def argument_of(text: str, decision: Decision) -> str:
-    """Return the text of a legal action without the word of its decision."""
+    """Return the text of a legal action without its first word, the word of the decision."""
     return text.removeprefix(f"{decision.word} ")
 
 
 def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
-    """Return the legal action that an answer means; raise ValueError with the reason if there is none.
+    """Return the legal action that an answer means; raise ValueError if no single action fits.
 
-    `listed` are the actions that were shown with numbers from 1.
+    `listed` contains the actions that were shown, numbered from 1.
     """
     decision = DECISIONS[view.phase]
     words = " ".join(read_arrows(composed(answer)).split())
@@ -58,14 +58,14 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
 
 
 def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
-    """Return the territory and the number of troops of `ven 5`; without a number, the words alone."""
+    """Split an answer such as `ven 5` into a territory and a number of troops, which may be missing."""
     place, _, number = said.rpartition(" ")
     is_amount = number.isdecimal() or number.casefold() in (ALL, HALF)
     return (place, (number,)) if place and is_amount else (said, ())
 
 
 def _takes_amount(text: str, view: View) -> bool:
-    """Return True if a number of troops follows a draft: only if more than one troop can be placed."""
+    """Return True if the text drafts to a territory that can take more than one troop."""
     if view.phase != Phase.DRAFT:
         return False
     t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
@@ -73,9 +73,9 @@ def _takes_amount(text: str, view: View) -> bool:
 
 
 def _problem(said: str, decision: Decision, view: View) -> str:
-    """Return the reason why no legal action matches the words."""
+    """Return the reason why no legal action matches the answer `said`."""
     if said.casefold() == DONE:
-        return f"{DONE!r} is not a legal answer here"
+        return f"{DONE!r} is not legal here"
     if decision.block == "border":
         return _no_attack(said, view)
     if decision.block == "territory" and ">" in said:
@@ -92,7 +92,7 @@ def _no_attack(said: str, view: View) -> str:
     found = [_territories_named(name.strip(), view) for name in sides]
     for name, places in zip(sides, found, strict=True):
         if not places:
-            view.board.territory(name.strip())  # raises the error that names the word
+            view.board.territory(name.strip())  # raises an error that names the unknown territory
     for name, places in zip(sides, found, strict=True):
         if len(places) > 1:
             candidates = " or ".join(view.board.territories[t] for t in places)
@@ -105,7 +105,7 @@ def _no_attack(said: str, view: View) -> str:
 
 
 def _territories_named(name: str, view: View) -> list[int]:
-    """Return the territories with this name, or else the territories whose names begin with it."""
+    """Return the territories that are called `name`, or else those whose names begin with `name`."""
     fits = [_fit(name, place, view) for place in view.board.territories]
     best = max(fits)
     return [t for t, fit in enumerate(fits) if fit == best] if best > _NOT else []
@@ -117,7 +117,7 @@ def _number(text: str, view: View) -> int:
 
 def _from_list(number: int, view: View, listed: Sequence[str]) -> int:
     if not 1 <= number <= len(listed):
-        raise ValueError(f"{number} is not in the list, which goes from 1 to {len(listed)}")
+        raise ValueError(f"{number} is not in the list: choose 1 to {len(listed)}")
     text = listed[number - 1]
     if text not in view.texts:
         raise ValueError(f"{number} was {text!r}, which is no longer legal")
@@ -131,7 +131,7 @@ def _fitting(said: str, decision: Decision, view: View) -> list[str]:
 
 
 def _grade(said: str, argument: str, view: View) -> int:
-    """Grade how well words fit an action. If the action has a `>`, the worse of both sides counts."""
+    """Return the grade of the match between words and an action, the lower grade of the sides of a `>`."""
     parts, names = (split_outside_quotes(text, ">") for text in (said, argument))
     if len(parts) != len(names):
         return _NOT
@@ -139,7 +139,7 @@ def _grade(said: str, argument: str, view: View) -> int:
 
 
 def _fit(part: str, name: str, view: View) -> int:
-    """Grade how well words fit a name, or one of the aliases of a territory."""
+    """Return the grade of the match between words and a name, or an alias of the territory `name`."""
     board = view.board
     called = [name]
     if name in board.names_in_text:
@@ -160,7 +160,7 @@ def movable(view: View) -> int:
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Return the answers for any number of troops; several answers if no single action has this number."""
+    """Return the answers for `wanted` troops; more than one if no single action has this number."""
     total = movable(view)
     if not 1 <= wanted <= total:
         raise ValueError(f"{wanted} troops: choose 1 to {total}")

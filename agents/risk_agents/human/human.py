@@ -1,4 +1,4 @@
-"""A person at the terminal as an agent: `risk_agents.make("human")`."""
+"""Agent for a person at a terminal: `risk_agents.make("human")`."""
 
 from collections.abc import Callable, Sequence
 
@@ -16,7 +16,7 @@ HELP = """\
 An answer is an action in words, such as `attack Alaska > Kamchatka`, or its number in the list.
 You may leave out the first word and shorten names: `al > kam`.
 Type amounts and dice as `3`, `half`, `all` or `blitz`.
-Separate several answers on one line by `;`: `alaska; 3`.
+Separate several answers on one line with `;`: `alaska; 3`.
 """
 COMMANDS = {
     "help": "this help (also ?)",
@@ -24,25 +24,26 @@ COMMANDS = {
     "board": "the board",
     "hand": "facts that only you know",
 }
-SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)  # these reveal a hidden fact
-LONG = ("territory", "border")  # blocks of many actions, which are listed once a turn
-# Short decisions that show nothing hidden
+# Decisions that show a hidden fact
+SECRET = (Phase.TRADE, Phase.DRAFT, Phase.DRAFT_AMOUNT, Phase.HEADQUARTERS)
+LONG = ("territory", "border")  # blocks of many actions, which are listed once per turn
+# Short decisions that show no hidden fact
 OPEN = (Phase.CAPITAL, Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL, Phase.DEFEND)
 
 
 class Desk:
-    """A terminal that several people may share without seeing each other's cards."""
+    """Terminal that several people can share without seeing each other's cards."""
 
     def __init__(self, terminal: Terminal | None = None) -> None:
         self.terminal = Terminal() if terminal is None else terminal
-        self.people = 1
-        self.secrets_of = NOBODY  # the seat whose hidden facts are on the screen
+        self.people = 1  # number of people who share the terminal
+        self.secrets_of = NOBODY  # seat whose hidden facts are on the screen
         self._holder = NOBODY
 
     def hand_to(self, seat: int, names: Sequence[str], phase: Phase) -> None:
-        """Let the person at a seat take the keyboard.
+        """Ask the people to hand the keyboard to the person at `seat`.
 
-        Decisions that show nothing hidden (OPEN) need no handover.
+        Decisions in OPEN show no hidden fact and need no handover.
         """
         if self.people == 1:
             return
@@ -62,7 +63,7 @@ class Desk:
 
 
 class Human(Agent):
-    """Agent that asks a person. Without `desk` the person is alone at the program's own terminal."""
+    """Agent that asks a person; without `desk`, the person is alone at the program's own terminal."""
 
     name = "human"
     version = "1"
@@ -70,24 +71,24 @@ class Human(Agent):
     def __init__(self, desk: Desk | None = None) -> None:
         self.desk = Desk() if desk is None else desk
         self.names: tuple[str, ...] = ()  # names of all seats and the neutral army, if known
-        # Additional commands: help text and function
+        # Additional commands by name: help text, and function that gets the rest of the line
         self.commands: dict[str, tuple[str, Callable[[str], None]]] = {}
         self.news: list[str] = []  # lines to show before the next decision
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Start a game."""
+        """Prepare for a new game."""
         super().reset(seat, rules, board, seed)
         default = (
             *(f"Player {other}" if other != seat else "You" for other in range(rules.num_players)),
             "neutral",
         )
         self._words = Words(self.names or default, board, seat)
-        self._lists: dict[Phase, list[str]] = {}  # the texts shown this turn for each phase, numbered from 1
-        self._waiting: list[str] = []  # answers for decisions that are still to come
+        self._lists: dict[Phase, list[str]] = {}  # actions that were shown this turn, by phase
+        self._waiting: list[str] = []  # answers to later decisions
         self._greeted: tuple[int, Phase | None] | None = None
 
     def act(self, view: View) -> int:
-        """Ask until there is a legal answer; raise EOFError at the end of the input."""
+        """Ask until the person gives a legal answer; raise EOFError at the end of the input."""
         self.desk.hand_to(self.seat, self._words.names, view.phase)
         has_news = self._say_news()
         self._greet(view)
@@ -106,7 +107,7 @@ class Human(Agent):
     # --------------------------------------------------------------------------------------- asking
 
     def _greet(self, view: View) -> None:
-        """Show the board and the player's hidden facts at the start of a turn or of a part of the set-up."""
+        """Show the board and the player's hidden facts when a turn or a phase of the set-up begins."""
         now = view.public.round, view.phase if view.public.round == 0 else None
         if view.public.turn != view.seat or self._greeted == now:
             return
@@ -119,14 +120,14 @@ class Human(Agent):
         self.desk.terminal.say()
 
     def _say_news(self) -> bool:
-        """Show the events since the person's last decision; return whether there were any."""
+        """Show the events since the person's last decision; return True if there are any."""
         lines, self.news = self.news, []
         if lines:
             self.desk.terminal.say("", *lines)
         return bool(lines)
 
     def _ask(self, view: View, has_news: bool) -> None:
-        """Show the decision, and the legal actions that were not shown in this turn."""
+        """Show the decision, and the legal actions that were not yet shown in this turn."""
         if not has_news:
             self.desk.terminal.say()
         self.desk.terminal.say_wrapped(question(view, self._words))
@@ -153,19 +154,19 @@ class Human(Agent):
     # ------------------------------------------------------------------------------------ listening
 
     def _next_answer(self, view: View) -> str:
-        """Return the next answer that is not a command; keep further answers on the same line for later."""
+        """Return the next answer that is not a command; keep other answers in its line for later."""
         while True:
             who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
             line = self.desk.terminal.ask(f"{who}{DECISIONS[view.phase].word}> ").strip()
             word, _, rest = line.partition(" ")
             if not line:
-                self.desk.terminal.say("An answer, or ? for help.")
+                self.desk.terminal.say("Type an answer, or ? for help.")
             elif not self._obey(word.casefold(), rest.strip(), view):
                 first, *self._waiting = [part.strip() for part in line.split(";") if part.strip()] or [""]
                 return first
 
     def _obey(self, word: str, rest: str, view: View) -> bool:
-        """Carry out a command; return whether the word is a command."""
+        """Run a command; return False if the word is not a command."""
         if word in self.commands:
             self.commands[word][1](rest)
         elif word in ("help", "?") and not rest:
@@ -191,7 +192,7 @@ class Human(Agent):
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:
-        """Show what is wrong with an answer, and drop the answers after it."""
+        """Show the error in an answer, and drop the answers that wait."""
         skipped = f" (dropped: {'; '.join(self._waiting)})" if self._waiting else ""
         self._waiting.clear()
         wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")

@@ -1,4 +1,4 @@
-"""Describe a game in words: one line per event (`risk_env.events`), one line per attack."""
+"""Describe a game in words: one line for each event (`risk_env.events`) or attack."""
 
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from risk_env.events import Event
 from risk_env.text.escape import padded
 from risk_env.text.notation import card_text, reward_name
 
-# Kinds of events that the player who chose them does not need to read
+# Kinds of events that are not shown to the player who chose them
 _OWN_ACTIONS = (
     *("capital", "claim", "deploy", "deploy_neutral", "pick"),
     *("bonus", "draft", "occupy", "objective", "airfield", "move"),
@@ -26,7 +26,7 @@ _LISTED = {  # kinds of events that share one line for several players
 
 
 class Words(NamedTuple):
-    """Names of the seats and the neutral army, the map, and the reading seat (NOBODY: no player)."""
+    """Names of the seats and the neutral army, the map, and the seat of the reader (NOBODY: no seat)."""
 
     names: tuple[str, ...]
     board: Board
@@ -42,9 +42,10 @@ class Words(NamedTuple):
 
 
 def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
-    """Return events as lines of at most `width` cells.
+    """Return lines of at most `width` cells that describe events.
 
-    The first column has the name of the player, written once. The second column has the events.
+    The first column contains the player's name, unless the line above has the same name. The second column
+    contains the events.
     """
     lines, last, column = [], "", max(map(cell_len, words.names)) + 2
     for group in _groups(events, words.viewer):
@@ -56,7 +57,7 @@ def narrate(events: Sequence[Event], words: Words, width: int) -> list[str]:
 
 
 def _groups(events: Sequence[Event], viewer: int) -> list[list[Event]]:
-    """Group the events by line, without the viewer's own choices."""
+    """Return the events of each line, without the viewer's own choices."""
     groups: list[list[Event]] = []
     for event in events:
         if event.kind not in _SENTENCES:
@@ -71,7 +72,7 @@ def _groups(events: Sequence[Event], viewer: int) -> list[list[Event]]:
 
 
 def _joins(event: Event, first: Event) -> bool:
-    """Return whether an event belongs on the line that begins with the event `first`."""
+    """Return True if an event belongs on the line that begins with the event `first`."""
     if event.kind in _LISTED:
         return event.kind == first.kind
     if event.kind == "draft":
@@ -83,7 +84,7 @@ def _joins(event: Event, first: Event) -> bool:
 
 
 def _sentence(group: list[Event], words: Words) -> tuple[str, str]:
-    """Return the name of the player and the description of the events."""
+    """Return the player's name, or "" for a line about no single player, and a description of the events."""
     first = group[0]
     if len({event.seat for event in group}) > 1:
         places = ", ".join(f"{words.names[event.seat]} {words.place(event.territory)}" for event in group)
@@ -101,9 +102,9 @@ def _moved(group: list[Event], words: Words) -> str:
 
 
 def _fought(group: list[Event], words: Words) -> str:
-    """Describe all rolls of one attack and the occupation.
+    """Describe all rolls of an attack, and the occupation of the territory.
 
-    The dice are shown if there was only one roll and the viewer took part in it.
+    The dice are shown if the attack was a single roll and the viewer took part in it.
     """
     battles = [event for event in group if event.kind == "battle"]
     first, last = battles[0], battles[-1]

@@ -1,4 +1,4 @@
-"""Show a decision to a person: the question in words, and the legal actions in few lines."""
+"""Describe a decision to a person: the question in words, and the legal actions in a few lines."""
 
 from collections.abc import Mapping, Sequence
 
@@ -48,7 +48,7 @@ _QUESTIONS = {
 
 
 def question(view: View, words: Words) -> str:
-    """Return the question of a decision, in a sentence or two."""
+    """Return the question of a decision, in one or two sentences."""
     place = view.public
     owner, dice = int(place.owner[place.target]), (" ".join(map(str, side)) for side in place.dice)
     return _QUESTIONS[view.phase].format(
@@ -80,7 +80,7 @@ def _trade(view: View, words: Words) -> str:
 
 
 def _set_worth(view: View, subject: str) -> str:
-    """Describe the troops for the next set, or for each kind of set with fixed values (RULES 5.2)."""
+    """Return a sentence about the troops for the next set, or for each kind of set (RULES 5.2)."""
     if view.rules.set_values == "fixed":
         return f"{subject} is worth {FIXED_SETS}."
     return f"{subject} is worth {view.public.next_set} troops."
@@ -90,7 +90,7 @@ def _set_worth(view: View, subject: str) -> str:
 
 
 def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
-    """Return the legal actions with their numbers, in few lines."""
+    """Return the legal actions with their numbers, in a few lines."""
     decision = DECISIONS[view.phase]
     if decision.block == "border":
         return _attacks(view, words, numbers, width)
@@ -115,7 +115,7 @@ def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
 
 
 def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -> list[str]:
-    """Return one line for every territory to attack from."""
+    """Return one line for each territory from which the player can attack."""
     place, rows = view.public, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         source, target = map(view.board.territory, split_outside_quotes(name, " > "))
@@ -125,7 +125,7 @@ def _attacks(view: View, words: Words, numbers: Mapping[str, int], width: int) -
 
 
 def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str]:
-    """Return one line for every continent."""
+    """Return one line for each continent with its legal territories."""
     board, rows = view.board, dict[str, list[str]]()
     for name, number in _named(numbers, view):
         t = board.territory(name)
@@ -135,13 +135,13 @@ def _territories(view: View, numbers: Mapping[str, int], width: int) -> list[str
 
 
 def _row(title: str, entries: Sequence[str], width: int) -> str:
-    """Return a title and entries, wrapped between entries only."""
+    """Return a title and its entries; lines break only between entries."""
     kept = [entry.replace(" ", "\xa0") for entry in entries]
     return wrapped(", ".join(kept), width, f"  {title} ", "      ").replace("\xa0", " ")
 
 
 def card_in_words(name: str, view: View) -> str:
-    """Return a card with its symbol or stars."""
+    """Return the name of a card with its symbol or stars."""
     board = view.board
     if name == WILD:
         return WILD
@@ -161,7 +161,7 @@ def _objective(name: str, view: View) -> str:
 
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
-    """Return the lines of the board and of the worth of the next set of cards."""
+    """Return the lines of the board, and a line about the worth of the next set of cards."""
     scene = public_scene(view.public, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER
@@ -170,7 +170,7 @@ def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]
 
 
 def own_lines(view: View, words: Words, width: int) -> list[str]:
-    """Return the lines of the facts that only this player knows: cards, mission, headquarters."""
+    """Return the lines about the facts that only this player knows: cards, mission, headquarters."""
     named = [card_in_words(card, view) for card in view.hand]
     cards = wrapped(", ".join(named) or "none", width, "Your cards: ", "  ")
     lines = [] if view.rules.deck == "none" else [cards]

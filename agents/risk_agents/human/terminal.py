@@ -1,4 +1,4 @@
-"""The terminal at which a person reads and types, or streams that replace it."""
+"""Terminal at which a person reads and types, or streams that replace the terminal."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ _PAGE = 40  # number of empty lines if the screen cannot be cleared
 
 
 class Terminal:
-    """Output and input of lines. Without streams, these are the program's standard streams."""
+    """Input and output of lines; the default streams are the program's standard streams."""
 
     def __init__(self, source: TextIO | None = None, target: TextIO | None = None) -> None:
         self._source, self._target = source, target
@@ -38,31 +38,31 @@ class Terminal:
 
     @property
     def has_colour(self) -> bool:
-        """Return whether colours may be written: on a screen, unless NO_COLOR is set."""
+        """True if output may have colours: `target` is a terminal, and NO_COLOR is not set."""
         return self.target.isatty() and not os.environ.get("NO_COLOR")
 
     def _is_typed(self) -> bool:
-        """Return whether a person types at the program's standard input."""
+        """Return True if a person types at the program's own terminal."""
         return self._source is None and self._target is None and sys.stdin.isatty() and sys.stdout.isatty()
 
     def say(self, *lines: str) -> None:
-        """Write lines unchanged, or an empty line without arguments."""
+        """Write lines unchanged; without arguments, write an empty line."""
         print(*lines, sep="\n", file=self.target, flush=True)
 
     def say_wrapped(self, text: str, indent: str = "", later: str | None = None) -> None:
-        """Write a wrapped paragraph; all lines except the first begin with `later` (default: `indent`)."""
+        """Write a wrapped paragraph; lines after the first line begin with `later` (default: `indent`)."""
         self.say(wrapped(text, self.width, indent, indent if later is None else later))
 
     def ask(self, prompt: str) -> str:
-        """Write the prompt and return the next line; raise EOFError at the end of the input.
+        """Write the prompt, and return the next line of input; raise EOFError at the end of the input.
 
-        A line that is not typed at a terminal is also written after the prompt.
+        If the line was not typed at a terminal, it is also written after the prompt.
         """
         if self._is_typed():
             try:
                 return input(prompt)
             except EOFError:
-                self.say()  # Ctrl-D leaves the cursor behind the prompt
+                self.say()  # Ctrl-D leaves the cursor in the line of the prompt
                 raise
         print(prompt, end="", file=self.target, flush=True)
         line = self.source.readline()

@@ -1,11 +1,11 @@
-"""A beam value: the win probability of a seat that stops here, as a correction of the heuristic value.
+"""Beam value: win probability of a seat that ends its attacks now, as a correction of the heuristic value.
 
-A small network computes the correction. `search.evaluation` uses the network if the weights of the
-network follow the weights of the heuristic. `risk_training.beam_value` trains it.
+A small network computes the correction. `search.evaluation` uses the network if the network's weights follow
+the weights of the heuristic. `risk_training.beam_value` trains the network.
 
 The features are sums over the board: fronts, armies, incomes, continents, cards, and the sizes of the other
-hands. Columns for each territory predicted results as well but played worse: the worth of troops on a border
-is better learned once than 42 times. Features are sparse: pairs of a column and a number, without zeros.
+hands. Columns for each territory predicted results as well, but the agent played worse. Features are sparse:
+pairs of a column and a number, without zeros.
 """
 
 import math
@@ -29,33 +29,36 @@ from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
-# Columns of the front: number of the seat's borders; the seat's troops there and behind; the largest stack of
-# the seat and of a rival at a border; expected number of the seat's territories that fall now, and after a
-# draft of half of the largest income; expected number of enemy territories that would fall
+# Columns of the front: number of the seat's border territories; the seat's troops on border territories and
+# on other territories; the largest stack of the seat and of a rival at a border; the expected number of the
+# seat's territories that fall now, and after a rival drafts half of the largest income; the expected number
+# of enemy territories that the seat can capture
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Columns of an owner: troops, share of all troops, share of the territories, troops due, cards, whether it
-# has more than 2 cards, whether it has more than 3
+# Columns of an owner: troops, share of all troops, share of the territories, troops due, number of cards, 1
+# if the owner has more than 2 cards, 1 if the owner has more than 3 cards
 OWNER_COLUMNS = 7
-# Columns of a seat and a continent: the share that the seat holds, and whether it holds all. One more column
-# for each continent that the seat itself holds: the chance that it stays whole.
+# Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. Each
+# continent that the observing seat holds has one more column: the probability that none of its territories
+# falls.
 CONTINENT_COLUMNS = 2
-# Columns of the game: whether the fortify move is made, whether the seat holds a set of cards, worth of the
-# next set, the round on two scales, progress to a special victory
+# Columns of the game: 1 if the fortify move is made, 1 if the seat holds a set of cards, worth of the next
+# set, the round on two scales, progress towards a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 
-# Rows of the workspace (`WORKSPACE`); row 1 is DUE. By owner: troops, place in the order of turns. By
-# continent: size, safety. By seat and continent: territories held. Then the sums of the front, the columns
-# and the numbers of the features, and both hidden layers.
+# Rows of the workspace; row 1 is DUE. TROOPS and ORDER (place in the order of turns) have an entry for each
+# owner, SIZE and SAFETY for each continent, and HELD (number of territories) for each owner and continent.
+# FRONT contains the columns of the front, COLUMN and FEATURE contain the features, and FIRST and SECOND
+# contain the hidden layers.
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 MOST_UNITS = 512  # largest width of a hidden layer
-CONTINENTS = SIZE_CLASSES[-1].continents  # continents of the largest map: entries of an owner in the row HELD
-AT_ONCE = 4  # columns that are added in one loop
+CONTINENTS = SIZE_CLASSES[-1].continents  # continents of the largest size class; entries of an owner in HELD
+AT_ONCE = 4  # number of features that one pass of a loop adds
 _OF_CONTINENTS = (CONTINENT_COLUMNS * MAX_SEATS + 1) * CONTINENTS
-# Most columns of any map
+# Maximum number of columns of any map
 MOST_COLUMNS = FRONT_COLUMNS + OWNER_COLUMNS * MAX_OWNERS + _OF_CONTINENTS + GAME_COLUMNS + 1
 WORKSPACE = (11, max(MOST_COLUMNS + AT_ONCE, MOST_UNITS, MAX_OWNERS * CONTINENTS))
-# The weights in this order, after three sizes; "trust" is the factor of the heuristic value
+# Order of the weights, after the three sizes; "trust" is the factor of the heuristic value
 LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias", "output")
 NUM_SIZES = 3
 NOTHING = np.float32(0.0)
@@ -71,14 +74,14 @@ GOAL = 3.0
 
 
 def num_columns(rules: Rules, board: Board) -> int:
-    """Number of input columns of the network for games by these rules on this map."""
+    """Return the number of input columns of the network for games with these rules on this map."""
     owners, continents = rules.num_players + int(rules.neutral), len(board.continents)
     of_continents = (CONTINENT_COLUMNS * rules.num_players + 1) * continents
     return FRONT_COLUMNS + OWNER_COLUMNS * owners + of_continents + GAME_COLUMNS + 1
 
 
 def value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the weights for a number of columns and sizes of the hidden layers."""
+    """Return the shape of each weight by name; `first` and `second` are the sizes of the hidden layers."""
     hidden = {
         "first": (columns, first),
         "first_bias": (first,),
@@ -89,9 +92,10 @@ def value_shapes(columns: int, first: int, second: int) -> dict[str, tuple[int, 
 
 
 def packed(weights: Mapping[str, Array], head: Array) -> Array:
-    """Return weights, by their names in `LAYERS`, as one float32 array for the kernels.
+    """Return the weights of the network as one float32 array for the kernels.
 
-    The array starts with `head`, the weights of the heuristic, and the three sizes of the network.
+    The keys of `weights` are the names in LAYERS. The array begins with `head`, the weights of the heuristic,
+    and the three sizes of the network.
     """
     columns, hidden = weights["first"].shape
     sizes = [columns, hidden, weights["second"].shape[1]]
@@ -100,9 +104,9 @@ def packed(weights: Mapping[str, Array], head: Array) -> Array:
 
 @kernel
 def beam_value(game, board, rules, seat, heuristic, weights, start, work):
-    """Return the seat's win probability, from 0 to 1, from its heuristic value and the position.
+    """Return the seat's win probability, from 0 to 1, computed from the heuristic value and the position.
 
-    `weights` are float32; the weights of the network begin at `start` (see `packed`).
+    `weights` are float32; the sizes and weights of the network begin at index `start` (see `packed`).
     """
     count = encode_position(game, board, rules, seat, game.phase == Phase.FORTIFY_FROM, heuristic, work)
     columns, first, second = (
@@ -128,9 +132,9 @@ def beam_value(game, board, rules, seat, heuristic, weights, start, work):
 
 @inlined
 def add_features(weights, at, count, size, work):
-    """Add the features times the weights of their columns to the first hidden layer, AT_ONCE at a time.
+    """Add the products of features and weights to the first hidden layer, AT_ONCE features at a time.
 
-    Each column has `size` weights; the first column begins at `at`.
+    Each column has `size` weights; the weights of the first column begin at index `at`.
     """
     for n in range(count, count + AT_ONCE):
         work[COLUMN, n], work[FEATURE, n] = 0.0, 0.0
@@ -146,9 +150,9 @@ def add_features(weights, at, count, size, work):
 
 @inlined
 def add_hidden(weights, at, first, second, work):
-    """Add the positive outputs of the first hidden layer times their weights to the second hidden layer.
+    """Add the products of the first hidden layer's positive outputs and the weights to the second layer.
 
-    Each output has `second` weights; the first output's begin at `at`.
+    Each output has `second` weights; the weights of the first output begin at index `at`.
     """
     for u in range(first):
         factor = work[FIRST, u]
@@ -163,7 +167,7 @@ def add_hidden(weights, at, first, second, work):
 
 @kernel
 def encode_position(game, board, rules, seat, moved, heuristic, work):
-    """Write the features of a position for a seat to the workspace; return their number."""
+    """Write the features of a position for a seat into the workspace; return the number of features."""
     P, neutral = int64(rules.num_players), int64(rules.neutral)
     owners = P + neutral
     count_owners(game, board, rules, seat, work)
@@ -181,7 +185,7 @@ def encode_position(game, board, rules, seat, moved, heuristic, work):
 
 @inlined
 def add_feature(column, number, count, work):
-    """Write a feature; return the number of features."""
+    """Write a feature after the first `count` features; return the new number of features."""
     work[COLUMN, count] = column
     work[FEATURE, count] = number
     return count + 1
@@ -189,14 +193,14 @@ def add_feature(column, number, count, work):
 
 @inlined
 def log_odds(chance):
-    """Return the log-odds of a chance; the chance is clipped to one in a million."""
+    """Return the log-odds of a probability, which is first clipped to 1e-6 ... 1 - 1e-6."""
     chance = min(max(chance, 1e-6), 1.0 - 1e-6)
     return math.log(chance / (1.0 - chance))
 
 
 @kernel
 def count_owners(game, board, rules, seat, work):
-    """Write the order of the owners, the seat first, and the troops due; clear the sums."""
+    """Write each owner's place (the seat is first) and troops due; clear the sums."""
     P = int64(rules.num_players)
     for owner in range(P + 1):
         place = owner - seat if owner >= seat else owner - seat + P
@@ -216,7 +220,7 @@ def count_owners(game, board, rules, seat, work):
 
 @kernel
 def scan_territories(game, board, rules, seat, work):
-    """Count troops and continents, and sum up the front."""
+    """Count troops and territories, and compute the sums of the front."""
     most_due = 0.0
     for owner in range(rules.num_players):
         if owner != seat:
@@ -239,7 +243,7 @@ def scan_territories(game, board, rules, seat, work):
 def scan_own(game, board, rules, seat, territory, troops, half, work):
     """Add one of the seat's territories to the sums of the front.
 
-    `half` is half of the largest income of a rival. It is added to the rival's attacking troops.
+    `half` is half of the largest income of a rival; it is added to the rival's troops for FALLEN.
     """
     threat = largest_threat(game, board, rules, seat, territory, 0.0, work)
     if threat < 0.0:
@@ -309,9 +313,9 @@ def encode_game(game, board, rules, seat, moved, column, count, work):
 
 @inlined
 def is_heir(game, rules):
-    """Return whether a seat falls in this imagined position.
+    """Return True if a seat is eliminated in this imagined position.
 
-    The cards of that seat are then in the observing seat's hand, but they are not known yet.
+    The observing seat then holds the cards of the eliminated seat, but does not know them yet.
     """
     fallen = False
     for other in range(rules.num_players):

@@ -1,9 +1,9 @@
-"""The policy network, compiled. It computes one observation at a time, so batches do not change results.
+"""Compiled policy network, which processes one observation at a time, so batches do not change results.
 
-The inputs of the trunk are the features of the board (`learned.features`). Small heads take the features of a
-territory, or of both ends of a border. A head has the same weights everywhere on the map.
-`risk_training.torch_network` is the same network in PyTorch. All numbers are float32 and are added in one
-order, which gives the same bits on every machine, compiled or not.
+The inputs of the trunk are the features of the board (`learned.features`). The inputs of a small head are the
+features of a territory, or of both ends of a border. A head has the same weights everywhere on the map.
+`risk_training.torch_network` is the same network in PyTorch. All numbers are float32 and are added in a fixed
+order, so results have the same bits on every machine, compiled or not.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from risk_env.compiler import inlined, kernel, vectorized_entry_point
 from risk_env.core.bits import has
 
 HEADS = ("territory", "border", "card")
-BORDER = 1  # number of the head that takes two territories
+BORDER = 1  # index in HEADS of the head whose inputs are two territories
 
 
 class Network(NamedTuple):
@@ -44,7 +44,7 @@ class Network(NamedTuple):
 
 
 def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
-    """Return the network of weights by their names (`Layout.all_shapes`)."""
+    """Return the network for a layout; `weights` has the names of `Layout.all_shapes`."""
     T, B = layout.territories, len(layout.borders)
     plain = {name: np.ascontiguousarray(values, np.float32) for name, values in weights.items()}
     territory, border, card = (
@@ -64,9 +64,10 @@ def compiled_network(layout: Layout, weights: Mapping[str, Array]) -> Network:
 
 @vectorized_entry_point
 def forward_all(network, observations, masks, logits, values):
-    """Write logits, float32 (k, n), and values before the sigmoid, float32 (k,), of observations int8 (k, D).
+    """Write the logits, float32 (k, n), and the values before the sigmoid, float32 (k,), of observations.
 
-    `masks`, uint64 (k, W), are the legal actions as bits. The logits of other actions are meaningless.
+    `observations` are int8 (k, D). `masks`, uint64 (k, W), contain the legal actions as bits. The logits of
+    illegal actions are meaningless.
     """
     work = workspace(network)
     for k in range(len(observations)):
@@ -75,7 +76,7 @@ def forward_all(network, observations, masks, logits, values):
 
 @inlined
 def workspace(network):
-    """Return float32 arrays for one observation.
+    """Return the float32 arrays in which one observation is processed.
 
     * features of the territories (T, 2 F)
     * features of the board (I,)
@@ -109,7 +110,7 @@ def forward(network, observation, legal, logits, work):
 
 @kernel
 def layer(weights, bias, inputs, outputs):
-    """Compute a layer with rectified linear units (ReLU)."""
+    """Write the outputs of a layer with rectified linear units (ReLU)."""
     outputs[:] = bias
     add_product(weights, inputs, outputs)
     for j in range(len(outputs)):
@@ -134,7 +135,7 @@ def add_head(network, head, legal, territory_features, trunk, local, logits):
 def head_output(network, head, index, features, local):
     """Return the output of a local head for one action of its block.
 
-    `index` is the number of a territory, of a border, or of the territory of a card.
+    `index` is the number of a territory, of a border, or of a card's territory.
     """
     weights, width = network.heads_in[head], features.shape[1]
     local[1] = local[0]
@@ -151,7 +152,7 @@ def head_output(network, head, index, features, local):
 
 @inlined
 def add_product(weights, inputs, outputs):
-    """Add inputs (i,) times weights (i, j) to outputs (j,); skip inputs of 0, which are many."""
+    """Add the product of inputs (i,) and weights (i, j) to outputs (j,); skip inputs that are 0."""
     for i in range(len(inputs)):
         factor = inputs[i]
         if factor != NOTHING:
@@ -161,7 +162,7 @@ def add_product(weights, inputs, outputs):
 
 @inlined
 def product(inputs, weights):
-    """Return the sum of inputs (i,) times weights (i, 1)."""
+    """Return the dot product of inputs (i,) and weights (i, 1)."""
     total = NOTHING
     for i in range(len(inputs)):
         total += inputs[i] * weights[i, 0]

@@ -1,8 +1,8 @@
 """Features of the policy network, computed from an observation (docs/observation.md).
 
-Training and play use the same features. A territory has its own features and the scaled sum of its
-neighbours' features. The features of the board are every territory's own features, the global columns,
-and the features of the source and the target of a move under way.
+Training and play use the same features. The features of a territory are its own features and the scaled sum
+of its neighbours' own features. The features of the board are all territories' own features, the global
+columns, and the features of the source and the target of the current move.
 """
 
 from typing import Any, NamedTuple
@@ -23,19 +23,19 @@ _KINDS = len(COUNT_KINDS)
 
 
 class FeatureSpec(NamedTuple):
-    """Arrays with which kernels compute features from an observation."""
+    """Arrays from which kernels compute the features of an observation."""
 
     num_territories: int
-    count_columns: Array  # int64 (c,): columns of a territory that count troops
+    count_columns: Array  # int64 (c,): columns of a territory that contain counts
     mark_columns: Array  # int64 (m,): other columns of a territory
     count_values: Array  # float32 (128, 3): features of a count by its code
     global_values: Array  # float32 (G, 128): feature of each global column by its code
-    ends: Array  # int64 (2,): features of a territory that mark the source and the target
+    ends: Array  # int64 (2,): indices of the features that mark a territory as the source and as the target
     borders: Array  # int64 (B, 2): source and target of each border
 
 
 def feature_spec(layout: Layout) -> FeatureSpec:
-    """Return the specification for the games of a layout."""
+    """Return the arrays for games with a layout."""
     marks = [TERRITORY_COLUMNS[column][0] for column in layout.mark_columns]
     return FeatureSpec(
         num_territories=layout.territories,
@@ -49,9 +49,9 @@ def feature_spec(layout: Layout) -> FeatureSpec:
 
 
 def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
-    """Check observations and return them as int8 (k, D) for kernels.
+    """Check observations, and return them as a contiguous array, int8 (k, D).
 
-    Raise ValueError for another shape or dtype, or for a negative code.
+    Raises ValueError for another shape or dtype, or for a negative code.
     """
     columns = TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)
     return np.ascontiguousarray(checked(observations, columns, is_batch=True))
@@ -59,9 +59,9 @@ def checked_codes(spec: FeatureSpec, observations: Any) -> npt.NDArray[np.int8]:
 
 @vectorized_entry_point
 def encode(spec, observations, territory_features, board_features):
-    """Write the features of observations int8 (k, D).
+    """Write the features of `observations`, int8 (k, D).
 
-    Features of territories are float32 (k, T, 2 F), features of boards are float32 (k, I).
+    `territory_features` are float32 (k, T, 2 F), and `board_features` are float32 (k, I).
     """
     for k in range(len(observations)):
         encode_territories(spec, observations[k], territory_features[k])
@@ -70,7 +70,10 @@ def encode(spec, observations, territory_features, board_features):
 
 @kernel
 def encode_territories(spec, observation, features):
-    """Write every territory's own features, then the scaled sum of its neighbours', float32 (T, 2 F)."""
+    """Write every territory's own features and the scaled sum of its neighbours' features.
+
+    `features` are float32 (T, 2 F).
+    """
     counts, marks = len(spec.count_columns), len(spec.mark_columns)
     own = _KINDS * counts + marks
     for territory in range(spec.num_territories):
@@ -92,8 +95,8 @@ def encode_territories(spec, observation, features):
 def encode_board(spec, observation, territory_features, features):
     """Write the features of the board, float32 (I,).
 
-    They are all territories' own features, the global columns, and all features of the source and the
-    target.
+    The features of the board are all territories' own features, the global columns, and all features of the
+    source and the target.
     """
     own = territory_features.shape[1] // 2
     at = 0

@@ -11,7 +11,7 @@ from risk_env.observations import observation_size
 
 
 class Layout:
-    """Used columns, borders, and blocks of actions."""
+    """Used columns of an observation, borders of the map, and blocks of actions."""
 
     def __init__(self, rules: Rules, board: Board, num_actions: int) -> None:
         self.board, self.territories, self.num_actions = board, board.num_territories, num_actions
@@ -29,16 +29,16 @@ class Layout:
 
     @property
     def board_features(self) -> int:
-        """Number of features of the board, the inputs of the trunk (I)."""
+        """Number of features of the board, which are the inputs of the trunk (I)."""
         return self.territories * self.own_features + len(self.global_values) + 4 * self.own_features
 
     def empty_features(self, count: int) -> tuple[Array, Array]:
-        """Return arrays for the features of `count` observations: float32 (k, T, 2 F) and float32 (k, I)."""
+        """Return empty arrays for `count` observations: float32 (count, T, 2 F) and float32 (count, I)."""
         territory_features = np.zeros((count, self.territories, 2 * self.own_features), np.float32)
         return territory_features, np.zeros((count, self.board_features), np.float32)
 
     def shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights: trunk layers of `width` units, heads of `local` units."""
+        """Return the shape of each weight by name; trunk layers have `width` units, heads have `local`."""
         shapes: dict[str, tuple[int, ...]] = {
             "trunk_1": (self.board_features, width),
             "trunk_2": (width, width),
@@ -51,11 +51,11 @@ class Layout:
         return shapes
 
     def all_shapes(self, width: int, local: int) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights and the biases (see `shapes`)."""
+        """Return the shape of each weight and bias by name (see `shapes`)."""
         shapes = self.shapes(width, local)
         return shapes | {f"{name}_bias": shape[1:] for name, shape in shapes.items() if has_bias(name)}
 
 
 def has_bias(name: str) -> bool:
-    """Return whether the layer with these weights adds a bias."""
+    """Return True if the layer with the weights `name` adds a bias."""
     return not name.endswith(("_trunk", "_out"))

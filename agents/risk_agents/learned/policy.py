@@ -1,4 +1,4 @@
-"""Trained policies with the project's own network: `.npz` files, and the compiled bots that play them."""
+"""Trained policies with the project's own network: `.npz` files, and compiled bots that use the policies."""
 
 from functools import cached_property
 
@@ -18,13 +18,13 @@ from risk_env.core.bits import has
 from risk_env.core.observe import TERRITORY_WIDTH, observe
 
 MOST_UNITS = 4096  # maximum number of units of a layer
-_BITS = 64  # bits of a word
+_BITS = 64  # bits of a uint64
 _FRACTION_BITS = 53  # significant bits of a float64
 _SPARE_BITS = np.uint64(_BITS - _FRACTION_BITS)
 
 
 class PolicyFile(TrainedFile):
-    """File of a trained policy: weights, schema, and how it was trained."""
+    """File of a trained policy: weights, schema, and facts about the training."""
 
     KIND = POLICY
 
@@ -34,32 +34,32 @@ class PolicyFile(TrainedFile):
         return Layout(self.schema.rules, self.schema.board, self.schema.num_actions)
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the names and shapes of all weights, computed from the schema's map."""
+        """Return the shape of each weight by name, computed from the schema."""
         sizes = self.size_of("trunk_1", MOST_UNITS), self.size_of("territory_in", MOST_UNITS)
         return self.layout.all_shapes(*sizes)
 
     @cached_property
     def network(self) -> Network:
-        """Layout and weights as arrays for kernels; ValueError for weights that do not fit the layout."""
+        """Layout and weights as arrays for kernels."""
         return compiled_network(self.layout, self.arrays)
 
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
-        """Mask of the phases that never came up in training, bool (phases,)."""
+        """Mask of the phases that never occurred in training, bool (phases,)."""
         return unfamiliar_phases(self.schema.rules)
 
     def logits(self, observations: Array, masks: Array) -> Array:
-        """Return logits, float32 (k, n), for observations int8 (k, D) and masks (k, n).
+        """Return the logits, float32 (k, n), of observations, int8 (k, D), with masks (k, n).
 
         The logits of illegal actions are -inf.
         """
         return np.where(np.asarray(masks) > 0, self.logits_and_values(observations, masks)[0], -np.inf)
 
     def logits_and_values(self, observations: Array, masks: Array) -> tuple[Array, Array]:
-        """Return logits, float32 (k, n), and values before the sigmoid, float32 (k,).
+        """Return the logits, float32 (k, n), and the values before the sigmoid, float32 (k,).
 
-        Logits of illegal actions are meaningless. Raise ValueError unless observations are int8 (k, D) from 0
-        to 127 and masks have the shape (k, n).
+        The logits of illegal actions are meaningless. Raises ValueError unless `observations` are int8 (k, D)
+        from 0 to 127, and `masks` have the shape (k, n).
         """
         codes, legal = checked_codes(self.network.spec, observations), np.asarray(masks) > 0
         if legal.shape != (len(codes), self.layout.num_actions):
@@ -73,7 +73,7 @@ class PolicyFile(TrainedFile):
         return logits, values
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """Return the bot that plays the likeliest actions; errors call the policy `source`."""
+        """Return the bot that plays the likeliest actions; `source` names the policy in errors."""
         policy = self
 
         def choose(games, boards, rules, lanes, randoms, memory, actions):
@@ -88,7 +88,8 @@ class PolicyFile(TrainedFile):
 def choose_actions(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
     """Choose an action in each lane.
 
-    The action is the likeliest legal one or, with `draws`, is drawn by the policy's probabilities.
+    If `draws` is true, the action is drawn by the policy's probabilities. Otherwise the action is the
+    likeliest legal action.
     """
     words = observation_words(network)
     observation, work = words.view(np.int8), workspace(network)
@@ -109,7 +110,7 @@ def choose_actions(games, boards, rules, lanes, randoms, actions, network, unfam
 
 @inlined
 def observation_words(network):
-    """Return an array of words for an observation."""
+    """Return a uint64 array that has room for an observation."""
     spec = network.spec
     return np.zeros((TERRITORY_WIDTH * spec.num_territories + len(spec.global_values)) // 8, np.uint64)
 
@@ -126,7 +127,7 @@ def likeliest(game, logits):
 
 @kernel
 def drawn(game, logits, word):
-    """Draw a legal action by the probabilities of the logits; `word` is 64 random bits."""
+    """Draw a legal action by the probabilities that the logits imply; `word` contains 64 random bits."""
     best = likeliest(game, logits)
     left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
     for action in range(len(logits)):
@@ -139,7 +140,7 @@ def drawn(game, logits, word):
 
 @kernel
 def total_odds(game, logits, best):
-    """Return the sum of the odds of all legal actions."""
+    """Return the sum of `odds` over all legal actions."""
     total = 0.0
     for action in range(len(logits)):
         if has(game.legal, action):

@@ -1,7 +1,7 @@
-"""Policies trained with Stable-Baselines3 (`training/`): the player of a `.zip`, of which only data is read.
+"""Policies trained with Stable-Baselines3 (`training/`), loaded from a `.zip` without running code from it.
 
 SB3's own loader unpickles the whole model. This module reads the weights as tensors (`weights_only`), and
-builds the network from the facts that the trainer has written beside the weights.
+builds the network from the facts that the trainer wrote into the same `.zip`.
 """
 
 import hashlib
@@ -24,9 +24,9 @@ from risk_env.bots import CompiledBot
 from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip, shortened
 from risk_env.players import Policy
 
-FACTS = "risk_env.json"  # file inside the .zip: name, schema, how the policy was made
+FACTS = "risk_env.json"  # file inside the .zip: name, schema, and facts about the training
 MOST_WIDTH = 1024  # largest width of a layer
-MOST_LAYERS = 8
+MOST_LAYERS = 8  # maximum number of hidden layers
 MOST_BYTES = 1 << 28  # maximum number of bytes of a .zip, and of the content that is read from it
 WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3
 OWN_POLICY, SB3_POLICY = "BoardPolicy", "MlpPolicy"  # the project's own network; Stable-Baselines3's network
@@ -37,9 +37,9 @@ OWN_WEIGHTS = "network.weights."  # prefix of the names of the weights of the pr
 
 
 class Sb3Policy(Policy):
-    """Policy of MaskablePPO, trained with `rules` on `board`. It plays its likeliest actions.
+    """Policy of MaskablePPO that was trained with `rules` on `board`, and plays its likeliest actions.
 
-    In a phase that never occurred in training (`unfamiliar_phases`) it plays the last legal action.
+    In a phase that never occurred in training (`unfamiliar_phases`), the policy plays the last legal action.
     """
 
     name = "sb3"
@@ -49,14 +49,14 @@ class Sb3Policy(Policy):
         self._unfamiliar = unfamiliar_columns(rules, board)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
-        """Return the likeliest actions."""
+        """Return the likeliest action in each lane, or the last legal action in an unfamiliar phase."""
         likeliest = logits_of(self.network, observations, masks).argmax(axis=1)
         last = masks.shape[1] - 1 - (masks[:, ::-1] > 0).argmax(axis=1)
         return np.where(observations[:, self._unfamiliar].any(axis=1), last, likeliest)
 
 
 def logits_of(network: Any, observations: Array, masks: Array) -> Array:
-    """Return logits, float32 (k, n), for observations float32 (k, D); very low for illegal actions."""
+    """Return the logits, float32 (k, n), of observations, float32 (k, D); very low for illegal actions."""
     import torch
 
     network.set_training_mode(False)
@@ -68,7 +68,7 @@ def logits_of(network: Any, observations: Array, masks: Array) -> Array:
 
 
 class ZipPolicy(Policy):
-    """The policy in a `.zip` with one of SB3's networks, for the games that it was trained for."""
+    """Policy in a `.zip` of `risk-env train`, for the games that the policy was trained for."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -83,13 +83,13 @@ class ZipPolicy(Policy):
         self.version = hashlib.sha256(self.path.read_bytes()).hexdigest()[:8]
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Load the network; raise ValueError if it was trained for other games."""
+        """Load the network; raise ValueError if the network was trained for other games."""
         self.schema.check(schema_of(rules, board), str(self.path))
         _ = self.policy
 
     @cached_property
     def policy(self) -> Sb3Policy:
-        """The policy, loaded when first needed."""
+        """The policy, which is loaded at the first access."""
         weights = read_weights(self.path)
         import torch
         from gymnasium.spaces import Discrete
@@ -113,12 +113,12 @@ class ZipPolicy(Policy):
         return Sb3Policy(network, self.schema.rules, self.schema.board)
 
     def act_batch(self, observations: Array, masks: Array, seats: Array, state: Array | None = None) -> Array:
-        """Return the likeliest actions."""
+        """Return the actions of the policy."""
         return self.policy.act_batch(observations, masks, seats)
 
 
 def load_zip(path: str) -> CompiledBot | Policy:
-    """Return the player of a `.zip`: a compiled bot if it has the project's own network, else a policy."""
+    """Load a `.zip`: return a compiled bot if it contains the project's own network, otherwise a policy."""
     policy = ZipPolicy(path)
     return own_network(path).bot(path) if policy.config["policy"] == OWN_POLICY else policy
 
@@ -128,7 +128,7 @@ def own_network(path: str | Path) -> PolicyFile:
     policy = ZipPolicy(path)
     if policy.config["policy"] != OWN_POLICY:
         raise ValueError(
-            f"policy {str(path)!r} is a {policy.config['policy']} of SB3: must be a {OWN_POLICY}"
+            f"policy {str(path)!r} is an {policy.config['policy']}: only a {OWN_POLICY} can be converted"
         )
     weights = {
         name.removeprefix(OWN_WEIGHTS): values.numpy() for name, values in read_weights(policy.path).items()
@@ -139,7 +139,7 @@ def own_network(path: str | Path) -> PolicyFile:
 def read_weights(path: Path) -> dict[str, Any]:
     """Return the tensors of a `.zip` by name.
 
-    Raise ValueError if PyTorch or SB3 is missing, or the tensors cannot be read.
+    Raises ValueError if PyTorch or SB3 is missing, or if the tensors cannot be read.
     """
     try:
         import sb3_contrib  # noqa: F401
@@ -153,7 +153,7 @@ def read_weights(path: Path) -> dict[str, Any]:
         if not isinstance(found, dict) or not all(
             isinstance(values, torch.Tensor) for values in found.values()
         ):
-            raise ValueError("not a table of tensors")
+            raise ValueError("must contain a dict of tensors")
         check_numbers({name: values.numpy() for name, values in found.items()})
         return found
     except Exception as error:  # PyTorch raises many kinds of errors
@@ -161,10 +161,10 @@ def read_weights(path: Path) -> dict[str, Any]:
 
 
 def load_tensors(content: bytes) -> Any:
-    """Return the tensors, dicts, lists and values in a PyTorch file.
+    """Return the content of a PyTorch file: tensors, dicts, lists and simple values.
 
-    Raise ValueError, or an error of PyTorch, for anything else. A tensor must not be larger than the file.
-    No dict or list may occur twice, so a copy is never larger than the original.
+    Raises ValueError, or an error of PyTorch, for any other content. A tensor must not be larger than the
+    file. No dict or list may occur twice, so a copy is never larger than the original.
     """
     import torch
 
@@ -174,24 +174,24 @@ def load_tensors(content: bytes) -> Any:
     while todo:
         value = todo.pop()
         if isinstance(value, torch.Tensor) and value.numel() * value.itemsize > len(content):
-            raise ValueError("a tensor is larger than its file")
+            raise ValueError("a tensor is larger than the file")
         if isinstance(value, dict | list | tuple) and value:
             if id(value) in seen:
-                raise ValueError("the same table or list occurs twice")
+                raise ValueError("the same dict or list occurs twice")
             seen.add(id(value))
             todo += value.values() if isinstance(value, dict) else value
     return found
 
 
 def read_facts(path: Path) -> dict[str, Any]:
-    """Return the facts in a `.zip`; raise ValueError if `risk-env train` has not written the file."""
+    """Return the facts in a `.zip`; raise ValueError if `risk-env train` did not write the file."""
     try:
         found = parse_json(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [FACTS])[FACTS])
         _check_facts(found)
     except UNREADABLE as error:
         raise ValueError(
             f"agent={str(path)!r} is not a policy of `risk-env train`: {error}; "
-            "to play a policy that other code saved, write a class and name path.py:Class"
+            "to play a policy of another program, write an agent class and name it as path.py:Class"
         ) from error
     return found
 
@@ -206,22 +206,25 @@ def _check_facts(facts: Any) -> None:
 
 
 def check_policy(policy: str, arguments: Any) -> None:
-    """Raise ValueError unless this project trains such a policy with such `policy_kwargs`."""
+    """Raise ValueError unless `policy` is in POLICIES and `arguments` are valid `policy_kwargs` for it."""
     if policy not in POLICIES:
         raise ValueError(f"policy={shortened(policy)}: choose one of {', '.join(map(repr, POLICIES))}")
     allowed = POLICIES[policy]
     if not isinstance(arguments, Mapping) or not set(arguments) <= set(allowed):
-        raise ValueError(f"policy_kwargs={shortened(arguments)} of {policy}; allowed: {', '.join(allowed)}")
+        raise ValueError(f"policy_kwargs={shortened(arguments)}; {policy} allows: {', '.join(allowed)}")
     if policy == SB3_POLICY:
         layers_of(arguments)
     elif not all(_is_width(arguments[name]) for name in arguments):
         raise ValueError(
-            f"policy_kwargs={shortened(arguments)}: must hold whole numbers, 1 to {MOST_WIDTH:,}"
+            f"policy_kwargs={shortened(arguments)}: values must be whole numbers from 1 to {MOST_WIDTH:,}"
         )
 
 
 def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
-    """Return the layer widths of actions ("pi") and values ("vf"); raise ValueError if they are invalid."""
+    """Return the widths of the hidden layers for actions ("pi") and for values ("vf").
+
+    Raises ValueError if `net_arch` is not valid.
+    """
     given = arguments.get("net_arch", [64, 64])
     layers = given if isinstance(given, dict) else dict.fromkeys(LAYERS, given)
     if layers.keys() != LAYERS.keys() or not all(
@@ -229,7 +232,8 @@ def layers_of(arguments: Mapping[str, Any]) -> dict[str, list[int]]:
         for sizes in layers.values()
     ):
         allowed = (
-            f"a list of up to {MOST_LAYERS} whole numbers, 1 to {MOST_WIDTH:,}, or one for each of pi and vf"
+            f"a list of at most {MOST_LAYERS} whole numbers from 1 to {MOST_WIDTH:,}, or a dict with a list "
+            "for pi and a list for vf"
         )
         raise ValueError(f"policy_kwargs: net_arch={shortened(given)}: must be {allowed}")
     return layers
@@ -240,7 +244,7 @@ def _is_width(value: Any) -> bool:
 
 
 def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the weights of Stable-Baselines3's network, by name."""
+    """Return the shape of each weight of Stable-Baselines3's network, by name."""
     found: dict[str, tuple[int, ...]] = {}
     for kind, (hidden, last) in LAYERS.items():
         names = [f"mlp_extractor.{hidden}.{2 * place}" for place in range(len(layers[kind]))]
@@ -251,13 +255,15 @@ def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> d
 
 
 def check_shapes(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Raise ValueError unless the tensors have these names and shapes, dtype float32 and finite values."""
+    """Raise ValueError unless the weights have these shapes, dtype float32 and finite values."""
     if weights.keys() != shapes.keys():
-        raise ValueError(f"weights {shortened(sorted(weights))} instead of {shortened(sorted(shapes))}")
+        raise ValueError(
+            f"the weights are {shortened(sorted(weights))}, but must be {shortened(sorted(shapes))}"
+        )
     for name, values in weights.items():
         if str(values.dtype) != "torch.float32" or tuple(values.shape) != shapes[name]:
             raise ValueError(
-                f"{name}: {values.dtype} {tuple(values.shape)} instead of torch.float32 {shapes[name]}"
+                f"{name} is {values.dtype} {tuple(values.shape)}, but must be torch.float32 {shapes[name]}"
             )
         if not bool(values.isfinite().all()):
-            raise ValueError(f"{name} has values that are not finite")
+            raise ValueError(f"{name} contains values that are not finite")

@@ -1,4 +1,4 @@
-"""Schema of a policy: the map, rules, number of actions and observation columns it was trained for.
+"""Schema of a policy: the map, rules, number of actions and observation columns of its training games.
 
 A mismatch between the schema and a game is an error.
 """
@@ -20,12 +20,12 @@ from risk_env.core.observe import CONTINENT_COLUMNS, GLOBAL_BLOCKS, TERRITORY_CO
 from risk_env.core.types import Phase
 from risk_env.observations import is_count
 
-FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # a policy plays with any values of these options
+FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # options that may differ from the training games
 
 
 @dataclass(frozen=True)
 class Schema:
-    """Facts that the numbers in a policy depend on."""
+    """Facts about the games of a network, on which the meaning of its weights depends."""
 
     map_source: str
     map_digest: str
@@ -40,43 +40,51 @@ class Schema:
 
     @cached_property
     def board(self) -> Board:
-        """Return the map that the policy was trained on; raise ValueError if the named map has changed.
+        """Map of the games that the policy was trained on; raises ValueError if the map has changed.
 
-        The shapes of the weights are computed from this map, so the map must have the digest of the file.
+        The shapes of the weights are computed from this map, so its digest must be the digest in the file.
         """
         board = load_map(self.map_source)
         other = differences(_facts(self), _facts(schema_of(self.rules, board)))
         if other:
-            raise ValueError(f"the file states {other} as on its map {shortened(self.map_source)}")
+            raise ValueError(
+                f"the file does not fit its map {shortened(self.map_source)}; in the file and for the map: "
+                f"{other}"
+            )
         return board
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as a dict for a file."""
+        """Return the schema as a dict for `json.dumps`."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, facts: Mapping[str, Any]) -> Self:
-        """Return the schema from the dict of `to_dict`."""
+        """Return the schema that a dict from `to_dict` describes."""
         return cls(**facts)
 
     def check_types(self) -> None:
-        """Check the types of facts from a file.
+        """Check the types of facts that were read from a file.
 
-        Raise ValueError or TypeError if a fact has the wrong type or the rules are invalid.
+        Raises ValueError or TypeError if a fact has the wrong type, or if the rules are not valid.
         """
         texts = (self.map_source, self.map_digest, self.columns)
         if not all(isinstance(text, str) for text in texts) or type(self.num_actions) is not int:
-            raise ValueError("map and columns of the schema must be strings, and num_actions a whole number")
+            raise ValueError(
+                "schema: map_source, map_digest and columns must be strings, and num_actions a whole number"
+            )
         Rules.from_dict(dict(self.options))
 
     def check(self, game: Self, policy: str) -> None:
-        """Raise ValueError if the policy cannot play such games; the message names all differences."""
+        """Raise ValueError if the policy cannot play games with the schema `game`.
+
+        The message names all differences.
+        """
         if other := differences(_facts(self), _facts(game)):
             raise ValueError(f"policy {policy!r} was trained for {other}")
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """Return the facts that must be equal, by name."""
+    """Return the facts that must be equal in training and play, by name."""
     facts: dict[str, Any] = {
         "map": schema.map_digest,
         "columns": schema.columns,
@@ -86,23 +94,23 @@ def _facts(schema: Schema) -> dict[str, Any]:
 
 
 def differences(trained: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    """Describe the facts that differ, by name; return "" if none differs."""
+    """Describe each fact that differs; return "" if no fact differs."""
     pairs = [(name, known, now[name]) for name, known in trained.items() if known != now[name]]
     return "; ".join(f"{name}={_shown(known)}, not {_shown(other)}" for name, known, other in pairs)
 
 
 def _shown(fact: Any) -> str:
-    """Format a fact for a message; a digest is cut to 16 digits."""
+    """Format a fact for a message; show only the first 16 characters of a string."""
     return repr(fact[:16]) if isinstance(fact, str) else repr(fact)
 
 
 def schema_of(rules: Rules, board: Board) -> Schema:
-    """Return the schema of games by these rules on this map."""
+    """Return the schema of games with these rules on this map."""
     return Schema(board.source, board.digest, _columns(), tables(rules, board).num_actions, rules.to_dict())
 
 
 def _columns() -> str:
-    """Return the hash of the columns: names, sizes, order, and which columns are counts."""
+    """Return a hash of the observation columns: their names, sizes, order, and which of them are counts."""
     columns: list[tuple[Any, ...]] = [*TERRITORY_COLUMNS, *GLOBAL_BLOCKS, *CONTINENT_COLUMNS]
     described = [(name, *size, is_count(meaning)) for name, *size, meaning in columns]
     return hashlib.sha256(repr(described).encode()).hexdigest()[:16]
@@ -117,10 +125,10 @@ def unfamiliar_columns(trained: Rules, board: Board) -> npt.NDArray[np.int64]:
 
 
 def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
-    """Return a mask of the phases about dice that never came up in training, bool (phases,).
+    """Return a mask of the phases about dice that never occurred in training, bool (phases,).
 
-    In these phases a policy plays the last legal action: as attacker a blitz or, if a blitz is not allowed,
-    the most dice.
+    In these phases, a policy plays the last legal action. For an attacker, this is a blitz or, if a blitz is
+    not allowed, the largest number of dice.
     """
     found = np.zeros(len(Phase), np.bool_)
     found[Phase.ATTACK_DICE], found[Phase.DEFEND] = (

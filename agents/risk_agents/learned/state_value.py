@@ -1,9 +1,10 @@
 """State value: each seat's win probability in games of two to six players.
 
-The input is the observation of the seat to act. A network with two hidden layers gives a number for each
-player, in the order of turns from the observing player on. The softmax over the players that are alive gives
-their win probabilities. The network is trained on positions where turns begin (`risk_training.state_value`).
-All numbers are float32 and are added in one order, which gives the same bits on every machine.
+The input is the observation of the seat to act. A network with two hidden layers computes a number for each
+player, in the order of turns from the observing player on. The softmax of these numbers over the living
+players is their win probabilities. The network is trained on positions at the start of turns
+(`risk_training.state_value`). All numbers are float32 and are added in a fixed order, so results have the
+same bits on every machine.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from risk_env.core.types import MAX_SEATS, Phase, game_dtype
 from risk_env.network_features import COUNT_KINDS, count_features
 
 MOST_UNITS = 1024  # maximum number of units of a hidden layer
-KINDS = len(COUNT_KINDS)  # inputs of a column (`network_features.count_features`)
+KINDS = len(COUNT_KINDS)  # number of inputs of a column (`network_features.count_features`)
 NOTHING = np.float32(0)
-# Columns of a territory that are inputs; all global columns are inputs, too
+# Columns of a territory that are inputs; all global columns are also inputs
 TERRITORY_INPUTS = (*(f"troops_{player}" for player in range(MAX_SEATS)), "own_card")
-# Options in which games may differ from the training games
+# Options that may differ from the training games
 FREE_STATE_OPTIONS = (*FREE_OPTIONS, "num_players", "setup")
 
 Array = npt.NDArray[Any]
@@ -42,11 +43,11 @@ Array = npt.NDArray[Any]
 class StateValue(NamedTuple):
     """Weights as arrays for kernels, and the columns and scales of the inputs.
 
-    Weights are float32 (inputs, outputs), biases are float32 (outputs,).
+    Weights are float32 (inputs, outputs), and biases are float32 (outputs,).
     """
 
     columns: Any  # int64 (c,): columns of the observation
-    scales: Any  # float32 (128, KINDS): inputs by the code in a column
+    scales: Any  # float32 (128, KINDS): inputs for each code in a column
     first: Any  # KINDS rows for each column
     first_bias: Any
     second: Any
@@ -67,46 +68,47 @@ def input_columns(board: Board) -> npt.NDArray[np.int64]:
 def state_value_shapes(
     columns: int, first: int, second: int, outputs: int = MAX_SEATS
 ) -> dict[str, tuple[int, ...]]:
-    """Return names and shapes of the weights for numbers of columns, hidden units and outputs."""
+    """Return the shape of each weight by name; `first` and `second` are the sizes of the hidden layers."""
     hidden = {"first": (KINDS * columns, first), "second": (first, second), "output": (second, outputs)}
     return hidden | {f"{name}_bias": shape[1:] for name, shape in hidden.items()}
 
 
 class StateNetworkFile(TrainedFile):
-    """File of a network for every number of players: weights, schema, and how it was trained."""
+    """File of a network for any number of players: weights, schema, and facts about the training."""
 
     num_outputs = MAX_SEATS
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the names and shapes of all weights, computed from the schema's map."""
+        """Return the shape of each weight by name, computed from the schema's map."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
         return state_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
 
     @cached_property
     def value(self) -> StateValue:
-        """Weights as arrays for kernels; ValueError for weights that do not fit the schema."""
+        """Weights as arrays for kernels."""
         return StateValue(columns=input_columns(self.schema.board), scales=count_features(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
-        """Return records of games for kernels; raise ValueError for other records or another map's tables."""
+        """Return records as a contiguous array; raise ValueError for records or tables of another map."""
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)
             raise ValueError(f"tables are for map {named[0]}, but the {self.KIND} is for map {named[1]}")
         records = np.ascontiguousarray(records)
         if records.ndim != 1 or records.dtype != game_dtype(tables.sizes):
             raise ValueError(
-                f"records must be an array (k,) of records of games of this map, not {records.shape}"
+                f"records have shape {records.shape} and dtype {shortened(str(records.dtype))}: must be a "
+                "one-dimensional array of game records of this map's size class"
             )
         return records
 
     def knows(self, rules: Rules, board: Board) -> bool:
-        """Return whether the network was trained for such games, whatever the number of players."""
+        """Return True if the network was trained for games with these rules, for any number of players."""
         return not self._differences(rules, board)
 
     def check(self, rules: Rules, board: Board, source: str) -> None:
-        """Raise ValueError if the network was not trained for such games; the message names all differences.
+        """Raise ValueError if the network was not trained for games with these rules on this map.
 
-        Errors call the network `source`.
+        The message calls the network `source`, and names all differences.
         """
         if other := self._differences(rules, board):
             raise ValueError(f"{self.KIND} {source!r} was trained for {other}")
@@ -116,7 +118,7 @@ class StateNetworkFile(TrainedFile):
 
 
 def _facts(schema: Schema) -> dict[str, Any]:
-    """Return the facts that must be equal, by name."""
+    """Return the facts that must be equal in training and play, by name."""
     options = {
         name: value for name, value in schema.rules.to_dict().items() if name not in FREE_STATE_OPTIONS
     }
@@ -124,29 +126,30 @@ def _facts(schema: Schema) -> dict[str, Any]:
 
 
 class StateValueFile(StateNetworkFile):
-    """File of a network that gives each seat's win probability."""
+    """File of a network that computes each seat's win probability."""
 
     KIND = STATE_VALUE
 
     def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
-        """Return each seat's win probability in these games, float64 (k, 6); 0 for unused seats."""
+        """Return each seat's win probability in each game, float64 (k, 6); unused seats have 0."""
         records = self.checked_records(records, tables)
         chances = np.zeros((len(records), MAX_SEATS))
         write_chances(records, tables.board, tables.rules, np.arange(len(records)), self.value, chances)
         return chances
 
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """Raise ValueError: a value cannot play on its own."""
+        """Raise ValueError, because a value cannot play on its own."""
         raise ValueError(
-            f"agent={source!r} is a state value, which cannot play on its own: name it as `judge` in training"
+            f"agent={source!r} is a state value, which cannot play on its own: use it as the setting `judge` "
+            "of training"
         )
 
 
 @vectorized_entry_point
 def write_chances(games, boards, rules, lanes, value, chances):
-    """Write each seat's win probability in these lanes, float64 (k, 6).
+    """Write each seat's win probability in each lane of `lanes` into `chances`, float64 (k, 6).
 
-    Finished games get the values of `write_decided`.
+    `write_decided` determines the values of finished games.
     """
     work = workspace(value)
     for k in range(len(lanes)):
@@ -155,7 +158,7 @@ def write_chances(games, boards, rules, lanes, value, chances):
 
 @inlined
 def workspace(value):
-    """Return arrays for one position: its observation as words, both hidden layers, and the outputs."""
+    """Return the arrays for one position: observation (as uint64), hidden layers, and outputs."""
     words = np.zeros((value.columns[-1] + 8) // 8, np.uint64)
     hidden = np.zeros(value.first.shape[1], np.float32), np.zeros(value.second.shape[1], np.float32)
     return words, hidden, np.zeros(value.output.shape[1], np.float32)
@@ -163,7 +166,7 @@ def workspace(value):
 
 @kernel
 def evaluate_table(game, board, rules, value, work, chances):
-    """Write the win probabilities of all seats, float64 (6,), from the observation of the seat to act."""
+    """Write the win probabilities of all seats, float64 (6,), into `chances`."""
     if write_decided(game, rules, chances):
         return
     write_outputs(game, board, rules, value, work)
@@ -172,7 +175,7 @@ def evaluate_table(game, board, rules, value, work, chances):
 
 @kernel
 def write_outputs(game, board, rules, value, work):
-    """Write the outputs of the network for the observation of the seat to act to work[2]."""
+    """Write the network's outputs for the observation of the seat to act into `work[2]`."""
     words, hidden, outputs = work
     observation = words.view(np.int8)
     observe(game, board, rules, int(game.seat), words, observation)
@@ -185,9 +188,9 @@ def write_outputs(game, board, rules, value, work):
 
 @kernel
 def write_decided(game, rules, chances):
-    """Clear the win probabilities, write them if the game is over, and return whether it is over.
+    """Write the win probabilities of a finished game, and return True; otherwise write 0, and return False.
 
-    The winner gets 1. Without a winner, the seats that are alive get equal shares.
+    The winner gets 1. Without a winner, the living seats get equal shares.
     """
     chances[:] = 0.0
     if game.phase != Phase.OVER:
@@ -203,7 +206,7 @@ def write_decided(game, rules, chances):
 
 @inlined
 def add_columns(value, observation, units):
-    """Add the inputs of all columns whose code is not 0, times their weights, and rectify the units."""
+    """Add the products of inputs and weights to `units`, skip columns with code 0, and apply ReLU."""
     for c in range(len(value.columns)):
         code = int(observation[value.columns[c]])
         if code != 0:
@@ -217,7 +220,7 @@ def add_columns(value, observation, units):
 
 @kernel
 def write_shares(game, rules, looker, outputs, chances):
-    """Write the softmax of the outputs over the seats that are alive.
+    """Write the softmax of the outputs over the living seats into `chances`.
 
     Output i belongs to the i-th player after `looker`, the observing seat.
     """

@@ -1,4 +1,4 @@
-"""Files of trained weights (`.npz`): weights, schema, and training facts. The files contain no pickles."""
+"""Files of trained weights (`.npz`), which contain weights, a schema and training facts, but no pickles."""
 
 import json
 from abc import ABC, abstractmethod
@@ -20,12 +20,12 @@ Weights = Mapping[str, Any]
 
 FORMAT = 1
 POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY = "policy", "beam value", "state value", "turn policy"
-MOST_BYTES = 1 << 25  # maximum number of bytes of all arrays of a file
+MOST_BYTES = 1 << 25  # maximum size of all arrays of a file, in bytes
 MOST_WEIGHT = 65504  # the largest float16; files store weights as float16
 
 
 class TrainedFile(ABC):
-    """Trained weights, the schema of the games they were trained for, and how they were made."""
+    """Trained weights, the schema of the training games, and facts about the training (`made`)."""
 
     KIND: ClassVar[str]
 
@@ -34,10 +34,10 @@ class TrainedFile(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load a file; raise ValueError if it cannot be read or has another kind."""
+        """Load a file; raise ValueError if the file cannot be read or has another kind."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
-            raise ValueError(f"file {str(path)!r} holds a {kind_in(facts)}, not a {cls.KIND}")
+            raise ValueError(f"file {str(path)!r} contains a {kind_in(facts)}, but must contain a {cls.KIND}")
         found = cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
         try:
             _ = found.arrays
@@ -47,17 +47,17 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
-        """Return the bot that plays by these weights; errors call the weights `source`."""
+        """Return a bot that plays with these weights; `source` names the weights in errors."""
 
     @classmethod
     def load_bot(cls, path: str | Path, name: str | None = None) -> CompiledBot:
-        """Return the bot of a file."""
+        """Return the bot that plays with the weights in a file."""
         return cls.load(path).bot(name or str(path), name)
 
     def bot_of(
         self, choose: Callable[..., None], source: str, name: str | None, memory: int = 1
     ) -> CompiledBot:
-        """Return a bot that acts by `choose` in the games that the weights were trained for."""
+        """Return a bot that chooses actions with `choose` in games that fit the schema."""
 
         def check(rules: Rules, board: Board) -> None:
             self.schema.check(schema_of(rules, board), source)
@@ -67,32 +67,33 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return names and shapes of the weights for the schema's map; raise ValueError for unknown sizes."""
+        """Return the shape of each weight by name, for the schema's map; raise ValueError if invalid."""
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
-        """Return the weights by name as float32; raise ValueError for invalid shapes or numbers."""
+        """Weights by name as float32; raises ValueError for invalid shapes or numbers."""
         shapes, found = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
         wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
         if wrong:
             told = ", ".join(
-                f"{name} has shape {found.get(name)}, not {shapes.get(name)}" for name in wrong[:3]
+                f"{name} has shape {found.get(name)}, but must have {shapes.get(name)}" for name in wrong[:3]
             )
             raise ValueError(f"the weights of the {self.KIND} do not match its schema: {told}")
         check_numbers(self.weights)
         return {name: np.ascontiguousarray(values, np.float32) for name, values in self.weights.items()}
 
     def size_of(self, name: str, most: int) -> int:
-        """Return the number of outputs of a layer; raise ValueError unless it is from 1 to `most`."""
+        """Return the number of outputs of a layer; raise ValueError unless the number is from 1 to `most`."""
         shape = np.shape(self.weights.get(name, ()))
         if len(shape) != 2 or not 0 < shape[1] <= most:
             raise ValueError(
-                f"a {self.KIND} whose layer {name!r} has shape {shape}: outputs must be 1 to {most}"
+                f"layer {name!r} of the {self.KIND} has shape {shape}: must have two axes, and from 1 to "
+                f"{most} outputs"
             )
         return shape[1]
 
     def save(self, path: str | Path | BinaryIO) -> None:
-        """Write the weights as float16, with schema and facts, to a path or an open file."""
+        """Write the weights (as float16), the schema and the facts to a path or an open file."""
         facts = {"format": FORMAT, "kind": self.KIND, "schema": self.schema.to_dict(), "made": self.made}
         check_numbers(self.weights)
         weights: dict[str, Any] = {
@@ -112,7 +113,7 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read weights, as float32, and facts; raise ValueError with the file's name for every defect."""
+    """Read the weights, as float32, and the facts; raise ValueError that names the file for every defect."""
     try:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))
@@ -126,20 +127,24 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
 def check_numbers(weights: Weights) -> None:
     """Raise ValueError unless all weights are real numbers from -MOST_WEIGHT to MOST_WEIGHT.
 
-    Sums of products of such weights stay finite in float32 for all allowed layer sizes.
+    With such weights, the sums in a network stay finite in float32 for all allowed layer sizes.
     """
     for name, values in weights.items():
         numbers = np.asarray(values)
         if numbers.dtype.kind != "f" or not (np.abs(numbers) <= MOST_WEIGHT).all():
-            raise ValueError(f"weights {shortened(name)}: must be from -{MOST_WEIGHT} to {MOST_WEIGHT}")
+            raise ValueError(
+                f"weights {shortened(name)}: must be floats from -{MOST_WEIGHT} to {MOST_WEIGHT}"
+            )
 
 
 def _check_facts(facts: Any) -> None:
-    """Raise ValueError, KeyError or TypeError for facts of a wrong format or with wrong types."""
+    """Raise ValueError, KeyError or TypeError if facts have another format or wrong types."""
     if facts["format"] != FORMAT:
-        raise ValueError(f"format {facts['format']!r}; this version reads {FORMAT}")
+        raise ValueError(f"format is {shortened(facts['format'])}; this version reads format {FORMAT}")
     if facts["kind"] not in (POLICY, BEAM_VALUE, STATE_VALUE, TURN_POLICY):
-        raise ValueError(f"kind {shortened(facts['kind'])} is unknown")
+        raise ValueError(
+            f"kind is {shortened(facts['kind'])}, but must be policy, beam value, state value or turn policy"
+        )
     if not isinstance(facts["made"], dict) or not isinstance(facts["schema"], dict):
-        raise ValueError("'made' and 'schema' must be tables")
+        raise ValueError("'made' and 'schema' must be of type dict")
     Schema.from_dict(facts["schema"]).check_types()

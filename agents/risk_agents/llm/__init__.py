@@ -1,1 +1,1 @@
-"""Language models as agents: `llm:MODEL` at any endpoint that speaks OpenAI's chat API (docs/llm.md)."""
+"""Language models as agents: `llm:MODEL` at any endpoint with OpenAI's chat API (docs/llm.md)."""

@@ -1,9 +1,9 @@
-"""`llm:MODEL` as an agent: a language model that reads reports and answers in plans.
+"""Agent `llm:MODEL`: a language model that reads reports and answers with plans.
 
 If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
 `risk_env.words.action_plan` plays the rest of the turn: after too many attempts, after a failure of the
-endpoint, and once the tokens or the money of a game are spent. The agent counts these events for the table of
-the tournament.
+endpoint, and after the tokens or the money of a game are spent. The agent counts these events for the
+tournament's table.
 """
 
 import time
@@ -24,7 +24,7 @@ from risk_env.words.action_plan import ActionPlan
 from risk_env.words.last_turns import Armies, armies_of, report_since
 
 PREFIX = "llm:"
-PRIMERS = {  # the primer of each phase
+PRIMERS = {  # name of the prompt for each phase
     **dict.fromkeys(SETUP_PHASES, "set_up"),
     **dict.fromkeys(DRAFT_PHASES, "draft"),
     **dict.fromkeys((Phase.ATTACK, Phase.ATTACK_DICE), "attack"),
@@ -37,7 +37,7 @@ PRIMERS = {  # the primer of each phase
 
 @dataclass
 class Counts:
-    """Turns, answers, tokens, costs and failures of one agent in one game."""
+    """Counts of one agent in one game: turns, answers, tokens, costs and failures."""
 
     turns: int = 0  # rounds in which the agent had a decision
     exchanges: int = 0  # answers of the model
@@ -46,31 +46,31 @@ class Counts:
     tokens_in: int = 0
     tokens_out: int = 0
     money: float = 0.0
-    seconds: float = 0.0  # time of waiting for answers
+    seconds: float = 0.0  # time that the agent waited for answers
     failures: Counter[str] = field(default_factory=Counter)  # failed requests by kind
 
 
 def is_model(spec: str) -> bool:
-    """Return whether a spec has the form `llm:MODEL`."""
+    """Return True if a spec begins with `llm:`."""
     return spec.startswith(PREFIX)
 
 
 @cache
 def prompt(version: str, name: str) -> str:
-    """Return a prompt by version and name; raise ValueError if there is no such file."""
+    """Return the prompt `name` of a version; raise ValueError if the prompt does not exist."""
     path = files("risk_agents.llm") / "prompts" / version / f"{name}.txt"
     if not version.isalnum() or not path.is_file():
-        raise ValueError(f"prompts={version!r}: there are no prompts of this version")
+        raise ValueError(f"prompts={version!r}: this version has no prompt {name!r}")
     return path.read_text(encoding="utf-8").strip()
 
 
 class ModelAgent(Agent):
-    """A language model at one seat of one game at a time."""
+    """Language model that plays at one seat, one game after another."""
 
     def __init__(self, spec: str, settings: Settings | None = None) -> None:
         self.model = spec.removeprefix(PREFIX)
         if not self.model:
-            raise ValueError(f"agent={spec!r} is not of the form {PREFIX}MODEL")
+            raise ValueError(f"agent={spec!r} names no model: write {PREFIX}MODEL")
         self.settings = settings_for(self.model) if settings is None else settings
         self._endpoint = Endpoint(self.model, self.settings)
         self._system = prompt(self.settings.prompts, "system")
@@ -80,7 +80,7 @@ class ModelAgent(Agent):
         )
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Start a game."""
+        """Prepare for a new game."""
         super().reset(seat, rules, board, seed)
         self.plan, self.counts = ActionPlan(seat), Counts()
         self._before: Armies | None = None
@@ -88,18 +88,18 @@ class ModelAgent(Agent):
         self.transcript = Transcript(self.settings, f"{self.model}-{seed & 0xFFFFFFFFFFFFFFFF:016x}-{seat}")
 
     def act(self, view: View) -> int:
-        """Return the next action of the plan; request a new plan from the model if there is none."""
+        """Return the next action of the plan; request a new plan from the model if the plan is used up."""
         if view.public.round != self._round:
             self._round, self.counts.turns = view.public.round, self.counts.turns + 1
         action = self.plan.next_action(view.game)
         if action is None:
             self._new_plan(view)
             action = self.plan.next_action(view.game)
-        self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has one
+        self._remember(view, int(action))  # type: ignore[arg-type]  # a fallback always has an action
         return int(action)  # type: ignore[arg-type]
 
     def notes(self) -> dict[str, Any]:
-        """Return the counts of this game and the name of its transcript, for the tournament."""
+        """Return the counts of this game, and the file name of its transcript, for the tournament."""
         return {
             **asdict(self.counts),
             "failures": dict(self.counts.failures),
@@ -107,16 +107,16 @@ class ModelAgent(Agent):
         }
 
     def over(self, outcome: dict[str, Any]) -> bool:
-        """Note the end of the game in the transcript; return True, like a program that still listens."""
+        """Write the end of the game into the transcript; return True, because no connection can fail."""
         self.transcript.write("over", **outcome, **self.notes())
         return True
 
     # -------------------------------------------------------------------------------------- requests
 
     def _new_plan(self, view: View) -> None:
-        """Request answers until a plan can be played; otherwise call the fallback.
+        """Request answers until a plan can be played; after too many failures, use the fallback.
 
-        Either way there is a next action.
+        In either case the plan has a next action.
         """
         messages = self._messages(view)
         for _ in range(self.settings.attempts):
@@ -134,7 +134,7 @@ class ModelAgent(Agent):
         return self._fall_back(view, f"no legal answer in {self.settings.attempts} attempts")
 
     def _take(self, answer: str, view: View) -> str:
-        """Take an answer as the plan; return the reason why it cannot be played, or ""."""
+        """Use an answer as the plan; return the reason why the answer cannot be played, or ""."""
         try:
             self.plan.give(answer, view.game)
             problem = self.plan.stopped  # set if the answer was only a standing order
@@ -146,7 +146,7 @@ class ModelAgent(Agent):
         return problem
 
     def _messages(self, view: View) -> list[dict[str, str]]:
-        """Return the messages: prompts of the game and the phase, account of the last plan, and report."""
+        """Return the messages: the prompts for the game and the phase, an account of the plan, a report."""
         account = self.plan.account(view.game)
         report = report_since(view.game, self.seat, self._before, self.settings.style)
         primer = prompt(self.settings.prompts, PRIMERS[view.phase])
@@ -158,7 +158,7 @@ class ModelAgent(Agent):
         return messages
 
     def _request(self, messages: list[dict[str, str]]) -> str:
-        """Request an answer from the model, count it, and return its plan."""
+        """Request an answer from the model, count the answer, and return its plan."""
         counts, begun = self.counts, time.perf_counter()
         try:
             answer = self._endpoint.request(messages, self._failed)
@@ -170,7 +170,7 @@ class ModelAgent(Agent):
         return answer.plan
 
     def _failed(self, error: EndpointError) -> None:
-        """Count a failed attempt and its estimated cost."""
+        """Count a failed request and its estimated tokens."""
         self.counts.failures[error.kind] += 1
         self._spend(error.tokens)
 
@@ -181,7 +181,7 @@ class ModelAgent(Agent):
         counts.money = self.settings.price(counts.tokens_in, counts.tokens_out)
 
     def _is_spent(self) -> bool:
-        """Return whether this game has used up its tokens or its money."""
+        """Return True if this game has used up its tokens or its money."""
         counts, settings = self.counts, self.settings
         has_price = settings.price_in + settings.price_out > 0
         tokens = counts.tokens_in + counts.tokens_out

@@ -1,4 +1,4 @@
-"""Requests to an endpoint with OpenAI's chat API: limits, retries, token counts, masked keys."""
+"""Requests to an endpoint with OpenAI's chat API, with limits, retries, token counts and masked keys."""
 
 import json
 import re
@@ -13,12 +13,12 @@ from risk_agents.llm.settings import Settings
 from risk_agents.llm.transport import Reply, post
 from risk_env.bounded_io import parse_json
 
-MOST_WAIT = 60.0  # seconds between two attempts, whatever the endpoint asks for
+MOST_WAIT = 60.0  # maximum wait between two attempts, in seconds, also after a longer Retry-After
 MOST_DOUBLINGS = 30  # maximum number of doublings of the wait
-MOST_CHARACTERS = 100_000  # maximum number of characters of an answer that are kept
-PAID = ("timeout", "garbage")  # kinds of failures after which the model may have worked
+MOST_CHARACTERS = 100_000  # maximum number of characters that are kept of an answer
+PAID = ("timeout", "garbage")  # kinds of failures for which the endpoint may still charge tokens
 MOST_REASON = 500  # maximum number of characters of an error's reason
-MOST_TOKENS = 10_000_000  # maximum number of tokens of one text
+MOST_TOKENS = 10_000_000  # maximum number of tokens of one message
 BYTES_OF_TOKEN, MOST_BYTES_OF_TOKEN = 4, 16  # usual number of bytes per token; upper bound of the mean
 _FENCED = re.compile(r"```[\w-]*\n(.*?)```", re.DOTALL)
 _SCHEMA = {
@@ -40,9 +40,10 @@ _FORMS: dict[str, dict[str, Any]] = {  # fields of a request by form of the answ
 
 
 class EndpointError(RuntimeError):
-    """The endpoint gave no answer. `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage".
+    """Error of an endpoint that gave no valid answer.
 
-    `wait` is the endpoint's Retry-After in seconds. `tokens` is the estimated cost of the request.
+    `kind` is "429", "5xx", "timeout", "connection", "refused" or "garbage". `wait` is the endpoint's
+    Retry-After in seconds. `tokens` is the estimated number of tokens of the failed request.
     """
 
     def __init__(self, kind: str, reason: str, wait: float = 0.0) -> None:
@@ -53,23 +54,24 @@ class EndpointError(RuntimeError):
 class Answer(NamedTuple):
     """Answer of a model."""
 
-    text: str  # the answer with the key masked, cut to MOST_CHARACTERS
+    text: str  # the answer, with the key masked, cut to MOST_CHARACTERS
     plan: str  # the part of the answer that is played
     tokens_in: int
     tokens_out: int
 
 
 class Endpoint:
-    """A model behind an endpoint."""
+    """Endpoint that answers for a model."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.model, self.settings = model, settings
         self._url = f"{settings.base_url.rstrip('/')}/chat/completions"
 
     def request(self, messages: list[dict[str, str]], count: Callable[[EndpointError], None]) -> Answer:
-        """Return the model's answer, or raise EndpointError. Call `count` with every failed attempt's error.
+        """Return the model's answer, or raise the EndpointError of the last attempt.
 
-        All attempts and the waits between them end within `patience` seconds.
+        `count` is called with the error of each failed attempt. All attempts and the waits between them end
+        within the setting `patience`.
         """
         settings, until, body = self.settings, time.monotonic() + self.settings.patience, self._body(messages)
         for attempt in range(settings.retries + 1):
@@ -85,7 +87,7 @@ class Endpoint:
         raise last
 
     def _wait(self, attempt: int, retry_after: float) -> float:
-        """Return the seconds before the next attempt, with random jitter."""
+        """Return the wait before the next attempt, in seconds, with random jitter."""
         backoff = self.settings.backoff * 2 ** min(attempt, MOST_DOUBLINGS) * uniform(0.5, 1)
         return min(MOST_WAIT, max(retry_after, backoff))
 
@@ -118,7 +120,10 @@ class Endpoint:
         return words.encode(errors="replace")
 
     def _read(self, reply: Any, sent: int) -> Answer:
-        """Read the answer to a request of `sent` bytes; raise LookupError or the like if it is invalid."""
+        """Read the answer to a request of `sent` bytes.
+
+        Raises AttributeError, LookupError, TypeError or ValueError if the reply is not valid.
+        """
         message = reply["choices"][0]["message"] if reply.get("choices") else {}
         calls = message.get("tool_calls")
         text = calls[0]["function"]["arguments"] if calls else message.get("content")
@@ -130,7 +135,7 @@ class Endpoint:
         return Answer(text, plan_in(text), tokens_in, tokens_out)
 
     def _refusal(self, reply: Reply) -> EndpointError:
-        """Return the error for a status other than success."""
+        """Return the error for a reply whose status is not success."""
         kind = "429" if reply.status == 429 else "5xx" if reply.status >= 500 else "refused"
         where = " (redirects are not followed: set base_url)" if 300 <= reply.status < 400 else ""
         said = reply.body.decode(errors="replace")
@@ -143,18 +148,19 @@ class Endpoint:
 
 
 def tokens_of(told: Any, size: int) -> int:
-    """Return the token count of a text of `size` bytes: the stated count, or an estimate if it is impossible.
+    """Return the token count of a text of `size` bytes: the stated count `told`, or an estimate.
 
-    A model that reasons may state more tokens than its answer has bytes, but not fewer than one per 16 bytes.
+    The estimate is used if `told` is impossible. A model that reasons can state more tokens than its answer
+    has bytes, but not fewer than one token per 16 bytes.
     """
     can_be = type(told) is int and size // MOST_BYTES_OF_TOKEN <= told <= MOST_TOKENS
     return told if can_be else -(-size // BYTES_OF_TOKEN)
 
 
 def wait_of(retry_after: str) -> float:
-    """Return the seconds from now that a Retry-After header asks for, or 0 for an invalid header.
+    """Return the wait that a Retry-After header requests, in seconds, or 0 for an invalid header.
 
-    The header is a number of seconds or a date.
+    The header contains a number of seconds or a date.
     """
     try:
         seconds = float(retry_after)
@@ -169,8 +175,9 @@ def wait_of(retry_after: str) -> float:
 def plan_in(text: str) -> str:
     """Return the plan in an answer.
 
-    In a JSON object the plan is the field `plan`. In other answers it is the text in the last code fence, or
-    the whole text if there is no code fence. Only the part after the last `PLAN:` is used.
+    In a JSON object, the plan is the field `plan`. In other answers, the plan is the text in the last code
+    fence, or the whole text if it has no code fence. If this text contains `PLAN:`, the plan is only the part
+    after the last `PLAN:`.
     """
     try:
         found = json.loads(text)

@@ -1,4 +1,4 @@
-"""Mask a key in untrusted texts: replace every recognisable part of the key."""
+"""Mask a key in untrusted text: replace every recognisable part of the key."""
 
 import base64
 from collections.abc import Iterator
@@ -6,18 +6,18 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-SHORTEST = 8  # characters of the shortest part that is masked; a shorter key is a placeholder
+SHORTEST = 8  # length of the shortest part that is masked; a shorter key is a placeholder
 MASK = "[key]"
 _LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a single letter
 
 
 def masked(words: str, key: str) -> str:
-    """Mask every part of the key in a text, plain or encoded, in upper or lower case.
+    """Mask every part of the key in a string, plain or encoded, in upper or lower case.
 
-    A part has at least `SHORTEST` characters.
+    A part that is masked has at least `SHORTEST` characters.
     """
     parts, lowered = _parts(key), words.lower()
-    if len(lowered) != len(words):  # the lower case of a few letters has another length
+    if len(lowered) != len(words):  # a few letters change their length in lower case
         lowered = words
     pieces: list[str] = []
     end = 0
@@ -30,7 +30,7 @@ def masked(words: str, key: str) -> str:
 
 
 def masked_values(value: Any, key: str) -> Any:
-    """Mask the key in all texts of a JSON value."""
+    """Mask the key in all strings of a JSON value."""
     if isinstance(value, str):
         return masked(value, key)
     if isinstance(value, dict):
@@ -40,7 +40,7 @@ def masked_values(value: Any, key: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _parts(key: str) -> frozenset[str]:
-    """Return all parts of the key and its encodings with `SHORTEST` characters, also in lower case."""
+    """Return all parts of `SHORTEST` characters of the key and its encodings, also in lower case."""
     if len(key) < SHORTEST:
         return frozenset()
     forms = [form for plain in (key, key[::-1]) for form in _encodings(plain)]
@@ -49,7 +49,7 @@ def _parts(key: str) -> frozenset[str]:
 
 
 def _encodings(key: str) -> Iterator[str]:
-    """Return the key as written by Python, JSON, HTML and URLs, in hexadecimal, in base64 at each offset."""
+    """Yield the key as Python, JSON, HTML and URLs encode it, in hexadecimal, and in base64 per offset."""
     data = key.encode(errors="replace")
     yield from (key, ascii(key)[1:-1], quote(key, safe=""), data.hex())
     for form in _LETTERS:

@@ -1,7 +1,7 @@
 """Settings of `llm:MODEL` agents, from a TOML file and the environment: endpoint, limits, prices.
 
-The environment variable `RISK_ENV_LLM` names the file. The key comes only from the environment, from the
-variable that `key_variable` names. Files and logs never contain the key.
+The environment variable `RISK_ENV_LLM` names the file. The key comes only from the environment variable that
+`key_variable` names. Files and logs never contain the key.
 """
 
 import os
@@ -19,7 +19,7 @@ from risk_env.words.report import STYLES
 
 FILE_VARIABLE = "RISK_ENV_LLM"
 URL_VARIABLE = "OPENAI_BASE_URL"
-MOST_BYTES = 1 << 20  # maximum number of bytes of the file
+MOST_BYTES = 1 << 20  # maximum size of the file, in bytes
 MOST = 10**9  # largest value of any number
 ANSWERS = ("text", "tool", "json")
 
@@ -29,21 +29,21 @@ class Settings:
     """Settings of all models, or of one model (a table `[models."NAME"]` in the file)."""
 
     base_url: str = "https://api.openai.com/v1"
-    key_variable: str = "OPENAI_API_KEY"  # environment variable with the key; "none" is sent if unset
+    key_variable: str = "OPENAI_API_KEY"  # environment variable with the key; if unset, "none" is sent
     answer: str = "text"  # form of the answer: text, tool call, or JSON by a schema
     style: str = "brief"  # style of the reports
     prompts: str = "v1"  # folder of prompts
     temperature: float | None = None  # None: the endpoint's default
     max_output_tokens: int = 1000  # maximum number of tokens of one answer
-    timeout: float = 60.0  # seconds per request, from the DNS look-up to the last byte of the answer
-    patience: float = 300.0  # seconds per answer, including all retries and waits
-    retries: int = 4  # retries after 429, 5xx, timeouts and broken connections
-    backoff: float = 1.0  # seconds before the first retry, doubled each time
-    attempts: int = 3  # answers for one decision before the fallback plays the turn
-    game_tokens: int = 1_000_000  # maximum number of tokens of a game, in and out; then the fallback plays
-    game_money: float = 10.0  # maximum cost of a game, if prices are given; then the fallback plays
-    price_in: float = 0.0  # money for a million input tokens
-    price_out: float = 0.0  # money for a million output tokens
+    timeout: float = 60.0  # time limit per request, from the DNS look-up to the last byte, in seconds
+    patience: float = 300.0  # time limit per answer, including all retries and waits, in seconds
+    retries: int = 4  # maximum number of retries after a failed request
+    backoff: float = 1.0  # wait before the first retry, in seconds; doubled for each further retry
+    attempts: int = 3  # maximum number of answers to one decision; then the fallback plays the turn
+    game_tokens: int = 1_000_000  # maximum number of tokens of a game; then the fallback plays
+    game_money: float = 10.0  # maximum cost of a game, if prices are set; then the fallback plays
+    price_in: float = 0.0  # price of a million input tokens
+    price_out: float = 0.0  # price of a million output tokens
     transcripts: str = ""  # folder of the transcripts; "" for none
 
     def __post_init__(self) -> None:
@@ -58,7 +58,8 @@ class Settings:
             if not 0 <= getattr(self, name) <= MOST:
                 raise ValueError(f"{name}={shortened(getattr(self, name))}: must be from 0 to {MOST:,}")
         if not self.base_url.startswith(("http://", "https://")):
-            raise ValueError("base_url must begin with http:// or https://")  # may hold a password
+            # the message does not contain the value, which may contain a password
+            raise ValueError("base_url must begin with http:// or https://")
         if not (self.key.isascii() and self.key.isprintable() and " " not in self.key):
             raise ValueError(
                 f"the key in {self.key_variable} must be printable ASCII characters without spaces"
@@ -70,11 +71,11 @@ class Settings:
         return os.environ.get(self.key_variable, "").strip()
 
     def without_key(self, words: str) -> str:
-        """Return a text in which every part of the key is masked."""
+        """Return a string in which every part of the key is masked."""
         return masked(words, self.key)
 
     def price(self, tokens_in: int, tokens_out: int) -> float:
-        """Return the price of these tokens."""
+        """Return the price of a number of input tokens and a number of output tokens."""
         return (tokens_in * self.price_in + tokens_out * self.price_out) / 1e6
 
 
@@ -99,12 +100,12 @@ def _read(path: Path, model: str) -> dict[str, Any]:
     models = facts.pop("models", {})
     own = models.get(model, {}) if isinstance(models, Mapping) else None
     if not isinstance(own, Mapping):
-        raise ValueError(f"{path}: models must be tables, [models.{model!r}]")
+        raise ValueError(f"{path}: models must contain tables, such as [models.{model!r}]")
     return _checked({**facts, **own}, path)
 
 
 def _checked(facts: dict[str, Any], path: Path) -> dict[str, Any]:
-    """Return the settings of a file; raise ValueError for unknown settings or settings of other types."""
+    """Return the settings of a file; raise ValueError if a setting is unknown or has a wrong type."""
     defaults = {field.name: field.default for field in fields(Settings)}
     for name, value in facts.items():
         if name not in defaults:

@@ -1,4 +1,4 @@
-"""Transcripts of games as JSON Lines: all messages to a model and its answers, without the key."""
+"""Transcripts of games as JSON Lines: all messages to a model and all its answers, without the key."""
 
 import json
 import logging
@@ -11,15 +11,15 @@ from risk_agents.llm.settings import Settings
 from risk_env.whole_file import new_file
 
 SCHEMA = 1
-MOST_LETTERS = 100  # maximum number of letters of the file name
+MOST_LETTERS = 100  # maximum number of characters of the file name
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LOGGER = logging.getLogger("risk_env")
 
 
 class Transcript:
-    """Transcript of one game at one seat; nothing is written if the settings name no folder.
+    """Transcript of one game at one seat; nothing is written unless the settings name a folder.
 
-    An error while writing ends the transcript with a warning. The game continues.
+    If the transcript cannot be written, it ends with a warning, and the game continues.
     """
 
     def __init__(self, settings: Settings, name: str) -> None:
@@ -35,7 +35,7 @@ class Transcript:
                 self._end(error)
 
     def write(self, kind: str, **facts: Any) -> None:
-        """Write a line."""
+        """Write a line with `kind` and `facts`, in which the key is masked."""
         if self._path.name:
             line = json.dumps(
                 masked_values({"schema": SCHEMA, "kind": kind, **facts}, self._key), default=str

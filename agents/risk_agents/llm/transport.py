@@ -1,4 +1,4 @@
-"""Send one JSON request with bounds on its time and on the size of the answer; follow no redirect.
+"""Send one JSON request with a limit on the time and on the size of the answer; follow no redirect.
 
 Requests run on an event loop in a separate thread, so that one deadline covers the DNS look-up, the
 connection, the headers and the body.
@@ -16,23 +16,23 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import httpx2
 
-MOST_BYTES = 1 << 20  # maximum number of bytes of an answer
+MOST_BYTES = 1 << 20  # maximum size of an answer, in bytes
 _starting = threading.Lock()
 
 
 class Reply(NamedTuple):
-    """A reply of the endpoint."""
+    """Reply of the endpoint."""
 
     status: int
-    retry_after: str  # value of the header
+    retry_after: str  # value of the header Retry-After, or ""
     body: bytes
 
 
 def post(url: str, key: str, body: bytes, limit: float) -> Reply:
     """Send a request and read the reply within `limit` seconds in total; follow no redirect.
 
-    Raise TimeoutError after that time, ValueError for a reply that is too large or compressed, and OSError if
-    the connection fails.
+    Raises TimeoutError after that time, ValueError for a reply that is too large or compressed, and OSError
+    if the connection fails.
     """
     with _starting:
         loop, client = _loop(os.getpid())
@@ -40,12 +40,12 @@ def post(url: str, key: str, body: bytes, limit: float) -> Reply:
     try:
         return future.result()
     finally:
-        future.cancel()  # e.g. after Ctrl-C
+        future.cancel()  # needed after Ctrl-C
 
 
 @lru_cache(maxsize=1)
 def _loop(process: int) -> tuple[asyncio.AbstractEventLoop, httpx2.AsyncClient]:
-    """Return the event loop of this process and one client for all endpoints, without cookies."""
+    """Return the event loop of the process `process`, and one client without cookies for all endpoints."""
     import httpx2
 
     loop = asyncio.new_event_loop()
@@ -76,7 +76,7 @@ async def _post(client: httpx2.AsyncClient, url: str, key: str, body: bytes, lim
 
 
 async def _body(response: httpx2.Response) -> bytes:
-    """Read the body in pieces, so that a body that is too large is never held in memory."""
+    """Read the body in pieces, so that a body that is too large never fills the memory."""
     coding = response.headers.get("content-encoding", "identity")
     if coding.strip().lower() not in ("identity", ""):
         raise ValueError("the answer is compressed; the request allows only an uncompressed answer")

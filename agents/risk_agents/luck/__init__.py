@@ -1,4 +1,4 @@
-"""Luck of each seat in a duel: how much dice and cards changed its win probability."""
+"""Luck of each seat in a duel: the change of the seat's win probability by dice and cards."""
 
 from risk_agents.luck.meter import LuckEvent, LuckMeter
 

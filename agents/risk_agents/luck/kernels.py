@@ -1,11 +1,12 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
-The luck of an event is the value of its outcome minus the mean value of all its outcomes. The value is the
-win probability of the seat in turn if its turn ended now. The value of a battle in progress is the mean value
-of its ends, on the assumption that the attack goes on. Values depend only on the state before the event and
-on the outcome. The expected luck is therefore 0 for any players and any quality of the value.
+The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
+is the win probability of the seat in turn, estimated as if its turn ended now. The value of a battle in
+progress is the mean value of its ends, if the attack continues to the end. Values depend only on the state
+before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
 
-A battle ends with a number of troops left: of the attacker if the territory falls, otherwise of the defender.
+An end of a battle is a number of troops left: the attacker's troops if the territory falls, otherwise the
+defender's troops.
 """
 
 from typing import Any, NamedTuple
@@ -34,31 +35,31 @@ from risk_env.core.position import owner_of, set_troops, troops_on
 from risk_env.core.step import apply, is_chance, is_forced, only_action, play_one_chance
 from risk_env.core.types import NUM_FACES, UNLIMITED, Phase, Symbol
 
-NOW, BEFORE, IMAGINED = 0, 1, 2  # records of the workspace: the game, and copies of it
+NOW, BEFORE, IMAGINED = 0, 1, 2  # indices in `Tools.games`: the game, and two copies of the game
 RECORDS = 3
-EXPECTED, HAPPENED = 0, 1  # ends of a battle: their chances before the event, and after it
-FALLEN, HELD = 0, 1  # ends by troops left: of the attacker, or of the defender if the attack fails
-MOST_LEFT = 255  # a battle has luck 0 until both armies are at most this large
-LEAST_CHANCE = 0.02  # a less likely end gets the value of the nearest end of at least this probability
-MOST_STEPS = 2  # maximum number of steps between the evaluated ends of a side
+EXPECTED, HAPPENED = 0, 1  # probabilities of a battle's ends before the event, and after the event
+FALLEN, HELD = 0, 1  # ends in which the territory falls, and ends in which the attack fails
+MOST_LEFT = 255  # battles with a larger army have luck 0
+LEAST_CHANCE = 0.02  # an end with a smaller probability gets the value of the nearest likelier end
+MOST_STEPS = 2  # maximum number of steps between the evaluated ends of FALLEN or HELD
 WILD = len(Symbol)  # kind of a wild card, after the symbols
 BATTLE, DIE, CARD = 0, 1, 2  # kinds of events
-ILLEGAL = -1  # returned in place of the number of events
+ILLEGAL = -1  # returned instead of a number of events if an action is illegal
 
 
 class Tools(NamedTuple):
     """Workspace and constants of the kernels."""
 
-    games: Any  # (RECORDS,) records
+    games: Any  # records (RECORDS,)
     odds: Any  # float64 (4, 3, 3): `core.odds.roll_odds`
-    chances: Any  # float64 (MOST_LEFT + 1, MOST_LEFT + 1): chances of armies during a battle
-    ends: Any  # float64 (2, 2, MOST_LEFT + 1): EXPECTED and HAPPENED, FALLEN and HELD, by troops left
+    chances: Any  # float64 (MOST_LEFT + 1, MOST_LEFT + 1): probability by troops of attacker, defender
+    ends: Any  # float64 (2, 2, MOST_LEFT + 1): EXPECTED and HAPPENED, FALLEN and HELD, number of troops left
     weights: Any  # float32 (n,): weights of the value (`beam_value_features.packed`)
-    work: Any  # float32: workspace of the value
+    work: Any  # float32 (WORKSPACE): workspace of the value
 
 
 class Events(NamedTuple):
-    """The events of one game. Arrays of 0 rows switch this record off."""
+    """Events of one game; with arrays of 0 rows, no event is recorded."""
 
     facts: Any  # int64 (E, 5): kind, number of actions so far, seat in turn, source, target
     luck: Any  # float64 (E,): luck of the seat in turn
@@ -68,8 +69,8 @@ class Events(NamedTuple):
 def write_luck(games, boards, rules, actions, counts, tools, luck, events):
     """Write the luck of seat 0 in each game, float64 (k,), and the events of the last game.
 
-    Game k continues from record k with the first `counts[k]` actions of row k of `actions`, int32 (k, A).
-    Returns the number of events of the last game, or ILLEGAL if an action is not legal.
+    Game k begins with the record `games[k]`, and continues with the first `counts[k]` actions of row k of
+    `actions`, int32 (k, A). Returns the number of events of the last game, or ILLEGAL.
     """
     count = 0
     for k in range(len(games)):
@@ -83,9 +84,9 @@ def write_luck(games, boards, rules, actions, counts, tools, luck, events):
 
 @kernel
 def replay(board, rules, actions, tools, luck, events):
-    """Play the actions in the game, and add up the luck of seat 0.
+    """Play the actions in the game `tools.games[NOW]`, and add up the luck of seat 0.
 
-    Returns the number of events, or ILLEGAL.
+    Returns the number of events, or ILLEGAL if an action is not legal.
     """
     game = tools.games[NOW]
     played, count = 0, 0
@@ -110,9 +111,9 @@ def replay(board, rules, actions, tools, luck, events):
 
 @kernel
 def play_event(board, rules, action, played, count, tools, luck, events):
-    """Play a chance event, add its luck, and write it to `events` if there is room; return `count` + 1.
+    """Play a chance event, add its luck, and record the event if `events` has room; return `count` + 1.
 
-    For a re-rolled die, `action` is the action that re-rolls it; otherwise it is NONE.
+    `action` is the action that re-rolls a die, or NONE for any other event.
     """
     game = tools.games[NOW]
     tools.games[BEFORE] = tools.games[NOW]
@@ -166,7 +167,7 @@ def battle_luck(game, board, rules, tools):
 
 @kernel
 def die_luck(game, board, rules, action, tools):
-    """Re-roll a die by an action, and return the luck of its new face (RULES 10.4)."""
+    """Re-roll a die with an action, and return the luck of the new face (RULES 10.4)."""
     attackers, defenders = troops_on(game, int64(game.source)), troops_on(game, int64(game.target))
     apply(game, board, rules, action)
     if max(attackers, defenders) > MOST_LEFT:
@@ -187,7 +188,7 @@ def die_luck(game, board, rules, action, tools):
 
 @inlined
 def clear_chances(attackers, defenders, chances):
-    """Clear the chances of all armies that can be left in a battle."""
+    """Clear the probabilities of all armies that a battle can leave."""
     for a in range(attackers + 1):
         for d in range(defenders + 1):
             chances[a, d] = 0.0
@@ -195,14 +196,14 @@ def clear_chances(attackers, defenders, chances):
 
 @inlined
 def add_losses(game, attackers, defenders, chance, chances):
-    """Add the probability `chance` to the armies that are left after the present dice of `game`."""
+    """Add the probability `chance` to the armies that remain after the current dice of `game`."""
     compare_dice(game)
     chances[attackers - int64(game.losses[ATTACKER]), defenders - int64(game.losses[DEFENDER])] += chance
 
 
 @kernel
 def fight_on(attackers, defenders, ends, tools):
-    """Continue all battles of `tools.chances` to their ends, and write the probabilities of the ends."""
+    """Continue the battles in `tools.chances` to their ends; write the ends' probabilities into `ends`."""
     chances = tools.chances
     ends[FALLEN, : attackers + 1] = 0.0
     ends[HELD, : defenders + 1] = 0.0
@@ -221,7 +222,7 @@ def fight_on(attackers, defenders, ends, tools):
 
 @inlined
 def end_blitz(game, source, target, ends):
-    """Write the end of a blitz that was just played."""
+    """Write the end of a blitz that was just played into `ends`, with probability 1."""
     ends[:] = 0.0
     if owner_of(game, target) == game.turn:
         ends[FALLEN, troops_on(game, source) + troops_on(game, target)] = 1.0
@@ -231,10 +232,10 @@ def end_blitz(game, source, target, ends):
 
 @kernel
 def luck_of_ends(board, rules, attackers, defenders, tools):
-    """Return the mean value of the ends after the event minus their mean value before it.
+    """Return the mean value of the ends after the event minus the mean value before the event.
 
-    At most MOST_STEPS + 1 likely ends of each side are evaluated. Values between them are interpolated.
-    The choice of these ends depends only on the chances before the event.
+    At most MOST_STEPS + 1 likely ends of FALLEN and of HELD are evaluated; values between them are
+    interpolated. The choice of these ends depends only on the probabilities before the event.
     """
     total = 0.0
     for side in (FALLEN, HELD):
@@ -258,7 +259,10 @@ def luck_of_ends(board, rules, attackers, defenders, tools):
 
 @kernel
 def likely_ends(chances, most):
-    """Return the smallest and the largest likely number of troops left."""
+    """Return the smallest and the largest number of troops left whose probability is at least LEAST_CHANCE.
+
+    If there is none, return the likeliest number twice.
+    """
     mode, low, high = most, most, 0
     for left in range(1, most + 1):
         mode = left if chances[left] > chances[mode] else mode
@@ -269,9 +273,9 @@ def likely_ends(chances, most):
 
 @kernel
 def value_of_end(board, rules, side, left, tools):
-    """Return the win probability of the seat in turn if the battle and the turn ended like this.
+    """Return the win probability of the seat in turn if the battle left `left` troops and the turn ended.
 
-    After a capture, all troops that can move follow, unless only the source has enemy neighbours.
+    After a capture, all movable troops occupy the territory, unless only the source has enemy neighbours.
     """
     tools.games[IMAGINED] = tools.games[BEFORE]
     game = tools.games[IMAGINED]
@@ -320,19 +324,19 @@ def card_luck(game, board, rules, tools):
 
 @inlined
 def cards_left(game, board, kind):
-    """Number of cards of a symbol, or of wild cards, in the deck."""
+    """Return the number of cards of a symbol, or of wild cards, in the deck."""
     return int64(game.deck_wilds) if kind == WILD else count_symbol(game.deck, board, kind)
 
 
 @inlined
 def num_held(game, board, seat, kind):
-    """Number of cards of a symbol, or of wild cards, in a hand."""
+    """Return the number of cards of a symbol, or of wild cards, in the hand of `seat`."""
     return int64(game.wilds[seat]) if kind == WILD else count_symbol(game.hand[seat], board, kind)
 
 
 @kernel
 def value_of_card(board, rules, seat, kind, tools):
-    """Return the win probability of a seat if it drew a card of this kind and its turn ended now."""
+    """Return the win probability of a seat if the seat drew a card of `kind` and its turn ended now."""
     tools.games[IMAGINED] = tools.games[BEFORE]
     game = tools.games[IMAGINED]
     if kind == WILD:

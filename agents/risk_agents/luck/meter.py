@@ -1,14 +1,15 @@
-"""Luck of each seat in a duel: how much dice and cards changed its win probability.
+"""Luck of each seat in a duel: the change of the seat's win probability by dice and cards.
 
     meter = LuckMeter(rules, board)
     meter.luck(meter.begun(seeds), actions)  # float64 (k, 2): the luck of both seats in each of k games
 
 The result of a seat minus its luck is the result without luck. The expected luck is 0, so the mean of results
-without luck estimates the win rate. Their variance is smaller, so fewer games show a difference. The method
-is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009), with weight 1.
+without luck estimates the win rate. Results without luck have a smaller variance, so fewer games show a
+difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009),
+with weight 1.
 
-Luck is known only in games that the value of `marshal` covers: two players on its map. With three or more
-players the method saves too few games (`docs/agents.md`).
+Luck is known only in games that the value of `marshal` covers: games of two players on the classic map. With
+three or more players the method saves too few games (`docs/agents.md`).
 """
 
 from collections.abc import Sequence
@@ -47,9 +48,9 @@ class LuckEvent(NamedTuple):
 
 
 def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str:
-    """Return the reason why luck is unknown in games with these rules; "" if luck is known."""
+    """Return the reason why luck is unknown in games with these rules, or "" if luck is known."""
     if rules.num_players != PLAYERS:
-        return f"{rules.num_players} players: luck is measured in games of two players"
+        return f"num_players={rules.num_players}: luck is measured only in games of {PLAYERS} players"
     try:
         value.schema.check(schema_of(rules, board), "marshal" if value is VALUE else "value")
     except ValueError as error:
@@ -58,10 +59,10 @@ def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str
 
 
 class LuckMeter:
-    """Measures the luck of both seats in recorded games. Not thread-safe: use one meter per thread."""
+    """Meter of the luck of both seats in recorded games; not thread-safe, so use one meter per thread."""
 
     def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
-        """Raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
+        """Create a meter; raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
         self._rules, self._board, self._tables = rules, board, tables(rules, board)
@@ -76,11 +77,11 @@ class LuckMeter:
         )
 
     def prepare(self) -> None:
-        """Compile the code that measures luck."""
+        """Compile the kernels that measure luck."""
         self.luck(self.begun([]), [])
 
     def begun(self, seeds: Sequence[int]) -> Array:
-        """Return records of games with these seeds (`risk_env.seeds.game_seed`) before their first action."""
+        """Return the records of games before the first action, given their seeds (`seeds.game_seed`)."""
         games = self._tables.new_games(len(seeds))
         for game, seed in enumerate(seeds):
             entry.set_up_game(games, game, self._tables.board, self._tables.rules, np.uint64(seed))
@@ -89,8 +90,8 @@ class LuckMeter:
     def luck(self, games: Array, actions: Sequence[Sequence[int]]) -> Floats:
         """Return the luck of each seat in games, float64 (k, 2).
 
-        `games` are records (k,). `actions` are the actions that follow in each game, without forced actions.
-        They need not reach the end of the game. Raise ValueError if an action is not legal.
+        `games` are records (k,). `actions` contains the next actions of each game, without forced actions;
+        the actions need not reach the end of the game. Raises ValueError if an action is not legal.
         """
         found, _ = self._measure(games, actions, _events(0))
         return np.stack([found, -found], axis=1)
@@ -98,7 +99,8 @@ class LuckMeter:
     def events(self, game: Array, actions: Sequence[int]) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card, in the order of play.
 
-        `game` is the record (1,) of a game. `actions` are the actions that follow, without forced actions.
+        `game` is the record of a game, in an array (1,). `actions` are its next actions, without forced
+        actions.
         """
         _, count = self._measure(game, [actions], _events(0))
         events = _events(count)
@@ -110,15 +112,15 @@ class LuckMeter:
         ]
 
     def of_game(self, game: Game) -> list[LuckEvent]:
-        """Return the luck of every battle, re-rolled die and card of a `Game` so far.
+        """Return the luck of every battle, re-rolled die and card since the beginning of a `Game`.
 
-        Raise ValueError for a game with other rules or on another map than those of the meter.
+        Raises ValueError for a game with other rules or another map than the meter.
         """
         check_same_game(game.rules, game.board, self._rules, self._board)
         return self.events(game.beginning().records, game.actions)
 
     def show(self, page: Replay, game: Game) -> None:
-        """Add its luck to every battle of a `Game` on the page of a replay."""
+        """Add the luck of every battle of a `Game` to the page of its replay."""
         battles: list[float] = []
         last = -1  # number of actions before the last battle; the rolls of a blitz follow the same action
         for event in self.of_game(game):
@@ -135,7 +137,10 @@ class LuckMeter:
         """Return the luck of seat 0 in each game, and the number of events of the last game."""
         records = np.ascontiguousarray(games)
         if records.dtype != self._tools.games.dtype or records.shape != (len(actions),):
-            raise ValueError(f"games must be {len(actions)} records of games on this map")
+            raise ValueError(
+                f"games have shape {records.shape}: must be {len(actions)} game records of this map's size "
+                "class, one for each list of actions"
+            )
         counts = np.array([len(of_game) for of_game in actions], np.int64)
         played = np.zeros((len(counts), int(counts.max(initial=0))), np.int32)
         for game, of_game in enumerate(actions):
@@ -143,10 +148,10 @@ class LuckMeter:
         luck, board, rules = np.zeros(len(counts)), self._tables.board, self._tables.rules
         count = int(write_luck(records, board, rules, played, counts, self._tools, luck, events))
         if count == ILLEGAL:
-            raise ValueError("actions: an action is not legal, or follows the end of the game")
+            raise ValueError("actions contain an action that is not legal, or that follows the end of a game")
         return luck, count
 
 
 def _events(count: int) -> Events:
-    """Return arrays for the events of a game."""
+    """Return arrays for `count` events of a game."""
     return Events(np.zeros((count, len(LuckEvent._fields) - 1), np.int64), np.zeros(count))

@@ -1,1 +1,1 @@
-"""Server of Risk for the Model Context Protocol (MCP): `risk-env mcp` (docs/llm.md)."""
+"""Server for the Model Context Protocol (MCP), through which clients play Risk: `risk-env mcp`."""

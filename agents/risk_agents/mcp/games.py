@@ -1,6 +1,6 @@
-"""Games of several clients and bots; a token identifies the seat of a client.
+"""Games between clients and bots; a token identifies the seat of a client.
 
-This module does not depend on the protocol. `server` offers its methods as tools.
+This module does not depend on the protocol. `server` offers the methods of `OpenGames` as tools.
 """
 
 import secrets
@@ -21,19 +21,19 @@ from risk_env.bounded_io import shortened
 from risk_env.players import PlayerFault, closed_on_error
 from risk_env.text_env import TextMatch
 
-OPEN = "open"  # a seat for another client
+OPEN = "open"  # opponent that stands for another client
 MOST_GAMES = 256  # maximum number of games at once
-MOST_OF_CLIENT = 16  # games of one client at once; a new game ends the least recently used one
-MOST_DECISIONS = 10_000  # maximum number of decisions of a game; its history then takes about 15 MB
-IDLE = 1800.0  # seconds without use after which a game may end to make room for another client's game
+MOST_OF_CLIENT = 16  # maximum number of games of one client; one more game ends the least recently used game
+MOST_DECISIONS = 10_000  # maximum number of decisions of a game, whose history then takes about 15 MB
+IDLE = 1800.0  # time without a request after which a new game may replace a game, in seconds
 MOST_ROUNDS = 1000  # maximum number of rounds of a game
-MOST_EVENTS = 200  # maximum number of events of one reply about the history
-LONGEST_HISTORY = 1_000_000  # maximum number of bytes of one reply about the history
-_WIDTH = 400  # characters of a line of the history
+MOST_EVENTS = 200  # maximum number of events in one reply of `history`
+LONGEST_HISTORY = 1_000_000  # maximum size of one reply of `history`, in bytes
+_WIDTH = 400  # maximum number of characters of a line of the history
 
 
 class OpenGame(TextMatch):
-    """A match of bots and clients, and its lock. `client` is who began it."""
+    """Match between bots and clients, with a lock; `client` is the address of the client who began it."""
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""
@@ -47,7 +47,7 @@ class OpenGame(TextMatch):
         """Play an action; raise ValueError after MOST_DECISIONS decisions."""
         if self.game.records["decisions"][0] >= MOST_DECISIONS:
             raise ValueError(
-                f"the game has ended after {MOST_DECISIONS} decisions: begin another one with new_game"
+                f"the game has ended after {MOST_DECISIONS} decisions: begin another game with new_game"
             )
         super().step(action)
 
@@ -60,7 +60,7 @@ class OpenGame(TextMatch):
 
 
 class OpenGames:
-    """All games of a server, by the tokens of their seats. Thread-safe."""
+    """All games of a server, by the tokens of their seats; thread-safe."""
 
     def __init__(self) -> None:
         self._seats: dict[str, tuple[OpenGame, int]] = {}
@@ -78,9 +78,9 @@ class OpenGames:
     ) -> dict[int, str]:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
-        `opponents` are registered bots, or "open" for another client, clockwise from `seat`. Games of
-        `client` never end another client's game in use. Raise ValueError for maps that are not shipped and
-        for bots that are not registered, because a client must not run files of this machine.
+        `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
+        ends a game that another client uses. Raises ValueError for maps that are not shipped and for bots
+        that are not registered, because a client must not run files of this machine.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -92,9 +92,9 @@ class OpenGames:
             return self._add(table)
 
     def _add(self, table: OpenGame) -> dict[int, str]:
-        """Add a game and return a token for each client's seat.
+        """Add a game, and return a token for each client's seat.
 
-        If there are too many games, an unused game ends. Raise ValueError if all games are in use.
+        If there are too many games, an unused game ends. Raises ValueError if all games are in use.
         """
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
@@ -102,15 +102,15 @@ class OpenGames:
             self._seats = {token: found for token, found in self._seats.items() if found[0] is not ended}
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
         if ended is not None:
-            # an error of a bot in the other game must not reach this client
+            # an error of a bot in the ended game must not reach this client
             with ended.lock, suppress(Exception):
                 ended.close()
         return tokens
 
     def _game_to_end(self, client: str) -> OpenGame | None:
-        """Return the game to end so that the client can begin another, or None if no game must end.
+        """Return the game that must end before `client` can begin another game, or None if no game must end.
 
-        Raise ValueError if all games are in use.
+        Raises ValueError if all games are in use.
         """
         others = list({id(other): other for other, _ in self._seats.values()}.values())
         own = [other for other in others if other.client == client]
@@ -131,20 +131,20 @@ class OpenGames:
         return found
 
     def report(self, token: str, style: str = "brief") -> str:
-        """Return the facts that the seat may know, in words."""
+        """Return a report of the facts that the token's seat may know, in words."""
         table, seat = self._find(token)
         with table.lock:
             return table.report(seat, style)
 
     def act(self, token: str, plan: str, style: str = "brief") -> str:
-        """Play a plan, then the other seats until a client must act; return the account and the new report.
+        """Play a plan, then let bots play until a client must act; return an account and a new report.
 
-        The account tells which actions of the plan were played. Raise ValueError with the reason if the plan
-        cannot be played; the game then does not change.
+        The account states which actions of the plan were played. If the plan cannot be played, ValueError
+        states the reason, and the game does not change.
         """
         table, seat = self._find(token)
         with table.lock:
-            self._find(token)  # the game may have ended before the lock was free
+            self._find(token)  # the game may have ended while this thread waited for the lock
             game = table.game
             if game.is_over or game.seat != seat:
                 raise ValueError(
@@ -155,14 +155,14 @@ class OpenGames:
             return "\n".join(filter(None, (table.plans[seat].account(game), table.report(seat, style))))
 
     def legal_actions(self, token: str) -> list[str]:
-        """Return the legal actions of the seat in words; empty while another seat is to act."""
+        """Return the legal actions of the token's seat in words, or [] while another seat is to act."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game
             return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
 
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
-        """Return the events that the seat saw, in words, from number `since` on, and the next number."""
+        """Return the events that the token's seat saw from `since` on, in words, and the next number."""
         table, seat = self._find(token)
         with table.lock:
             game = table.game
@@ -177,9 +177,9 @@ class OpenGames:
 
 
 def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
-    """Return the rules of a game, with a limit of rounds because bots may play on without clients."""
+    """Return the rules of a game, which always limit the rounds, because bots can play without clients."""
     if "num_players" in options:
-        raise ValueError("options must not contain num_players, which follows from the number of opponents")
+        raise ValueError("options must not contain num_players, which is the number of opponents plus 1")
     rules = rules_from(preset, {"num_players": num_players, **options}, BOOK)
     if rules.max_rounds is None:
         return rules.replace(max_rounds=MOST_ROUNDS)
@@ -189,7 +189,7 @@ def _rules(preset: str, num_players: int, options: dict[str, Any]) -> Rules:
 
 
 def load_open_map(name: str) -> Any:
-    """Return a map that clients may choose (`check_open_map`), by name. Raises MapError for any other."""
+    """Return a map that clients may choose (`check_open_map`), by name; raise MapError for other maps."""
     check_open_map(name)
     return load_map(name)
 

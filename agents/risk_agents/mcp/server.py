@@ -1,4 +1,4 @@
-"""The command `mcp`: a server of the Model Context Protocol, over standard streams or streamable HTTP."""
+"""Command `mcp`: a server for the Model Context Protocol, over standard streams or streamable HTTP."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ from risk_env.core.odds import win_probability
 from risk_env.words.report import HELP
 
 PORT = 8321
-# Limits of an address: requests per second, requests at once after a pause, concurrent POST requests
+# Limits for one address: requests per second, requests in a burst, concurrent POST requests
 MOST_REQUESTS, BURST, MOST_POSTS = 100, 500, 6
 INSTRUCTIONS = (
     "The board game Risk. new_game begins a game against bots or other clients, and returns a token for each "
@@ -44,7 +44,7 @@ def make_server(games: OpenGames | None = None) -> MCPServer:
 
 
 def _tool(server: MCPServer) -> Callable[[Callable[..., str]], Callable[..., str]]:
-    """Return a decorator that makes a function a tool; a client gets the messages of errors."""
+    """Return a decorator that registers a function as a tool; the client gets the messages of errors."""
 
     def add(function: Callable[..., str]) -> Callable[..., str]:
         @wraps(function)
@@ -96,7 +96,7 @@ def _add_playing(server: MCPServer, games: OpenGames) -> None:
 
 
 def _add_looking(server: MCPServer, games: OpenGames) -> None:
-    """Add the tools that change nothing."""
+    """Add the tools that do not change a game."""
 
     @_tool(server)
     def report(token: str, style: str = "brief") -> str:
@@ -166,7 +166,7 @@ def _add_resources(server: MCPServer) -> None:
 
 
 def client_of(context: Context[Any, Any] | None) -> str:
-    """Return the address of the client, or a fixed name without a network."""
+    """Return the address of the client, or a fixed name if the client is not on a network."""
     request = None if context is None else context.request_context.request
     return network_of(getattr(request, "client", None))
 
@@ -175,15 +175,15 @@ def make_app(names: Sequence[str], games: OpenGames | None = None) -> ASGIApp:
     """Return the server as an application for streamable HTTP, with the limits of `serving`."""
     app: ASGIApp = make_server(games).streamable_http_app(
         max_request_body_size=LONGEST_BODY,
-        stateless_http=True,  # a token finds its game; open sessions of one client would lock all others out
-        # `NamedHosts` does it
+        stateless_http=True,  # a token identifies a game; sessions of one client would lock out other clients
+        # `NamedHosts` protects against DNS rebinding
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     return NamedHosts(Rates(app, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS), names)
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `mcp`: serve until the client leaves or until Ctrl-C."""
+    """Run the command `mcp`: serve until the client disconnects, or until Ctrl-C."""
     parser = command_parser("mcp")
     parser.add_argument(
         "--http", action="store_true", help="use streamable HTTP instead of standard input and output"

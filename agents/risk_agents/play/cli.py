@@ -23,13 +23,13 @@ from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
 from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # default opponents
-SEED_BITS = 32  # bits of a drawn seed, which is short enough to be typed again
+SEED_BITS = 32  # number of bits of a random seed, so that the seed is short enough to type
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run the command `play`: begin or continue a game, play it, and save it if it does not end.
+    """Run the command `play`, and return the exit status.
 
-    Return the exit status.
+    The command begins or continues a game, and saves the game if it does not end.
     """
     parser = _parser()
     arguments = parser.parse_args(argv)
@@ -37,8 +37,8 @@ def main(argv: Sequence[str]) -> int:
     given = [name for name, value in vars(arguments).items() if value not in (None, []) and name not in own]
     if arguments.resume is not None and given:
         parser.error(
-            "--resume continues the game with its own settings; "
-            f"{', '.join(sorted(given))} cannot be given too"
+            "--resume continues a game with the settings in its file, and cannot be combined with "
+            f"{', '.join(sorted(given))}"
         )
     terminal = Terminal()
     terminal.say("Preparing the bots. The first time, this takes up to a few minutes.")
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def play(table: TerminalTable) -> int:
-    """Play at a table, save a game that does not end, and return the exit status."""
+    """Play the game of a table, save the game if it does not end, and return the exit status."""
     try:
         with _closing_is_an_interrupt():
             table.play()
@@ -67,7 +67,7 @@ def play(table: TerminalTable) -> int:
 
 @contextmanager
 def _closing_is_an_interrupt() -> Iterator[None]:
-    """Context manager in which closing the window (SIGHUP, SIGTERM) interrupts the game like Ctrl-C."""
+    """Make SIGHUP (the window closes) and SIGTERM interrupt the game like Ctrl-C inside the context."""
     signals = [getattr(signal, name) for name in ("SIGHUP", "SIGTERM") if hasattr(signal, name)]
     before = [signal.signal(number, signal.default_int_handler) for number in signals]
     try:
@@ -78,9 +78,9 @@ def _closing_is_an_interrupt() -> Iterator[None]:
 
 
 def _keep(table: TerminalTable) -> None:
-    """Save the game and print how to continue it.
+    """Save the game, and print the command that continues the game.
 
-    If the file cannot be written, save the game in the folder for temporary files.
+    If the file cannot be written, the game is saved in the folder for temporary files.
     """
     told = [""]
     try:
@@ -113,7 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: use programs and language models that the file names",
+        help="with --resume: run the programs and query the language models that the file names",
     )
     return parser
 
@@ -128,7 +128,7 @@ def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
     path = arguments.save or _new_name()
     if arguments.save and Path(path).exists():
         raise FileExistsError(
-            f"--save {path}: the file exists; choose another name, or continue the game by --resume"
+            f"--save {path}: the file exists; choose another name, or continue the game with --resume"
         )
     table = TerminalTable(Game(rules, board, seed), players, terminal, path)
     terminal.say(f"{_title(table, arguments.preset or PRESET)}, seed {seed}")
@@ -141,7 +141,7 @@ def _title(table: TerminalTable, preset: str) -> str:
 
 
 def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
-    """Return the table of a saved game, played up to the point where it was left."""
+    """Return the table of a saved game, after all actions of the saved game."""
     saved = load_game(arguments.resume)
     if not arguments.allow_programs:
         check_programs(arguments.resume, [labelled(player).spec for player in saved.players])
@@ -156,16 +156,16 @@ def _resumed(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable
 
 
 def seating(opponents: Sequence[str], rules: Rules, seat: int) -> tuple[str, ...]:
-    """Return the players in the order of the seats: a person at `seat`, the opponents around it.
+    """Return the players in the order of the seats, with a person at `seat`.
 
-    The opponents keep their order, and the last one fills the seats that are left.
+    The opponents keep their order, and the last opponent also fills the seats that are left.
     """
     others = rules.num_players - 1
     check_seat(seat, rules.num_players)
     if len(opponents) > others:
         raise ValueError(
-            f"{len(opponents)} opponents ({', '.join(opponents)}), but num_players={rules.num_players} "
-            f"leaves {others} {'seats' if others > 1 else 'seat'} besides yours"
+            f"--opponents names {len(opponents)} opponents ({', '.join(opponents)}), but "
+            f"num_players={rules.num_players} leaves only {others} other {'seats' if others > 1 else 'seat'}"
         )
     named = list(opponents or OPPONENTS[:others])
     named += [named[-1]] * (others - len(named))

@@ -23,11 +23,11 @@ LOG_LINES = 20  # default number of lines that the command `log` shows
 
 
 class Leave(Exception):
-    """Raised when a person wants to stop the game."""
+    """Exception that stops the game when a person quits."""
 
 
 class TerminalTable(Match):
-    """A match at a terminal: the players at the seats, and the events that each person has seen."""
+    """Match at a terminal: the players at the seats, and the number of events that each person has seen."""
 
     def __init__(self, game: Game, specs: Sequence[str], terminal: Terminal, path: str) -> None:
         self.specs, self.terminal = tuple(specs), terminal
@@ -51,7 +51,7 @@ class TerminalTable(Match):
         return list(self._people)
 
     def _begin(self) -> None:
-        """Begin the game. Bots compile their code now, and not in the middle of the game."""
+        """Begin the game, after bots have compiled their code."""
         try:
             self.prepare()
             self.begin()
@@ -73,7 +73,8 @@ class TerminalTable(Match):
     def play(self) -> None:
         """Play to the end, and show the result.
 
-        Leave, EOFError and KeyboardInterrupt stop the game. PlayerFault names a bot that failed.
+        Leave, EOFError or KeyboardInterrupt is raised when a person stops the game, and PlayerFault if a bot
+        fails.
         """
         self._is_live = True
         self._watch()
@@ -84,16 +85,16 @@ class TerminalTable(Match):
         self._show_the_end()
 
     def step(self, action: int | str) -> None:
-        """Play an action. If no person is left in the game, show the standings of each round."""
+        """Play an action; if no person is left in the game, show the standings of each round."""
         super().step(action)
         if self._is_live:
             self._watch()
 
     def resume(self, saved: SavedGame) -> None:
-        """Play a saved game up to the point where it was left.
+        """Play all actions of a saved game.
 
-        The bots act again, so that their memories match the game. If a bot would now act differently, its
-        name is shown. Raise SavedGameError if the saved game cannot be played.
+        The bots act again, so that their memories match the game. If a bot now chooses other actions, its
+        name is shown. Raises SavedGameError if the saved game cannot be played.
         """
         changed, self._own = set(), self.path
         for action in saved.actions:
@@ -122,7 +123,7 @@ class TerminalTable(Match):
         return narrate(events, self._words(seat), self.terminal.width)
 
     def _watch(self) -> None:
-        """Show one line of standings per round once no person is left. Ask first whether to continue."""
+        """If no person is left, show one line of standings per round; first ask once whether to continue."""
         if self.game.is_over or self._is_anyone_in():
             return
         if self._watched_round == NOBODY:
@@ -173,7 +174,7 @@ class TerminalTable(Match):
         self.terminal.say(*lines[-count:])
 
     def _save_as(self, rest: str) -> None:
-        """Run the command `save FILE`: save the game in this file, now and when the game is left."""
+        """Run the command `save FILE`: save the game in FILE, now and when the person quits."""
         try:
             self.keep(rest or self.path)
         except (OSError, ValueError) as error:
@@ -182,9 +183,9 @@ class TerminalTable(Match):
         self.terminal.say(f"The game is saved in {self.path}.")
 
     def keep(self, path: str) -> None:
-        """Save the game in this file, and set `path` of the table to the name of the file.
+        """Save the game in the file `path`, and set the table's `path` to the name of the file.
 
-        If the file holds anything other than this game, another name is chosen.
+        If the file exists and does not contain this game, another name is chosen.
         """
         saved = SavedGame.of(self.game, self.specs)
         self.path = self._own = str(save_game(path, saved, is_own=path == self._own))
@@ -203,7 +204,7 @@ def _made(spec: str) -> Agent:
 def _names(agents: Sequence[Agent], labels: Sequence[str | None]) -> list[str]:
     """Return the names of the seats: labels, `You` or `Player 0` for people, and names of bots.
 
-    Equal names get the number of the seat.
+    The number of the seat is added to names that are equal.
     """
     alone = sum(isinstance(agent, Human) for agent in agents) == 1
     names = [label(given or agent.name) for agent, given in zip(agents, labels, strict=True)]

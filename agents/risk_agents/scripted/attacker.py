@@ -1,7 +1,7 @@
-"""`attacker`: drafts to the territory with the most enemies around it, and attacks whatever is weaker.
+"""`attacker`: drafts to the territory with the most enemy neighbours, and attacks weaker neighbours.
 
-It is the first step of many published ladders (the "berserk" players of domination programs). It ignores
-continents and does not defend.
+`attacker` ignores continents and does not defend. It is the first step of many published ladders, like the
+"berserk" players of domination programs.
 """
 
 from numpy import int64
@@ -36,7 +36,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, board, rules, seat):
-    """Return the action in this phase."""
+    """Return the action in the current phase, except for claims."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return boldest_attack(game, board, rules)
@@ -49,7 +49,7 @@ def decide(game, board, rules, seat):
 
 @kernel
 def boldest_attack(game, board, rules):
-    """Return the attack with the largest majority, or DONE if no target is weaker than its attacker."""
+    """Return the attack with the largest majority, or DONE if no source has more troops than its target."""
     best, most = int64(rules.done), 0
     action = next_attack(game, rules, NONE)
     while action != NONE:
@@ -65,7 +65,8 @@ def boldest_attack(game, board, rules):
 def advance(game, board, rules, seat):
     """Return the number of troops that follow into a captured territory: all or none.
 
-    All follow if the target has at least as many enemy targets as the source, and at least one.
+    All troops follow if the captured territory has at least as many enemy targets as the source, and at least
+    one.
     """
     ahead = enemy_targets(game, board, seat, int64(game.target))
     behind = enemy_targets(game, board, seat, int64(game.source))

@@ -1,7 +1,7 @@
 """Functions that the scripted bots share: random numbers, borders, threats, amounts and usual actions.
 
 A border leads from its source to its target. A territory can attack its targets, and its sources can attack
-it. Most borders are two-way: then targets and sources are the same territories.
+the territory. If all borders of a territory are two-way, its targets are also its sources.
 
 The functions read only facts that the seat to act may see. These are the board, its own hand and mission, the
 sizes of the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
@@ -20,8 +20,8 @@ from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, troops_on
 from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
-NONE = -1  # no action, no territory
-LAST_TO_FALL = 100  # in imagined positions: the round of death of a seat that is eliminated there
+NONE = -1  # stands for no action, no territory or no continent
+LAST_TO_FALL = 100  # in an imagined position: round of elimination of a seat that is eliminated only there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
 # Purposes for which a territory is chosen (`place_worth`)
@@ -56,7 +56,7 @@ def any_legal(game, randoms, lane, seat):
 
 @inlined
 def enemy_targets(game, board, seat, territory):
-    """Number of targets that the seat does not own."""
+    """Return the number of targets that the seat does not own."""
     count = 0
     for w in range(len(game.strong)):
         count += popcount(board.targets[territory, w] & ~game.owned[seat, w])
@@ -65,17 +65,17 @@ def enemy_targets(game, board, seat, territory):
 
 @inlined
 def own_sources(game, board, seat, territory):
-    """Number of sources that the seat owns."""
+    """Return the number of sources that the seat owns."""
     return common(board.sources[territory], game.owned[seat])
 
 
 @inlined
 def is_inland(game, board, seat, territory):
-    """Return whether the seat owns all targets and all sources."""
+    """Return True if the seat owns all targets and all sources of a territory."""
     word = ZERO
     for w in range(len(game.strong)):
         word |= board.sources[territory, w] & ~game.owned[seat, w]
-    if word == ZERO:  # most borders are two-way, so that the targets are read for few territories
+    if word == ZERO:  # most borders are two-way, so targets are checked only if no enemy is a source
         for w in range(len(game.strong)):
             word |= board.targets[territory, w] & ~game.owned[seat, w]
     return word == ZERO
@@ -83,7 +83,7 @@ def is_inland(game, board, seat, territory):
 
 @kernel
 def enemy_troops_near(game, board, seat, territory):
-    """Number of troops on the sources that the seat does not own."""
+    """Return the number of troops on the sources that the seat does not own."""
     total = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & ~game.owned[seat, w]
@@ -95,7 +95,7 @@ def enemy_troops_near(game, board, seat, territory):
 
 @inlined
 def num_rivals(game, rules, seat):
-    """Number of other seats that are alive."""
+    """Return the number of other seats that are alive."""
     count = int64(0)
     for other in range(rules.num_players):
         count += int64(other != seat and is_alive(game, other))
@@ -107,7 +107,7 @@ def num_rivals(game, rules, seat):
 
 @inlined
 def next_legal(game, action):
-    """Return the lowest legal action above `action`, or NONE. Pass NONE to get the first legal action."""
+    """Return the lowest legal action above `action`, or NONE; pass NONE to get the first legal action."""
     after = action + 1
     w = after >> 6
     if w >= len(game.legal):
@@ -123,14 +123,14 @@ def next_legal(game, action):
 
 @inlined
 def next_place(game, board, territory):
-    """Return the lowest legal territory above `territory`, or NONE. Pass NONE to get the first one."""
+    """Return the lowest legal territory above `territory`, or NONE; pass NONE to get the first."""
     found = next_legal(game, territory)
     return found if found < board.num_territories else NONE
 
 
 @inlined
 def next_attack(game, rules, action):
-    """Return the lowest legal attack above `action`, or NONE. Pass NONE to get the first legal attack."""
+    """Return the lowest legal attack above `action`, or NONE; pass NONE to get the first legal attack."""
     found = next_legal(game, max(action, int64(rules.border_0) - 1))
     return found if found < int64(rules.dice_0) else NONE
 
@@ -144,7 +144,7 @@ def ends_of(board, rules, action):
 
 @inlined
 def last_legal(game, rules):
-    """Return the highest legal action; for dice, a blitz if allowed, else the most dice (RULES 3.2.4)."""
+    """Return the highest legal action, which for dice is a blitz or the largest number (RULES 3.2.4)."""
     action = int64(rules.num_actions) - 1
     while not has(game.legal, action):
         action -= 1
@@ -153,7 +153,7 @@ def last_legal(game, rules):
 
 @kernel
 def border_action(game, board, rules, source, target):
-    """Return the attack from source to target, or NONE if it is not legal."""
+    """Return the attack from `source` to `target`, or NONE if this attack is not legal."""
     action = next_attack(game, rules, NONE)
     while action != NONE and ends_of(board, rules, action) != (source, target):
         action = next_attack(game, rules, action)
@@ -165,7 +165,7 @@ def border_action(game, board, rules, source, target):
 
 @kernel
 def amount_towards(rules, wanted, most):
-    """Return the AMOUNT action nearest to `wanted` (1 or more) of `most` troops, but not above `wanted`."""
+    """Return the AMOUNT action for the largest number of troops up to `wanted`, at least 1, out of `most`."""
     if wanted >= most:
         return int64(rules.amount_0) + ALL_OF_THEM
     best, number = 0, int64(1)
@@ -199,7 +199,7 @@ def move_amount(game, rules, wanted):
 
 @kernel
 def best_place(game, board, seat, purpose):
-    """Return the legal territory that is worth most for a purpose, or NONE if no territory is legal."""
+    """Return the legal territory with the greatest worth for a purpose, or NONE if none is legal."""
     best, most = NONE, -(1 << 60)
     territory = next_place(game, board, NONE)
     while territory != NONE:
@@ -215,9 +215,9 @@ def place_worth(game, board, seat, territory, purpose):
     """Return the worth of a territory for a purpose.
 
     * STRIKE: many targets that the seat does not own, then many troops of the seat.
-    * DEFENCE: outnumbered by the enemy troops around it.
-    * NEUTRAL: in the way of the other player, not of the seat (RULES 6.1).
-    * HEADQUARTERS: safe (RULES 7.1).
+    * DEFENCE: fewer troops than the enemies around the territory.
+    * NEUTRAL: next to the other player's territories, not to the seat's territories (RULES 6.1).
+    * HEADQUARTERS: many troops, and few enemies around the territory (RULES 7.1).
     """
     troops = troops_on(game, territory)
     if purpose == STRIKE:
@@ -258,13 +258,13 @@ def card_to_trade(game, board, rules, seat):
 
 @inlined
 def face_of(game, side, d):
-    """Return the face of a side's d-th die, counted from the highest; 0 if there is no such die."""
+    """Return the face of a side's die `d`, counted from the highest die, or 0 if the die does not exist."""
     return int64(game.settled[side, d])
 
 
 @inlined
 def wins_with(game, first, second):
-    """Number of comparisons that an attacker wins with these two highest dice.
+    """Return the number of comparisons that an attacker wins with the two highest dice `first` and `second`.
 
     Ties go to the defender (RULES 3.2.3).
     """
@@ -274,7 +274,7 @@ def wins_with(game, first, second):
 
 @inlined
 def wins_if_turned(game, which, face):
-    """Number of comparisons won if the attacker's die number `which` showed another face."""
+    """Return the number of comparisons that the attacker wins if die `which` shows `face`."""
     first, second = 0, 0
     for d in range(game.settled.shape[1]):
         die = face if d == which else face_of(game, ATTACKER, d)
@@ -289,7 +289,7 @@ def wins_if_turned(game, which, face):
 def best_die(game, rules):
     """Return the action in `REROLL` or `COMMANDER`: the die whose change wins the most comparisons, or DONE.
 
-    DONE means that no change wins more comparisons than the dice as they are.
+    DONE is returned if no change wins more comparisons than the current dice.
     """
     now = NUM_FACES * wins_with(game, face_of(game, ATTACKER, 0), face_of(game, ATTACKER, 1))
     best, most = int64(rules.done), now
@@ -309,11 +309,11 @@ def best_die(game, rules):
 
 @kernel
 def usual_action(game, board, rules, seat):
-    """Return the usual action in a phase, or NONE for claims, attacks, the place of a draft, and occupations.
+    """Return the usual action in a phase, or NONE for CLAIM, CAPITAL, DRAFT, ATTACK and OCCUPY.
 
-    All troops are drafted to one territory. The fortify move takes all troops from the largest inland
-    stack to the territory that is outnumbered most. Sets are traded at once. The most dice are
-    rolled, a blitz before all.
+    All troops are drafted to one territory. The fortify move takes all troops from the largest inland stack
+    to the most outnumbered territory. Sets are traded at once. The attack is a blitz if this is legal,
+    otherwise the largest number of dice is rolled.
     """
     phase = game.phase
     if phase == Phase.DRAFT_AMOUNT:
@@ -341,7 +341,7 @@ def usual_action(game, board, rules, seat):
 
 @kernel
 def largest_inland(game, board, rules, seat):
-    """Return the legal territory with the largest inland stack, or DONE."""
+    """Return the legal inland territory with the most troops, or DONE if none has more than one troop."""
     best, most = int64(rules.done), 1
     territory = next_place(game, board, NONE)
     while territory != NONE:

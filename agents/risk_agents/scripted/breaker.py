@@ -1,8 +1,8 @@
 """`breaker`: a hunter that stops the strongest rival, breaks continents and keeps its own borders.
 
-It breaks a rival's continent where the border is weaker than one of its stacks. It reinforces outnumbered
-borders of its continents. After the first capture of a turn it takes only valuable territories, and
-none if its own troops are fewer than half of the troops of the strongest rival. The ideas come from
+`breaker` breaks a rival's continent where the border is weaker than one of its own stacks, and reinforces
+outnumbered borders of its own continents. After the first capture of a turn it captures only valuable
+territories, or none if it has less than half as many troops as the strongest rival. The ideas come from
 threat-based players in the literature; the implementation is our own.
 """
 
@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def break_threats(game, board, rules, seat, memory, seen):
-    """Return the action in this phase: of a hunt, else against threats, else the action of `grower`."""
+    """Return the action in the current phase: the action of `hunt`, a response to threats, or `grow`."""
     action = hunt(game, board, rules, seat, memory, seen)
     if action != NONE:
         return action
@@ -69,9 +69,9 @@ def strongest_rival(game, board, rules, seat):
 
 @kernel
 def place_by_threat(game, board, rules, seat):
-    """Return the legal territory where the draft helps most.
+    """Return the legal territory where the draft has the greatest worth.
 
-    A draft helps to break a rival's continent, to complete a continent, or to hold a threatened border.
+    A draft can break a rival's continent, complete a continent, or hold a threatened border.
     """
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
@@ -86,7 +86,7 @@ def place_by_threat(game, board, rules, seat):
 
 @kernel
 def threat_worth(game, board, seat, territory, wanted, leader):
-    """Return the worth of drafting all troops to a territory: its best capture, and its defence."""
+    """Return the worth of drafting all troops to a territory, for its best capture and its defence."""
     worth, strength = 0.0, troops_on(game, territory) + int64(game.draft_left)
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & ~game.owned[seat, w]
@@ -106,7 +106,7 @@ def threat_worth(game, board, seat, territory, wanted, leader):
 
 @kernel
 def target_worth(game, board, seat, wanted, leader, target):
-    """Return the worth of capturing a territory, apart from the card."""
+    """Return the worth of capturing a territory, without the worth of the card."""
     continent = int64(board.continent_of[target])
     worth = 0.5
     if is_spoil(game, board, target):
@@ -122,7 +122,7 @@ def target_worth(game, board, seat, wanted, leader, target):
 
 @kernel
 def best_attack(game, board, rules, seat):
-    """Return the most useful attack with good odds, or DONE if there is none."""
+    """Return the most valuable attack with a majority, or DONE if no such attack is worthwhile."""
     wanted = easiest_continent(game, board, seat)
     leader = strongest_rival(game, board, rules, seat)
     bold = num_rivals(game, rules, seat) == 1
@@ -143,7 +143,7 @@ def best_attack(game, board, rules, seat):
 
 @kernel
 def is_thin(game, board, rules, seat, leader):
-    """Return whether the seat has less than half of the strongest rival's troops and next draft."""
+    """Return True if the seat has less than half of the troops and next draft of the rival `leader`."""
     power = total_troops(game, leader) + troops_due(game, board, rules, leader)
     return 2 * total_troops(game, seat) < power
 

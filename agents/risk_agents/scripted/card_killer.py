@@ -1,7 +1,8 @@
 """`card_killer`: eliminates weak rivals to get their cards.
 
-It drafts beside rivals that hold many cards, and begins a hunt with fewer troops than `hunter`. Between
-hunts it captures one territory per turn for the card, and keeps its army together for the next hunt.
+`card_killer` drafts beside rivals that hold many cards, and begins a hunt with fewer troops than `hunter`
+needs. Between hunts it captures one territory per turn for the card, and keeps its army together for the next
+hunt.
 """
 
 from risk_agents.scripted.style import Style, bot

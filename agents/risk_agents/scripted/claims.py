@@ -1,7 +1,7 @@
-"""The territory that a scripted bot claims: towards a small continent with few borders (RULES 4.3, 9.2).
+"""Claims of scripted bots, which prefer small continents with few borders (RULES 4.3, 9.2).
 
-A random number decides between territories of nearly the same worth. Otherwise bots would claim alike in
-every game and see only a handful of openings.
+A random number decides between territories of nearly the same worth. Otherwise bots would claim the same
+territories in every game, and would meet only a few openings.
 """
 
 from risk_agents.scripted.board_sense import NONE, chance_below, own_sources
@@ -9,20 +9,20 @@ from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
-BORDER = 6  # penalty for each territory of a continent that has sources outside
-CROWD = 40  # penalty for the share of a continent that others hold
-CLOSE = 8  # a random number decides between territories whose worths differ by less
+BORDER = 6  # penalty for each territory of a continent that has sources outside the continent
+CROWD = 40  # penalty for a continent that rivals hold, in proportion to their share
+CLOSE = 8  # a random number decides between territories whose worths differ by less than this
 
 
 @kernel
 def claim(game, board, randoms, lane, seat):
-    """Return the territory to claim or to found a capital in, or NONE in other phases."""
+    """Return the territory that the bot claims, or in which it puts its capital; NONE in other phases."""
     return claim_by(game, board, randoms, lane, seat, BORDER, CROWD)
 
 
 @kernel
 def claim_by(game, board, randoms, lane, seat, border, crowd):
-    """Return what `claim` returns, for penalties other than BORDER and CROWD."""
+    """Return the same as `claim`, with the penalties `border` and `crowd` in place of BORDER and CROWD."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best
@@ -42,10 +42,10 @@ def claim_by(game, board, randoms, lane, seat, border, crowd):
 
 @kernel
 def continent_prize(game, board, seat, continent, border, crowd):
-    """Return the worth of a territory of a continent.
+    """Return the worth of claiming a territory in a continent.
 
-    Own territories in the continent and its bonus raise the worth. Territories of others, borders and the
-    size of the continent lower it.
+    The bonus and the seat's territories in the continent raise the worth. Territories of rivals, borders and
+    the size of the continent lower the worth.
     """
     own, members, taken, borders = 0, 0, 0, 0
     for w in range(len(game.strong)):
@@ -64,7 +64,7 @@ def continent_prize(game, board, seat, continent, border, crowd):
 
 @inlined
 def has_sources_outside(board, continent, territory):
-    """Return whether a territory can be attacked from outside this continent."""
+    """Return True if a territory can be attacked from outside its continent."""
     outside = ZERO
     for w in range(len(board.continent_members[continent])):
         outside |= board.sources[territory, w] & ~board.continent_members[continent, w]

@@ -1,4 +1,4 @@
-"""Rules of thumb of scripted bots for continents, borders, enclosed enemies and odds."""
+"""Heuristics of scripted bots for continents, borders and majorities."""
 
 from numpy import int64
 
@@ -12,7 +12,7 @@ from risk_env.core.position import holds_continent, troops_on
 def continent_ratio(game, board, seat, continent):
     """Return the ratio of the seat's troops in and near a continent to other troops, weighted by the bonus.
 
-    The ratio is 0 if the seat holds the continent.
+    The ratio is 0 if the seat holds the whole continent.
     """
     own, others, members = 0, 0, 0
     for w in range(len(game.strong)):
@@ -33,7 +33,7 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Number of troops that the seat's largest stack outside the continent can send to a territory."""
+    """Return the troops that the seat's largest stack outside a continent can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -45,7 +45,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Number of troops that the seat's largest stack can send to a territory, without the stack on `but`."""
+    """Return the troops that the seat's largest stack, apart from `but`, can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w]
@@ -59,7 +59,7 @@ def own_stack_near(game, board, seat, territory, but):
 
 @kernel
 def easiest_continent(game, board, seat):
-    """Return the continent with the best ratio that the seat does not hold, or NONE if it holds all."""
+    """Return the continent with the best ratio among those that the seat does not hold, or NONE."""
     best, most = NONE, 0.0
     for continent in range(board.num_continents):
         ratio = continent_ratio(game, board, seat, continent)
@@ -84,9 +84,10 @@ def weakest_border(game, board, seat):
 
 @kernel
 def springboard(game, board, seat, continent):
-    """Return the best legal territory from which to attack into a continent, or NONE.
+    """Return the best legal territory for attacks into a continent, or NONE if no territory borders on it.
 
-    Many targets in the continent, weak targets, and many troops on the territory itself count.
+    The worth of a territory increases with its targets in the continent and its own troops, and decreases
+    with the troops on these targets.
     """
     best, most = NONE, -(1 << 60)
     for territory in range(board.num_territories):
@@ -100,7 +101,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of targets in a continent that the seat does not own, and the troops on them."""
+    """Return the number of targets in a continent that the seat does not own, and their troops."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
@@ -113,21 +114,22 @@ def targets_in(game, board, seat, territory, continent):
 
 @inlined
 def is_spoil(game, board, territory):
-    """Return whether the territory's owner holds its whole continent."""
+    """Return True if the owner of a territory holds the territory's whole continent."""
     return holds_continent(game, board, int64(game.owner[territory]), int64(board.continent_of[territory]))
 
 
 @kernel
 def has_majority(game, board, seat, source, target):
-    """Return whether an attack has more attackers than defenders (`outnumbers`)."""
+    """Return True if the attackers outnumber the defenders of an attack (`outnumbers`)."""
     return outnumbers(game, board, seat, source, target, float(troops_on(game, target)))
 
 
 @kernel
 def outnumbers(game, board, seat, source, target, needed):
-    """Return whether the source has more attackers than `needed`.
+    """Return True if the source has more attackers than `needed`, or the seat has enough support.
 
-    Otherwise all troops of the seat that can attack the target must be more than 1.5 times as many.
+    The support is enough if all troops of the seat that can attack the target are more than 1.5 times
+    `needed`.
     """
     attackers = troops_on(game, source) - 1
     return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)
@@ -135,13 +137,13 @@ def outnumbers(game, board, seat, source, target, needed):
 
 @inlined
 def attack_value(game, worth, source, target):
-    """Return the value of an attack: its worth, and a tenth of the attackers per defender."""
+    """Return the value of an attack: `worth` plus a tenth of the number of attackers per defender."""
     return worth + (troops_on(game, source) - 1) / troops_on(game, target) / 10.0
 
 
 @kernel
 def support(game, board, seat, territory):
-    """Number of the seat's troops that could attack a territory: all but one on each source."""
+    """Return the number of the seat's troops that can attack a territory: all except one on each source."""
     total = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w]
@@ -153,10 +155,10 @@ def support(game, board, seat, territory):
 
 @kernel
 def split_advance(game, board, seat, most):
-    """Return how many of `most` troops follow into a captured territory.
+    """Return the number of troops, out of `most`, that follow into a captured territory.
 
-    Troops go to the territory that is not inland. If neither is, half follow from a strong source. Otherwise
-    all or none follow, towards more enemy targets.
+    If the source or the target is inland, all troops go to the other territory. Otherwise half of the troops
+    follow from a strong source, and from a weak source all or none, to the territory with more enemy targets.
     """
     source, target = int64(game.source), int64(game.target)
     if is_inland(game, board, seat, source):

@@ -11,7 +11,7 @@ from risk_env.core.types import NUM_OBJECTIVES, Mission, Victory
 
 @kernel
 def goal_progress(game, board, rules, seat):
-    """Steps made towards headquarters, mission or objectives; 0 for domination (RULES 7.3, 8, 9.7)."""
+    """Return the seat's progress towards its special victory, or 0 for domination (RULES 7.3, 8, 9.7)."""
     if rules.victory == Victory.DOMINATION:
         return 0.0
     if rules.victory == Victory.HEADQUARTERS:
@@ -24,7 +24,7 @@ def goal_progress(game, board, rules, seat):
 
 @kernel
 def headquarters_progress(game, rules, seat):
-    """Number of headquarters held; the seat's own counts twice."""
+    """Return the number of headquarters that the seat holds; its own headquarters count twice."""
     if not game.headquarters_open:
         return 0.0
     held = 0.0
@@ -36,7 +36,7 @@ def headquarters_progress(game, rules, seat):
 
 @kernel
 def mission_progress(game, board, seat, mission):
-    """Return how far the seat's mission is fulfilled, at most 3."""
+    """Return the seat's progress in its mission, from 0 to 3."""
     kind = board.mission_kind[mission]
     target = int64(board.mission_target[mission])
     if kind == Mission.DESTROY and target != seat:
@@ -51,7 +51,7 @@ def mission_progress(game, board, seat, mission):
 
 @kernel
 def continents_progress(game, board, seat, wanted):
-    """Share of the territories of the wanted continents (a bit set) that the seat holds, times 3."""
+    """Return 3 times the seat's share of the territories of the `wanted` continents, a bitset."""
     own, members = 0, 0
     for continent in range(board.num_continents):
         if wanted & bit(continent) == ZERO:
@@ -63,7 +63,7 @@ def continents_progress(game, board, seat, wanted):
 
 @kernel
 def objectives_in_reach(game, board, rules, seat):
-    """Number of objectives held, plus one if an objective could be taken now (RULES 9.5)."""
+    """Return the number of objectives that the seat holds, plus 1 if it can take one now (RULES 9.5)."""
     held = int64(0)
     for objective in range(NUM_OBJECTIVES):
         held += int64(game.objective[objective] == seat)

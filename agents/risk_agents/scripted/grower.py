@@ -1,9 +1,9 @@
-"""`grower`: reinforces the weakest border of its continents, else grows into the easiest continent.
+"""`grower`: reinforces the weakest border of its continents, or grows into the easiest continent.
 
-The idea comes from the "cluster" players of published Risk programs; the implementation is our own. It
-attacks only where it has a clear majority: into the continent it wants, against enclosed enemies, into
-continents that others hold, and from borders with a single enemy. Otherwise it takes one territory a turn
-for the card, by the best odds.
+`grower` attacks only with a clear majority. Its targets are territories of the continent that is easiest to
+complete, enclosed enemies, continents that rivals hold, and the only enemy of a border territory. Without
+such a target, `grower` captures one territory per turn for the card. The idea comes from the "cluster"
+players of published Risk programs; the implementation is our own.
 """
 
 from numpy import int64
@@ -49,7 +49,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def grow(game, board, rules, seat):
-    """Return the action in this phase."""
+    """Return the action in the current phase, except for claims."""
     phase = game.phase
     if phase == Phase.ATTACK:
         return growing_attack(game, board, rules, seat)
@@ -62,7 +62,7 @@ def grow(game, board, rules, seat):
 
 @kernel
 def growing_place(game, board, seat):
-    """Return the weakest border of the seat's continents, else the springboard into the easiest continent."""
+    """Return the place to draft to: the weakest border, or the springboard into the easiest continent."""
     place = weakest_border(game, board, seat)
     if place == NONE:
         continent = easiest_continent(game, board, seat)
@@ -73,7 +73,7 @@ def growing_place(game, board, seat):
 
 @kernel
 def growing_attack(game, board, rules, seat):
-    """Return the attack that helps most among those with a clear majority, or DONE if none helps."""
+    """Return the most valuable attack with a clear majority, or DONE if no such attack is worthwhile."""
     wanted = easiest_continent(game, board, seat)
     bold = num_rivals(game, rules, seat) == 1
     best, most = int64(rules.done), 0.0
@@ -91,12 +91,12 @@ def growing_attack(game, board, rules, seat):
 
 @kernel
 def attack_worth(game, board, seat, bold, wanted, source, target):
-    """Return how much an attack helps.
+    """Return the worth of an attack, or 0 if the attack is not worthwhile.
 
-    An attack helps if its target belongs to the wanted continent, is enclosed by the seat's territories, or
-    belongs to a continent that another player holds. It also helps if it frees a strong source from its only
-    enemy, or earns the card of this turn. Against a single rival (`bold`) any majority of more than two
-    troops helps: nobody else profits from the losses of both sides.
+    An attack is worthwhile if its target belongs to the wanted continent, is enclosed by the seat's
+    territories, or belongs to a continent that a rival holds. It is also worthwhile if it frees a strong
+    source from its only enemy, or earns the card of this turn. Against a single rival (`bold`), any majority
+    of more than two troops is worthwhile, because nobody else profits from the losses of both sides.
     """
     worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:

@@ -1,4 +1,4 @@
-"""Grudges of a bot: the number of territories that each rival captured from it, kept in the bot's memory."""
+"""Grudges of a bot: the number of territories that each rival captured from the bot, in its memory."""
 
 import numpy as np
 from numpy import int64
@@ -9,16 +9,17 @@ from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.position import is_alive
 from risk_env.core.types import MAX_SEATS, SIZE_CLASSES
 
-PARTS = 4  # parts of 16 bits in a word of a set of territories
+PARTS = 4  # number of parts of PART_BITS bits in each uint64 of a bitset of territories
 PART_BITS = 16
 PART = np.uint64(2**PART_BITS - 1)
-# Number of memory words: losses to each seat, then the territories held at the last decision, in parts
+# Number of memory words: the losses to each seat, and the parts of the bitset of territories that the bot
+# held at its last decision
 GRUDGE_WORDS = MAX_SEATS + PARTS * SIZE_CLASSES[-1].words
 
 
 @kernel
 def note_losses(game, rules, seat, grudges):
-    """Count the territories that others captured since the last decision of the seat."""
+    """Count the territories that rivals captured from the seat since its last decision, in `grudges`."""
     for w in range(len(game.strong)):
         for part in range(PARTS):
             column, first = MAX_SEATS + PARTS * w + part, PART_BITS * part

@@ -1,9 +1,9 @@
 """`holder`: completes a small continent with few borders, and keeps enough troops to hold it.
 
-It claims a continent with a bonus and few borders, and gathers its first troops there. The borders of its
-continents keep a quarter more troops than the strongest enemy stack beside them. It attacks to complete its
-continent, and otherwise captures one territory per turn for the card. It attaches less worth to breaking
-continents of others.
+`holder` claims a continent with a bonus and few borders, and gathers its first troops there. The borders of
+its continents keep a quarter more troops than the strongest enemy stack beside them. `holder` attacks to
+complete its continent, and otherwise captures one territory per turn for the card. Breaking a rival's
+continent is worth less to `holder` than to other styles.
 """
 
 from risk_agents.scripted.style import Style, bot

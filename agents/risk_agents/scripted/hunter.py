@@ -1,9 +1,9 @@
-"""`hunter`: a grower that wipes out weak rivals for their cards, along a simple route from one stack.
+"""`hunter`: a grower that eliminates weak rivals for their cards, along a simple route from one stack.
 
 With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
-attacks, and strong programs make them. A rival is worth its cards × next set ÷ 3, less for the armies that
-it still has. A hunt begins when one stack, with the whole draft, should survive the route through all of
-the rival's territories.
+attacks, and strong programs make them. The worth of a rival is its number of cards × next set ÷ 3, and
+decreases with its armies. A hunt begins when one stack, with the whole draft, is expected to survive a route
+through all of the rival's territories.
 """
 
 import numpy as np
@@ -21,12 +21,12 @@ from risk_env.core.movement import movable
 from risk_env.core.position import is_alive, room, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
-CAUTION = 0.95  # expected loss of troops for each defender when a hunt begins
-HUNGER = 0.2  # so much less is expected during a hunt
+CAUTION = 0.95  # expected loss of troops per defender when a hunt begins
+HUNGER = 0.2  # reduction of this expected loss during a hunt
 STAR_CARD = 2  # worth of a card of the star deck, in troops
-SPOILS = 8  # worth of having one rival less, in troops
+SPOILS = 8  # worth of one rival less, in troops
 # Columns of the bot's memory
-PREY = 0  # hunted seat plus 1; 0 without a hunt
+PREY = 0  # hunted seat plus 1, or 0 without a hunt
 
 
 @entry_point
@@ -44,7 +44,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """Return the action of the hunt in this phase, or NONE without a hunt and where `grower` decides."""
+    """Return the action of the hunt in the current phase, or NONE if there is no hunt or `grower` decides."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, CAUTION, seen)
@@ -60,8 +60,8 @@ def hunt(game, board, rules, seat, memory, seen):
 def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
     """Return the first step (source, target) of the best hunt with `extra` troops to draft.
 
-    `caution` is the expected loss of troops for each defender when a hunt begins. Return (NONE, NONE) if no
-    hunt is worth it. Write the hunted seat to the memory.
+    `caution` is the expected loss of troops per defender when a hunt begins. If no hunt is worthwhile, the
+    step is (NONE, NONE). The hunted seat is written into the memory.
     """
     best_source, best_target, most, prey = NONE, NONE, 0.0, 0
     for other in range(rules.num_players):
@@ -83,7 +83,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
 def worth_of(game, rules, other, armies):
     """Return the worth of eliminating a rival, in troops, at least 0.1.
 
-    The worth is the worth of its cards and of having one rival less, minus a third of its armies.
+    The worth is the worth of the rival's cards and of one rival less, minus a third of the rival's armies.
     """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
@@ -91,9 +91,9 @@ def worth_of(game, rules, other, armies):
 
 @kernel
 def route_start(game, board, rules, seat, prey, extra, cost, seen):
-    """Return the source and the first target of the best route through all the prey's territories.
+    """Return the source and the first target of the best route through all of the prey's territories.
 
-    The best route leaves the most troops. Return (NONE, NONE) if there is none.
+    The best route leaves the most troops. If there is no route, the result is (NONE, NONE).
     """
     best_source, best_target, most = NONE, NONE, 0.0
     for w in range(len(game.strong)):
@@ -113,7 +113,7 @@ def route_start(game, board, rules, seat, prey, extra, cost, seen):
 
 @inlined
 def touches(game, board, territory, owner):
-    """Return whether this territory can attack one of the owner."""
+    """Return True if `territory` can attack a territory of `owner`."""
     word = ZERO
     for w in range(len(game.strong)):
         word |= board.targets[territory, w] & game.owned[owner, w]
@@ -122,9 +122,9 @@ def touches(game, board, territory, owner):
 
 @kernel
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
-    """Walk through the prey's territories; return the first target and the troops left.
+    """Simulate a route through the prey's territories; return the first target and the troops left.
 
-    The troops left are negative if the walk does not get through.
+    The number of troops left is negative if the route does not succeed.
     """
     clear(seen)
     first, here = NONE, source
@@ -145,7 +145,7 @@ def walk_route(game, board, seat, prey, source, strength, cost, seen):
 
 @kernel
 def next_on_route(game, board, prey, here, seen):
-    """Return the unseen target of `here` that the prey owns, with the fewest further targets, or NONE."""
+    """Return the prey's unseen territory next to `here` with the fewest further targets, or NONE."""
     best, fewest = NONE, 1 << 30
     for w in range(len(seen)):
         word = board.targets[here, w] & game.owned[prey, w] & ~seen[w]
@@ -162,7 +162,7 @@ def next_on_route(game, board, prey, here, seen):
 
 @kernel
 def others_take_the_rest(game, board, seat, prey, source, seen):
-    """Return whether the seat's other stacks can take the prey's territories that the route leaves out."""
+    """Return True if the seat's other stacks can capture the prey's territories outside the route."""
     for w in range(len(seen)):
         word = game.owned[prey, w] & ~seen[w]
         while word != ZERO:
@@ -175,10 +175,10 @@ def others_take_the_rest(game, board, seat, prey, source, seen):
 
 @kernel
 def follow(game, board, rules, seat, prey):
-    """Return how many troops follow into a captured territory.
+    """Return the number of troops that follow into a captured territory.
 
-    All follow if the target can attack the prey, none if only the source can. Otherwise troops move as
-    `grower` moves them.
+    All troops follow if the captured territory can attack the prey, and none if only the source can attack
+    the prey. Otherwise the number is the same as for `grower`.
     """
     if touches(game, board, int64(game.target), prey):
         return movable(game, rules)

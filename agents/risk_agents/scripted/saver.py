@@ -1,7 +1,7 @@
 """`saver`: keeps its sets of cards while the value of the next set grows, and avoids unnecessary attacks.
 
-It trades only if it must, or if the troops of the set suffice to eliminate a rival. It captures one territory
-per turn for the card, with good odds.
+`saver` keeps a set while its hand has at most four cards, unless the troops of the set suffice to eliminate a
+rival. `saver` captures one territory per turn for the card, with good odds.
 """
 
 from risk_agents.scripted.style import Style, bot

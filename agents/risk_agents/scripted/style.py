@@ -1,11 +1,11 @@
-"""Play of the bots with a style: one compiled function, whose parameters define the style.
+"""Bots with a style: one compiled function plays all of them, and parameters define the style.
 
 `holder`, `walker`, `card_killer`, `saver`, `turtle`, `leader_stopper` and `grudge` are such bots. The file of
-each bot describes the bot and sets the parameters that differ from the defaults (`Style`). The parameters are
-words of the bot's memory (`CompiledBot.begins`), so all styles share the compiled code.
+each bot describes the bot, and sets the parameters that differ from the defaults (`Style`). The parameters
+are words of the bot's memory (`CompiledBot.begins`), so all styles share the compiled code.
 
-All styles hunt weak rivals (`hunter`). Without a hunt they capture one territory per turn for the card. They
-capture further territories only if the worth of each is at least `least`.
+Bots of all styles hunt weak rivals (`hunter`). Without a hunt they capture one territory per turn for the
+card. They capture further territories only if the worth of each capture is at least `least`.
 """
 
 from typing import NamedTuple
@@ -46,34 +46,34 @@ from risk_env.core.position import holds_continent, total_troops, troops_on
 from risk_env.core.types import Deck, Phase
 
 ENCLOSED = 1.5  # worth of a target whose neighbours all belong to the bot
-EXPECTED = 5  # number of troops to assume for a place that is chosen without a draft
-UNGUARDED = -(1 << 30)
+EXPECTED = 5  # assumed number of troops for a place that is chosen outside the draft
+UNGUARDED = -(1 << 30)  # result of `lack` for a territory without a guard
 
 
 class Style(NamedTuple):
-    """Parameters of a style. Worths are in tenths; an ordinary territory has the worth 5."""
+    """Parameters of a style; worths are in tenths, and an ordinary territory has the worth 5."""
 
     border: int = BORDER  # claims: penalty for each border territory of a continent
-    crowd: int = CROWD  # claims: penalty for the share of a continent that others hold
-    gathers: int = 0  # first troops: 1: to the place of the next draft; 0: to the most outnumbered place
+    crowd: int = CROWD  # claims: penalty for the share of a continent that rivals hold
+    gathers: int = 0  # first troops: 1 to place them like a draft, 0 on the most outnumbered territory
     home: int = 30  # worth of a territory of the continent that is easiest to complete
     spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
     leader: int = 10  # worth of a territory of the strongest rival
-    revenge: int = 0  # worth of a territory of the rival with most captures from the bot
-    stalk: int = 0  # drafts: worth of a neighbour for each card of its owner
-    least: int = 200  # least worth of a capture after the first capture of a turn
+    revenge: int = 0  # worth of a territory of the rival that captured the most territories from the bot
+    stalk: int = 0  # drafts: worth of a neighbouring enemy territory for each card of its owner
+    least: int = 200  # minimum worth of a capture after the first capture of a turn
     odds: int = 100  # an attack needs more attackers than this percentage of the defenders
-    thin: int = 50  # limit of one capture per turn below this percentage of the strongest rival's troops
-    rush: int = 150  # `least` is 0 above this percentage of the strongest rival's troops
-    caution: int = 95  # troops that a hunt is expected to lose for 100 defenders
-    guard: int = 100  # troops of a guarded border in percent of the strongest enemy stack beside it
-    everywhere: int = 0  # 1: guard all of the bot's territories; 0: guard its continents only
-    mass: int = 1  # drafts: worth of 10 troops that are already on a place
-    keeps: int = 0  # hand size up to which a set is kept, unless it pays for a hunt
-    walks: int = 0  # 1: all troops follow into a captured territory beside enemies
+    thin: int = 50  # one capture per turn if the bot has less than this percentage of the top rival's troops
+    rush: int = 150  # `least` is 0 if the bot has more than this percentage of the top rival's troops
+    caution: int = 95  # expected loss of troops in a hunt for 100 defenders
+    guard: int = 100  # troops of a guarded border, in percent of the strongest enemy stack beside it
+    everywhere: int = 0  # 1 to guard all of the bot's territories, 0 to guard only its continents
+    mass: int = 1  # drafts: worth of 10 troops that are already on a territory
+    keeps: int = 0  # largest hand with which a set is kept, unless the set pays for a hunt
+    walks: int = 0  # 1 if all troops follow into a captured territory beside enemies
 
 
-# Columns of the memory: the hunted seat (`hunter.PREY`), the style, then the grudges
+# Columns of the memory: the hunted seat (`hunter.PREY`), then the style, then the grudges
 (
     BORDER_PENALTY,
     CROWD_PENALTY,
@@ -98,7 +98,7 @@ GRUDGES = 1 + len(Style._fields)
 
 
 def bot(name: str, version: str, style: Style) -> CompiledBot:
-    """Return a bot with this style."""
+    """Return a bot with the style `style`."""
     return CompiledBot(name, version, choose, GRUDGES + GRUDGE_WORDS, begins=(0, *style))
 
 
@@ -119,7 +119,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, board, rules, seat, style, seen):
-    """Return the action in this phase."""
+    """Return the action in the current phase, except for claims."""
     if style[REVENGE] > 0:
         note_losses(game, rules, seat, style[GRUDGES:])
     phase = game.phase
@@ -148,13 +148,13 @@ def decide(game, board, rules, seat, style, seen):
 
 @kernel
 def hunted(game, board, rules, seat, style, troops, seen):
-    """Return the first step of the best hunt with `troops` to draft, as `hunter.next_on_hunt`."""
+    """Return the first step of the best hunt with `troops` to draft (see `hunter.next_on_hunt`)."""
     return next_on_hunt(game, board, rules, seat, style, troops, style[HUNT_CAUTION] / 100.0, seen)
 
 
 @kernel
 def keeps_cards(game, board, rules, seat, style, seen):
-    """Return whether the bot keeps its set: the hand is small, and the set does not pay for a hunt."""
+    """Return True if the bot keeps its set: the hand is small, and the set does not pay for a hunt."""
     if rules.deck == Deck.STAR or num_picked(game) > 0 or not has(game.legal, int64(rules.done)):
         return False
     if hand_size(game, seat) > style[KEEPS]:
@@ -165,7 +165,7 @@ def keeps_cards(game, board, rules, seat, style, seen):
 
 @kernel
 def lack(game, board, seat, style, territory):
-    """Return the number of troops that a guarded territory lacks (negative: a surplus), or UNGUARDED."""
+    """Return the number of troops that a guarded territory lacks, negative for a surplus, or UNGUARDED."""
     is_own = holds_continent(game, board, seat, int64(board.continent_of[territory]))
     if style[GUARD] <= 0 or not (style[EVERYWHERE] > 0 or is_own):
         return int64(UNGUARDED)
@@ -180,17 +180,17 @@ def lack(game, board, seat, style, territory):
 
 @kernel
 def aims(game, board, rules, seat, style):
-    """Return the continent to complete, the strongest rival, and the rival to strike back at (or NONE)."""
+    """Return the easiest continent, the strongest rival, and the foe of the bot's grudges (or NONE)."""
     enemy = foe(game, rules, seat, style[GRUDGES:]) if style[REVENGE] > 0 else NONE
     return easiest_continent(game, board, seat), strongest_rival(game, board, rules, seat), enemy
 
 
 @kernel
 def place(game, board, rules, seat, style, troops):
-    """Return the legal territory for these troops.
+    """Return the best legal territory for `troops`.
 
-    Among the guarded territories that lack at most this number of troops, it is the one that lacks the most.
-    If there is no such territory, it is the territory from which the best capture is possible.
+    Among guarded territories that lack at most `troops`, the best territory lacks the most troops. If there
+    is no such territory, the best territory is the source of the best capture.
     """
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)
@@ -209,7 +209,7 @@ def place(game, board, rules, seat, style, troops):
 
 @kernel
 def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops):
-    """Return the worth of these troops on a territory: the worth of its best capture times the odds."""
+    """Return the worth of `troops` on a territory: the worth of its best capture times the odds."""
     best, strength = 0.0, troops_on(game, territory) + troops
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & ~game.owned[seat, w]
@@ -228,7 +228,7 @@ def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy
 
 @kernel
 def target_worth(game, board, seat, style, target, wanted, leader, enemy):
-    """Return the worth of capturing a territory, apart from the card."""
+    """Return the worth of capturing a territory, without the worth of the card."""
     continent, owner = int64(board.continent_of[target]), int64(game.owner[target])
     worth = 0.5
     if is_spoil(game, board, target):
@@ -246,7 +246,7 @@ def target_worth(game, board, seat, style, target, wanted, leader, enemy):
 
 @kernel
 def best_attack(game, board, rules, seat, style):
-    """Return the most useful attack with the odds of the style, or DONE if there is none."""
+    """Return the most valuable attack that the style allows, or DONE if no attack is worthwhile."""
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     own, theirs = 100 * total_troops(game, seat), total_troops(game, leader)
     rushes = num_rivals(game, rules, seat) == 1 or own > style[RUSH] * theirs
@@ -268,7 +268,7 @@ def best_attack(game, board, rules, seat, style):
 
 @kernel
 def advance(game, board, rules, seat, style):
-    """Return how many troops follow into a captured territory; guarded borders keep their troops."""
+    """Return the number of troops that follow into a captured territory; guards stay on the source."""
     if 0 < style[PREY] <= rules.num_players:
         return follow(game, board, rules, seat, int64(style[PREY]) - 1)
     most = movable(game, rules)

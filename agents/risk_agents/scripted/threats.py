@@ -10,15 +10,16 @@ from risk_env.core.bits import ONE, ZERO, lowest
 from risk_env.core.odds import odds_table
 from risk_env.core.position import troops_on
 
-ODDS = odds_table(48, 48)  # a constant in the compiled kernels
-DUE = 1  # row of the workspace: troops that each seat is expected to get
+ODDS = odds_table(48, 48)  # constant in the compiled kernels
+DUE = 1  # row of the workspace with the troops that each seat is expected to get
 
 
 @kernel
 def largest_threat(game, board, rules, seat, territory, follow_up, work):
-    """Return the number of attackers in the strongest attack that a rival could make on a territory.
+    """Return the number of attackers in the strongest attack that a rival can make on a territory.
 
-    Return -1 if the territory is inland, and 0 if it is not inland and no rival can attack it.
+    A rival's attackers include the share `follow_up` of its troops due. The result is -1 if the territory is
+    inland, and 0 if the territory is not inland and no rival can attack it.
     """
     strongest = -1.0
     for w in range(len(game.strong)):
@@ -38,9 +39,9 @@ def largest_threat(game, board, rules, seat, territory, follow_up, work):
 
 @inlined
 def chance_to_fall(attackers, defenders):
-    """Estimate the chance that a territory falls.
+    """Return an estimate of the probability that a territory falls.
 
-    The estimate is smooth, and close to 0.5 at 0.85 attackers per defender.
+    The estimate is a smooth function, and close to 0.5 at 0.85 attackers per defender.
     """
     spread = (attackers - 0.85 * defenders - 0.5) / math.sqrt(attackers + defenders)
     return 0.5 + 0.5 * spread / math.sqrt(1.0 + spread * spread)

@@ -1,8 +1,8 @@
 """`turtle`: spreads its troops so that no border is weak, and waits.
 
-It drafts first to the border that the strongest enemy stack threatens most. It captures one territory per
-turn for the card where it is much stronger, and its borders keep their guards. It keeps its sets of cards,
-and wins late, after others have weakened each other.
+`turtle` drafts first to the territory whose guard lacks the most troops. With a large majority, it captures
+one territory per turn for the card, but never with the guards of its borders. `turtle` keeps its sets of
+cards, and wins late, after its rivals have weakened each other.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -1,8 +1,8 @@
-"""`beam`: plans its whole turn, draft and captures together, by a beam search with exact battle odds.
+"""`beam`: plans its draft and all captures of a turn together, by a beam search with exact battle odds.
 
-`search.turn_search` has the search. In published experiments, search over one turn with a good evaluation
-beats scripted play; the implementation is our own. The bot keeps its plan while the battles go as expected,
-and makes a new plan otherwise.
+`search.turn_search` contains the search. In published experiments, search over one turn with a good
+evaluation beats scripted play; the implementation is our own. The bot follows its plan while battles end as
+expected, and makes a new plan otherwise.
 """
 
 from dataclasses import replace
@@ -50,34 +50,34 @@ from risk_env.core.types import MAX_SEATS, Phase
 WIDTH = 12
 DEPTH = 8
 MOST_RANK = 7  # highest rank of a place to draft to
-HALF_DRAFTED = -1
-# The weights of `search.evaluation` by number of players, found by `research/tune_beam.py`; else WEIGHTS
+HALF_DRAFTED = -1  # in `memory[AT]`: half of the draft is placed
+# Weights of `search.evaluation` by number of players, from `research/tune_beam.py`; other numbers use WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 WEIGHTS_FOR = np.concatenate(
     [TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]]
 )
-CAUTIOUS = MAX_SEATS + 1  # additional row: income counts less, exposed territories cost more
+CAUTIOUS = MAX_SEATS + 1  # additional row with less weight on income, and more on exposed territories
 WEIGHTS_FOR[CAUTIOUS, [INCOME, PROGRESS, EXPOSED]] = 1.2, 0.2, 1.6
-# The memory of the bot in its turn: int32 words
-DRAFT_WANTED = MOVE_WORDS  # troops for the territory just chosen in the draft
-RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 the best, 1 the second best, ...
-WEIGHED = RANK + 1  # row of WEIGHTS_FOR; 0: the row for the number of players
-NARROW = WEIGHED + 1  # positions kept at each depth, if fewer than usual; 0: as usual
-GATHER = NARROW + 1  # territory plus 1 that gets all first troops; 0: they are placed as usual
-AT = GATHER + 1  # number of steps of the plan already made, or HALF_DRAFTED
-PLAN = AT + 1  # number of steps of the plan, then the steps as in a path
+# Columns of the bot's memory
+DRAFT_WANTED = MOVE_WORDS  # number of troops for the territory that was just chosen in the draft
+RANK = DRAFT_WANTED + 1  # rank of the place to draft to: 0 for the best place, 1 for the second best, ...
+WEIGHED = RANK + 1  # row of WEIGHTS_FOR, or 0 for the row of the number of players
+NARROW = WEIGHED + 1  # maximum number of positions kept at each depth, or 0 for the usual number
+GATHER = NARROW + 1  # number of the territory that gets all first troops, plus 1; 0 for the usual placement
+AT = GATHER + 1  # number of steps of the plan that are done, or HALF_DRAFTED
+PLAN = AT + 1  # number of steps of the plan; the steps follow, as in a path
 MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
 
 @entry_point
 def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
-    """Choose an action in each lane by the weights in its row: float64 (N or 1, NUM_WEIGHTS)."""
+    """Choose an action in each lane by its row of `weights`, float64 (N or 1, NUM_WEIGHTS)."""
     choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
 @vectorized_entry_point
 def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weights, width):
-    """Choose an action in each lane by a learned value.
+    """Choose an action in each lane by a learned value; keep `width` positions at each depth.
 
     `weights`, float32 (1, n), come from `risk_agents.learned.beam_value_features.packed`.
     """
@@ -87,7 +87,7 @@ def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weight
 
 @kernel
 def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width):
-    """Choose an action in each lane by the weights in its row; keep `width` positions at each depth."""
+    """Choose an action in each lane by its row of `weights`; keep `width` positions at each depth."""
     tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
         row = weights[lanes[k] % len(weights)]
@@ -96,7 +96,7 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
 
 @kernel
 def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
-    """Return the action in a lane."""
+    """Return the action in the lane `lane`."""
     seat = int64(games[lane].seat)
     claimed = claim(games[lane], boards[0], randoms, lane, seat)
     if claimed != NONE:
@@ -110,13 +110,13 @@ def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
 
 @inlined
 def is_gathered(game, board, memory):
-    """Return whether the next of the first troops may go to the place that gets all of them."""
+    """Return True if one place gets all first troops, and can take the next troop."""
     return 0 < memory[GATHER] <= board.num_territories and has(game.legal, int64(memory[GATHER]) - 1)
 
 
 @inlined
 def narrowed(tree, width):
-    """Return the tree with at most `width` positions kept at each depth; unchanged if `width` is 0."""
+    """Return the tree with at most `width` positions at each depth, or with the usual number if 0."""
     kept = width if 0 < width < tree.width else tree.width
     return Tree(tree.nodes, tree.facts, tree.paths, tree.passed, kept, tree.depth)
 
@@ -135,7 +135,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, memory, tree, evaluator):
-    """Return the action in this phase."""
+    """Return the action in the current phase, except for claims and first troops."""
     phase, rules = game.phase, evaluator.rules
     if phase == Phase.ATTACK:
         return attack(game, memory, tree, evaluator)
@@ -153,10 +153,10 @@ def decide(game, memory, tree, evaluator):
 
 @kernel
 def draft(game, memory, tree, evaluator):
-    """Return the territory to draft to, and write the number of troops to the memory.
+    """Return the territory to draft to, and write the number of troops into the memory.
 
-    All troops go to the place with the best turn after the draft, or half of them go there and half to
-    another place. The `memory[RANK]` best places are passed over, unless half of the draft has been made.
+    All troops go to the place after which the best turn is possible, or half of the troops go there and half
+    to another place. The `memory[RANK]` best places are skipped, unless half of the draft is placed.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -176,9 +176,9 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn that drafts to the rank-th best place, or to the last one; return the value of the turn.
+    """Plan a turn that drafts to the place of rank `rank`, or to the last place; return the turn's value.
 
-    Return -1 if there is no place.
+    The value is -1 if there is no place.
     """
     value = -1.0
     clear(tree.passed)
@@ -195,9 +195,9 @@ def search_drafts(game, rank, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Make one root for each place to draft to; return the number of roots.
+    """Add a root to the tree for each place to draft to; return the number of roots.
 
-    A root has all troops on its place. If `first` is not NONE, half of the troops are on `first`.
+    In a root, all troops are on its place. If `first` is not NONE, half of the troops are on `first`.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0
@@ -221,7 +221,7 @@ def draft_roots(game, first, tree, evaluator):
 
 @kernel
 def remember_plan(memory, paths):
-    """Write the steps of the best path to the memory."""
+    """Write the steps of the best path into the memory."""
     memory[AT] = 0
     memory[PLAN] = paths[BEST, STEPS]
     for i in range(STEP_SIZE * paths[BEST, STEPS]):
@@ -230,9 +230,9 @@ def remember_plan(memory, paths):
 
 @kernel
 def planned_attack(game, board, rules, memory):
-    """Return the next attack of the plan, or NONE.
+    """Return the next attack of the plan, or NONE if the plan is complete or has failed.
 
-    The attack must be legal, and its source must have at least 90 % of the expected troops.
+    The plan has failed if the attack is not legal, or its source has less than 90 % of the expected troops.
     """
     if not 0 <= memory[AT] < min(memory[PLAN], MOST_DEPTH):
         return NONE
@@ -247,9 +247,9 @@ def planned_attack(game, board, rules, memory):
 
 @kernel
 def attack(game, memory, tree, evaluator):
-    """Return the next attack of the plan, or DONE if no attack is worth it.
+    """Return the next attack of the plan, or DONE if no attack is worthwhile.
 
-    Make a new plan if the old one has failed or is complete.
+    A new plan is made if the old plan has failed or is complete.
     """
     board, rules = evaluator.board, evaluator.rules
     action = planned_attack(game, board, rules, memory)
@@ -267,7 +267,7 @@ def attack(game, memory, tree, evaluator):
 
 @kernel
 def occupy(game, rules, memory):
-    """Return the action that moves all or no troops into a captured territory, as planned."""
+    """Return the action that moves all or no further troops into a captured territory, as planned."""
     if 0 < memory[AT] <= MOST_DEPTH:
         step = PLAN + 1 + STEP_SIZE * (int64(memory[AT]) - 1)
         if memory[step + STEP_TARGET] == game.target and not memory[step + STEP_ALL]:
@@ -283,6 +283,6 @@ def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, wid
 
     The variant drafts to the place of rank `rank`: 0 is the best, 1 the second best. `weighed` is its row of
     WEIGHTS_FOR; 0 is the row for the number of players. A learned value ignores `weighed`. The variant keeps
-    `width` positions at each depth if this is fewer than usual; 0 keeps the usual number.
+    at most `width` positions at each depth; 0 is the usual number.
     """
     return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

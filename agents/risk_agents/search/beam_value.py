@@ -1,4 +1,4 @@
-"""`beam` with a learned value: the beam search of `search.beam`, evaluated by a learned value."""
+"""`beam` with a learned value: the beam search of `search.beam`, with a learned evaluation."""
 
 from functools import cached_property
 from typing import Any
@@ -27,10 +27,10 @@ from risk_env.compiler import vectorized_entry_point
 
 @vectorized_entry_point
 def encode_positions(games, boards, rules, lanes, seats, moved, weights, features):
-    """Write the features of positions, float32 (k, columns), for these seats in these lanes, int64 (k,).
+    """Write the features, float32 (k, columns), of the positions in `lanes` for `seats`, both int64 (k,).
 
-    `moved`, bool (k,), tells whether the seat has made its fortify move. `weights`, float32 (NUM_WEIGHTS,),
-    are the weights of the heuristic evaluation. No seat may have won, and the seats must hold a territory.
+    `moved`, bool (k,), is True if the seat has made its fortify move. `weights`, float32 (NUM_WEIGHTS,), are
+    the weights of the heuristic evaluation. No seat may have won, and each of `seats` must hold a territory.
     """
     work = np.zeros(WORKSPACE, np.float32)
     for k in range(len(lanes)):
@@ -42,27 +42,27 @@ def encode_positions(games, boards, rules, lanes, seats, moved, weights, feature
 
 
 class BeamValueFile(TrainedFile):
-    """File of a beam value: weights (`beam_value_features.LAYERS`), schema, and how it was trained."""
+    """File of a beam value: weights (`beam_value_features.LAYERS`), schema, and facts about the training."""
 
     KIND = BEAM_VALUE
 
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the names and shapes of all weights, computed from the schema's map and players."""
+        """Return the shape of each weight by name, computed from the schema's map and players."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
         return value_shapes(num_columns(self.schema.rules, self.schema.board), *sizes)
 
     @cached_property
     def packed(self) -> npt.NDArray[np.float32]:
-        """Weights as one array for the kernels, float32 (1, n), after the weights of the heuristic."""
+        """Weights of the heuristic, then of the network, as one array for the kernels, float32 (1, n)."""
         return packed(self.arrays, WEIGHTS)[None]
 
     def bot(self, source: str, name: str | None = None, width: int = WIDTH) -> CompiledBot:
-        """Return the beam that plays by the value; it keeps `width` positions at each depth.
+        """Return a beam that uses the value, and keeps `width` positions at each depth.
 
-        Errors call the value `source`. Raise ValueError unless `width` is from 1 to MOST_WIDTH.
+        `source` names the value in errors. Raises ValueError unless `width` is from 1 to MOST_WIDTH.
         """
         if not 1 <= width <= MOST_WIDTH:
-            raise ValueError(f"width={width!r}: must be 1 to {MOST_WIDTH}")
+            raise ValueError(f"width={width!r}: must be from 1 to {MOST_WIDTH}")
         value = self
 
         def choose(

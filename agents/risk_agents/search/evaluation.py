@@ -2,8 +2,8 @@
 
 Power is counted in troops: the troops on the board, the income of the next turns, and the cards as shares of
 the next set. The value of a seat is own ** k / (own ** k + sum of rival ** k over all rivals), which
-resembles a win probability. With k above 1, one leader counts for more than two players of half the size.
-The bonus of the seat's continent counts as far as its borders are expected to hold.
+resembles a win probability. With k above 1, one strong rival counts more than two rivals with half its power.
+The bonus of the seat's continent is weighted by the probability that its borders hold.
 """
 
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from risk_env.core.goals import headquarters_won, mission_fulfilled
 from risk_env.core.position import controls, holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, SIZE_CLASSES, Deck, Victory
 
-# The weights of the evaluation, float64 (NUM_WEIGHTS,)
+# Indices of the weights of the evaluation, float64 (NUM_WEIGHTS,)
 INCOME = 0  # number of turns of the seat's income that count
 THEIR_INCOME = 1  # number of turns of a rival's income that count
 CARD = 2  # worth of a card, in thirds of the next set
@@ -31,7 +31,7 @@ EXPOSED = 4  # cost of a territory of the seat that is expected to fall, in troo
 FOLLOW_UP = 5  # share of a rival's income that joins an attack
 SHARPNESS = 6  # the exponent k of the value
 PROGRESS = 7  # share of a continent's bonus that counts without safe borders
-GOAL = 8  # worth of a step to a special victory, in troops
+GOAL = 8  # worth of a step towards a special victory, in troops
 LEAST_CHANCE = 9  # minimum win probability of an attack that is considered
 STEADY = 10  # minimum gain in value for an attack
 SETS = 11  # share of the expected sets of rivals that counts as income for an attack
@@ -42,7 +42,7 @@ WON = 1.0
 LOST = 0.0
 STAR_CARD = 2.0  # worth of a card of the star deck, in troops
 DEAREST_SET = 60  # upper bound of the worth of a set, in troops
-HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # chance of a set by size of the hand (RULES 5.2)
+HOLDS_SET = np.array([0.0, 0.0, 0.0, 0.42, 0.82, 1.0])  # probability of a set by hand size (RULES 5.2)
 
 # Rows of the workspace, float64, with an entry for each owner or continent; row 1 is DUE
 POWER, SAFETY = 0, 2
@@ -52,22 +52,22 @@ WORKSPACE = (3, max(MAX_OWNERS, SIZE_CLASSES[-1].continents))
 class Evaluator(NamedTuple):
     """Arguments that all evaluations of a decision share.
 
-    Weights beyond the first NUM_WEIGHTS belong to a beam value (`learned.beam_value_features`). In this case
-    all weights are float32, and `work` is the workspace of that value.
+    Weights after the first NUM_WEIGHTS belong to a beam value (`learned.beam_value_features`). In this case
+    all weights are float32, and `work` is the workspace of the beam value.
     """
 
     board: Any  # record of the board's tables
     rules: Any  # record of the rules
     seat: int
     weights: Any  # float64 (NUM_WEIGHTS,)
-    work: Any  # float64 WORKSPACE
+    work: Any  # float64 (WORKSPACE)
 
 
 @kernel
 def evaluate(game, evaluator):
-    """Return the value of a position for the seat, from 0 to 1; WON or LOST if the game is decided.
+    """Return the value of a position for the seat, from LOST (0) to WON (1).
 
-    The function reads only the sizes of the other hands.
+    The function reads only the sizes of the other seats' hands.
     """
     board, rules, seat, weights, work = evaluator
     if holds_nothing(game, seat):
@@ -82,7 +82,7 @@ def evaluate(game, evaluator):
 
 @kernel
 def evaluate_heuristic(game, evaluator):
-    """Return the seat's share of the power in a game that is not decided."""
+    """Return the seat's share of the power, if the game is not decided."""
     _board, rules, seat, weights, work = evaluator
     card = weights[CARD] * card_worth(game, rules)
     count_powers(game, card, evaluator)
@@ -96,7 +96,7 @@ def evaluate_heuristic(game, evaluator):
 
 @kernel
 def is_won(game, board, rules, seat):
-    """Return whether the seat has won, or wins at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
+    """Return True if the seat has won, or wins at the end of its turn (RULES 6.3, 7.3, 8.2, 9.7)."""
     rivals = int64(0)
     for other in range(rules.num_players):
         rivals += int64(other != seat and not holds_nothing(game, other))
@@ -113,7 +113,7 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Worth of a card in troops: a third of the next set (RULES 2.5, 5.2, 9.4)."""
+    """Return the worth of a card in troops: a third of the next set, or STAR_CARD (RULES 2.5, 5.2, 9.4)."""
     if rules.deck == Deck.NONE:
         return 0.0
     if rules.deck == Deck.STAR:
@@ -123,7 +123,7 @@ def card_worth(game, rules):
 
 @kernel
 def count_powers(game, card, evaluator):
-    """Write the troops and the troops due of every seat, and the power of the rivals, to the workspace.
+    """Write the troops due of every seat, the seat's troops, and the rivals' power into the workspace.
 
     The troops due of a rival include a share of its expected set.
     """
@@ -145,7 +145,7 @@ def count_powers(game, card, evaluator):
 
 @kernel
 def expected_set(game, rules, hand):
-    """Expected troops of a rival's next trade, by the size of its hand (RULES 5.2, 9.4)."""
+    """Return the expected troops of a rival's next trade, given its hand size (RULES 5.2, 9.4)."""
     if rules.deck == Deck.STAR:
         return STAR_CARD * hand if hand > 1 else 0.0
     return HOLDS_SET[min(hand, len(HOLDS_SET) - 1)] * 3.0 * card_worth(game, rules)
@@ -153,7 +153,7 @@ def expected_set(game, rules, hand):
 
 @kernel
 def own_power(game, card, evaluator):
-    """Return the seat's own power: troops that can fight, safe income, cards, and progress to its goal."""
+    """Return the seat's own power: troops that can fight, safe income, cards, and progress to victory."""
     board, rules, seat, weights, work = evaluator
     lost, backward = scan_borders(game, evaluator)
     income = max(3.0, num_territories(game, seat) / 3.0)
@@ -172,7 +172,7 @@ def own_power(game, card, evaluator):
 def scan_borders(game, evaluator):
     """Return the expected number of territories that fall, and the number of inland troops.
 
-    Write the safety of each continent's borders to the workspace.
+    The function also writes the safety of each continent's borders into the workspace.
     """
     board, rules, seat, weights, work = evaluator
     for continent in range(board.num_continents):
@@ -195,9 +195,9 @@ def scan_borders(game, evaluator):
 
 @kernel
 def safe_continents(game, board, seat, weights, work):
-    """Return the sum of the bonuses of the seat's continents, as far as their borders hold.
+    """Return the sum of the bonuses of the seat's continents, weighted by the safety of their borders.
 
-    A continent that the seat holds in part counts a part of its bonus.
+    For a continent that the seat holds in part, a part of the bonus is added.
     """
     total = 0.0
     for continent in range(board.num_continents):

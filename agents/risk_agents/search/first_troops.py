@@ -1,7 +1,7 @@
-"""The place where a seat gathers its first troops, chosen by rollouts from each place (for `strategist`).
+"""Choice of the place where `strategist` gathers its first troops, by rollouts for each place.
 
 Other bots place their first troops where enemies threaten a border most. It is often much better to place all
-troops in one well-chosen territory. The places are compared by sequential halving (Karnin 2013).
+first troops in one well-chosen territory. The places are compared by sequential halving (Karnin 2013).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 
-AS_USUAL = NONE  # no single place: the troops are placed as other bots place them
+AS_USUAL = NONE  # stands for no single place: the troops are placed as other bots place them
 PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
 QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
 
@@ -25,7 +25,7 @@ class FirstTroops:
     """Choice of one place per game.
 
     `player` is a beam that plays the rollouts: about `games` games in total, at most `lanes` games at once. A
-    rollout ends when `turns` turns of the seat after the first have begun.
+    rollout ends when the seat has begun `turns` turns after its first turn.
     """
 
     def __init__(
@@ -43,21 +43,21 @@ class FirstTroops:
         self._place: int | None = None
 
     def prepare(self) -> None:
-        """Compile the player and the judge."""
+        """Compile the code of the player and the judge."""
         self._rollouts.prepare()
 
     def reset(self) -> None:
-        """Start a new game: forget the place."""
+        """Forget the place before a new game."""
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """Return the place for the next troop, or None if troops are placed as usual or the place is full."""
+        """Return the place for the next troop, or None if there is no single place or it is full."""
         if self._place is None:
             self._place = self._best_place(view)
         return self._place if self._place in view.legal_actions else None
 
     def _best_place(self, view: View) -> int:
-        """Return the best place by sequential halving: each round drops half of the places."""
+        """Return the best place by sequential halving, which drops half of the places in each round."""
         places = np.array([AS_USUAL, *view.legal_actions])
         values, rounds = np.zeros((len(places), 0)), int(np.ceil(np.log2(len(places))))
         for _ in range(rounds):

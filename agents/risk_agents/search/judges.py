@@ -1,4 +1,4 @@
-"""Judges: win probabilities of every seat, for rollouts that stop before the game is over."""
+"""Judges: functions that estimate every seat's win probability when a rollout stops before the game ends."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ JudgeFinder = Callable[[Rules, Board], Judge]
 
 
 def judge_for(rules: Rules, board: Board) -> Judge:
-    """Return the judge by the shipped value if the value knows such games, else the heuristic judge."""
+    """Return a judge for games with these rules: the shipped value if possible, else the heuristic."""
     shipped = _shipped()
     return judge_by(shipped) if shipped.knows(rules, board) else judge_heuristically
 
@@ -41,7 +41,7 @@ def _shipped() -> StateValueFile:
 
 
 def judge_by(learned: StateValueFile) -> Judge:
-    """Return a judge that uses a learned value."""
+    """Return a judge that uses a state value."""
     value = learned.value
 
     def judge(batch: GameVector, lanes: Array) -> Array:
@@ -54,7 +54,7 @@ def judge_by(learned: StateValueFile) -> Judge:
 
 
 def judges_by(learned: StateValueFile, source: str) -> JudgeFinder:
-    """Return a function that finds the judge for a table: always the judge by this learned value.
+    """Return a function that takes rules and a map, and returns the judge that uses a state value.
 
     The function raises ValueError, with `source` in the message, for games that the value does not know.
     """
@@ -68,11 +68,11 @@ def judges_by(learned: StateValueFile, source: str) -> JudgeFinder:
 
 
 def judge_by_beam_value(learned: BeamValueFile) -> Judge:
-    """Return a judge, for positions where a turn begins, that uses the value of a beam.
+    """Return a judge that uses a beam value, for positions at the start of a turn.
 
-    Such a value is the win probability of a seat whose turn is over. The judge computes it for all seats
-    except the seat in turn, which gets the rest up to 1. The judge raises ValueError for games on another
-    map or with another number of players, because the shapes of the weights follow from both.
+    A beam value is the win probability of a seat whose turn is over. The judge computes the beam value of all
+    seats except the seat in turn, and gives the seat in turn the rest up to 1. The judge raises ValueError
+    for games on another map or with another number of players, which determine the shapes of the weights.
     """
     weights, trained = learned.packed[0], learned.schema
 
@@ -90,7 +90,7 @@ def judge_by_beam_value(learned: BeamValueFile) -> Judge:
 
 @vectorized_entry_point
 def write_beam_values(games, boards, rules, lanes, weights, chances):
-    """Write the win probabilities of `judge_by_beam_value` for these lanes, float64 (k, 6).
+    """Write the win probabilities of `judge_by_beam_value` in each lane of `lanes`, float64 (k, 6).
 
     `weights` are float32 (n,).
     """
@@ -106,7 +106,7 @@ def write_beam_values(games, boards, rules, lanes, weights, chances):
 
 
 def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
-    """Judge positions by `search.evaluation` for every seat: float64 (k, 6)."""
+    """Return every seat's win probability by `search.evaluation` in each lane, float64 (k, 6)."""
     chances = np.zeros((len(lanes), MAX_SEATS))
     write_evaluations(batch.records, batch.tables.board, batch.tables.rules, lanes, chances)
     return chances
@@ -114,7 +114,7 @@ def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
 
 @entry_point
 def write_evaluations(games, boards, rules, lanes, chances):
-    """Write the heuristic value of each seat in these lanes as a share of their sum, float64 (k, 6)."""
+    """Write each seat's heuristic value, divided by the sum over the seats, in each lane, float64 (k, 6)."""
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         game = games[lanes[k]]

@@ -1,8 +1,8 @@
-"""Look one turn ahead: plans play the turn in sampled games, and a value evaluates the position after it.
+"""Look one turn ahead: plans play the turn in sampled games, and a value evaluates the position afterwards.
 
-A sampled game could be the real one: its hidden facts and future chance are drawn again. A policy chooses the
-plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
-attack, the plan is compared with other ways to play the rest of the turn. Budgets count turns, not time.
+A sampled game is a copy of the game in which hidden facts and future chance are drawn again. A policy chooses
+the plans that are tried. All plans play with the same random numbers. Before the second, fourth, eighth, ...
+attack, the plan is compared with other plans for the rest of the turn. Budgets count turns, not time.
 """
 
 from typing import Any, NamedTuple
@@ -33,16 +33,16 @@ from risk_env.core.hidden import determinize
 from risk_env.core.types import MAX_SEATS, Phase
 
 UNTRIED = np.float32(-1)  # worth of a plan that was not tried
-DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, and the game in which the turn is played
+DRAFTED, PLAYED = 0, 1  # lanes of a trial: the game after the draft, the game of the whole turn
 LAST_OF_DRAFT, LAST_OF_TURN = int(Phase.DRAFT_AMOUNT), int(Phase.FORTIFY_AMOUNT)
 
 
 class Effort(NamedTuple):
     """Budget of the look-ahead: numbers of plans and of samples."""
 
-    plans: int = 4  # plans that are tried: those with the highest outputs of the policy
-    samples: int = 2  # samples for each plan
-    rest: int = 2  # samples for each way to play the rest of a turn; 0: the plan is kept
+    plans: int = 4  # number of plans that are tried, by the highest outputs of the policy
+    samples: int = 2  # number of samples for each plan
+    rest: int = 2  # number of samples for each plan for the rest of a turn; 0 to keep the first plan
 
 
 class Trial(NamedTuple):
@@ -64,9 +64,8 @@ class Trial(NamedTuple):
 def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks, effort, worths):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
-    `networks` are the policy and the value. `worths` is float32 (N or 1, plans). When a plan is chosen for a
-    turn, the row of the lane gets the win probability after the turn of each plan. Plans that were not tried
-    get UNTRIED.
+    `networks` are the policy and the value. When a plan is chosen for a turn, the win probability after the
+    turn of each plan, or UNTRIED, is written into the lane's row of `worths`, float32 (N or 1, plans).
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -87,7 +86,7 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
 
 @inlined
 def new_trial(games, networks, effort):
-    """Return the workspace to try plans in games of this dtype."""
+    """Return a workspace for trials in games with the dtype of `games`."""
     policy, value = networks
     randoms, memory = np.zeros((2, MAX_SEATS), np.uint64), np.zeros((2, MAX_SEATS, MEMORY), np.int32)
     works = workspace(policy), workspace(value)
@@ -97,7 +96,7 @@ def new_trial(games, networks, effort):
 
 @kernel
 def best_plan(game, boards, rules, word, worths, trial):
-    """Try plans, write their worths, and return the best plan; `word` is 64 random bits."""
+    """Try plans, write their worths, and return the best plan; `word` contains 64 random bits."""
     effort, seat = trial.effort, int64(game.turn)
     write_outputs(game, boards[0], rules[0], trial.policy, trial.policy_work)
     liked = trial.policy_work[2]
@@ -116,7 +115,7 @@ def best_plan(game, boards, rules, word, worths, trial):
 
 @kernel
 def is_due(memory, effort):
-    """Count an attack; return whether the plan is compared with others before this attack.
+    """Count an attack; return True if the plan must be compared with other plans before this attack.
 
     The comparison is due before the second, fourth, eighth, ... attack of the turn.
     """
@@ -127,7 +126,7 @@ def is_due(memory, effort):
 
 @kernel
 def change_plan(game, boards, rules, word, memory, trial):
-    """Follow another plan for the rest of the turn if it is worth more than the present plan."""
+    """Change to another plan for the rest of the turn if it is worth more than the current plan."""
     present, seat = int64(memory[NUMBER]), int64(game.turn)
     trial.memory[DRAFTED, seat] = memory
     draft(present, game, boards, rules, word, trial)
@@ -144,9 +143,10 @@ def change_plan(game, boards, rules, word, memory, trial):
 
 @kernel
 def draft(plan, game, boards, rules, word, trial):
-    """Trade and draft by a plan in a sampled game, once for all samples.
+    """Trade and draft by a plan in one sampled game.
 
-    Before the first dice a bot sees the same facts in every sample.
+    One game is enough for all samples, because a bot sees the same facts in every sample before the first
+    dice.
     """
     trial.games[DRAFTED] = game
     determinize(trial.games[DRAFTED], boards[0], rules[0], int64(game.turn), word)
@@ -158,7 +158,7 @@ def draft(plan, game, boards, rules, word, trial):
 
 @kernel
 def worth(plan, seat, boards, rules, word, samples, trial):
-    """Return the mean win probability of a seat after a plan that has drafted plays the rest of its turn."""
+    """Return a seat's mean win probability after a plan plays the rest of the turn that `draft` began."""
     total = 0.0
     for _ in range(samples):
         word = scramble(word)

@@ -14,7 +14,7 @@ from risk_env.core.position import add_troops, room, troops_on
 from risk_env.core.step import chosen_amount
 from risk_env.core.types import Phase
 
-# The move that a bot makes: int32 words of its memory
+# Columns of a bot's memory for its current move
 MOVE_TARGET, MOVE_WANTED = 0, 1
 MOVE_WORDS = 2
 LEAST_GAIN = 1e-6
@@ -22,7 +22,7 @@ LEAST_GAIN = 1e-6
 
 @kernel
 def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
-    """Return a fortify action by evaluation, or the usual action in other phases.
+    """Return a fortify action that is chosen by evaluation, or the usual action in other phases.
 
     `nodes` and `slot` are passed to `fortify_from`.
     """
@@ -44,8 +44,8 @@ def fortify_or_usual_action(game, memory, nodes, slot, evaluator):
 def fortify_from(game, memory, nodes, slot, evaluator):
     """Return the source of the fortify move with the best value, or DONE if no move improves the position.
 
-    A move takes all troops or half of them. The function uses two slots of `nodes`, from `slot` on, and
-    writes the target and the amount to the memory.
+    A move takes all movable troops or half of them. The function uses two slots of `nodes`, from `slot` on,
+    and writes the target and the amount into the memory.
     """
     board, rules = evaluator.board, evaluator.rules
     best = evaluate(game, evaluator) + LEAST_GAIN
@@ -73,7 +73,7 @@ def fortify_from(game, memory, nodes, slot, evaluator):
 
 @kernel
 def evaluate_move(game, source, target, amount, evaluator):
-    """Make a move and evaluate the position after it."""
+    """Make a move, and return the value of the position after the move."""
     add_troops(game, source, -amount)
     add_troops(game, target, amount)
     return evaluate(game, evaluator)
@@ -81,7 +81,7 @@ def evaluate_move(game, source, target, amount, evaluator):
 
 @kernel
 def fortify_amount(game, rules, memory):
-    """Return the action that moves the rest of the wanted amount, and update the rest in the memory."""
+    """Return the action that moves the rest of the wanted amount; update this rest in the memory."""
     wanted = int64(memory[MOVE_WANTED])
     action = move_amount(game, rules, wanted)
     moved = 0 if action == rules.done else chosen_amount(rules, action, movable(game, rules))
@@ -91,7 +91,7 @@ def fortify_amount(game, rules, memory):
 
 @kernel
 def best_advance(game, nodes, slot, evaluator):
-    """Return the number of troops that follow into a captured territory: none, half or all, by value."""
+    """Return the number of troops that follow into a captured territory: the best of none, half and all."""
     source, target, most = int64(game.source), int64(game.target), movable(game, evaluator.rules)
     best, best_value = 0, -1.0
     for part in range(3):

@@ -1,8 +1,8 @@
-"""`planner`: takes the capture route with the best gain per loss, of the cheapest routes (Dijkstra).
+"""`planner`: follows the cheapest route of captures (Dijkstra) with the best ratio of gain to loss.
 
-The bot finds the cheapest route from every stack to every enemy territory. The cost of a route is the number
-of troops that it is expected to lose or to leave behind. The gain is the expected rise of the value of the
-position, with the exact chance that the whole route succeeds. The bot makes a new plan before each capture.
+The bot finds the cheapest route from every stack to every enemy territory. The cost of a route is the
+expected number of troops that are lost or left behind. The gain is the expected increase of the position's
+value, with the exact probability that the whole route succeeds. The bot makes a new plan before each capture.
 The idea comes from route planners in the literature; the implementation is our own.
 """
 
@@ -24,22 +24,23 @@ from risk_env.core.odds import left_after, win_chance
 from risk_env.core.position import add_troops, room, set_troops, troops_on
 from risk_env.core.types import SIZE_CLASSES, Phase
 
-LEAST_CHANCE = 0.6  # minimum chance that a whole route succeeds
+LEAST_CHANCE = 0.6  # minimum probability that a whole route succeeds
 LONGEST = 8  # maximum number of captures of a route
-# Least gain as a share of the gap to a certain win, so that a nearly won game goes on until the last capture
+# Minimum gain as a share of the gap to a certain win, so that the bot also finishes a nearly won game
 LEAST_GAIN = 0.002
-FIXED_COST = 12.0  # troops added to the cost of every route, against cheap routes with small gains
-FAR = 1e9
+FIXED_COST = 12.0  # troops added to the cost of every route, as a penalty for cheap routes with small gains
+FAR = 1e9  # cost of a territory without a route
 FRESH, OTHER, NUM_SLOTS = 0, 1, 2
 MOST_TERRITORIES = SIZE_CLASSES[-1].territories
-# Rows of the route table: expected cost to get to a territory, the territory before it, whether it is settled
+# Rows of the route table: expected cost to reach a territory, the previous territory of its route, and 1 if
+# the territory is settled
 COST, CAME_FROM, SETTLED = 0, 1, 2
-# Columns of a plan: its source and its first target
+# Columns of a plan: the source and the first target
 SOURCE, TARGET = 0, 1
 
 
 class Workspace(NamedTuple):
-    """Workspace in which a plan is made."""
+    """Workspace of the planning."""
 
     nodes: Any  # records (NUM_SLOTS,)
     routes: Any  # float64 (3, MOST_TERRITORIES)
@@ -65,11 +66,11 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def decide(game, memory, space, evaluator):
-    """Return the action in this phase."""
+    """Return the action in the current phase, except for claims."""
     phase, plan, rules = game.phase, space.plan, evaluator.rules
     if phase == Phase.ATTACK:
         make_plan(game, 0, space, evaluator)
-        # NONE without a plan
+        # `action` is NONE without a plan
         action = border_action(game, evaluator.board, rules, plan[SOURCE], plan[TARGET])
         return int64(rules.done) if action == NONE else action
     if phase == Phase.DRAFT:
@@ -82,9 +83,9 @@ def decide(game, memory, space, evaluator):
 
 @kernel
 def make_plan(game, extra, space, evaluator):
-    """Plan the route with the most gain per loss, with `extra` troops drafted to its source.
+    """Plan the route with the best ratio of gain to loss, after `extra` troops are drafted to its source.
 
-    The source of the plan is NONE if no route has a gain.
+    The source of the plan is NONE if no route has a sufficient gain.
     """
     board, rules, seat, _weights, _work = evaluator
     space.plan[SOURCE] = NONE
@@ -107,7 +108,7 @@ def make_plan(game, extra, space, evaluator):
 
 @kernel
 def find_routes(game, board, seat, source, strength, routes):
-    """Find the cheapest routes from a source through enemy territories, within its strength (Dijkstra)."""
+    """Find the cheapest routes from a source through enemy territories, up to the cost `strength`."""
     for territory in range(board.num_territories):
         routes[COST, territory] = FAR
         routes[SETTLED, territory] = 0.0
@@ -121,7 +122,7 @@ def find_routes(game, board, seat, source, strength, routes):
 
 @kernel
 def relax(game, board, seat, here, strength, routes):
-    """Write the routes through a settled territory that are cheaper than the known ones."""
+    """Write the routes through the settled territory `here` that are cheaper than the known routes."""
     for w in range(len(game.strong)):
         word = board.targets[here, w] & ~game.owned[seat, w]
         while word != ZERO:
@@ -137,7 +138,7 @@ def relax(game, board, seat, here, strength, routes):
 
 @kernel
 def nearest_open(board, strength, routes):
-    """Return the cheapest territory that is not settled and within the strength, or NONE."""
+    """Return the cheapest territory that is not settled and costs less than `strength` - 1, or NONE."""
     best, least = NONE, float(strength) - 1.0
     for territory in range(board.num_territories):
         if routes[SETTLED, territory] == 0.0 and routes[COST, territory] < least:
@@ -147,7 +148,7 @@ def nearest_open(board, strength, routes):
 
 @kernel
 def weigh_route(game, source, target, drafted, now, best, space, evaluator):
-    """Plan the route to a target if its gain per loss is above `best`; return the new best gain per loss."""
+    """Plan the route to a target if its ratio of gain to loss is above `best`; return the best ratio."""
     nodes, routes, plan = space
     length = 0
     first = target
@@ -178,9 +179,9 @@ def weigh_route(game, source, target, drafted, now, best, space, evaluator):
 
 @kernel
 def take_route(game, source, target, length, routes, evaluator):
-    """Make the captures of a route with their expected survivors; return the chance that all succeed.
+    """Make the captures of a route with the expected survivors; return the probability that all succeed.
 
-    Return 0 if the chance is below LEAST_CHANCE.
+    If the probability is below LEAST_CHANCE, the function stops and returns 0.
     """
     board, rules, seat, _weights, _work = evaluator
     chance = 1.0
@@ -200,7 +201,7 @@ def take_route(game, source, target, length, routes, evaluator):
 
 @kernel
 def safest_place(game, nodes, evaluator):
-    """Return the territory where the draft raises the value most, without any attack."""
+    """Return the territory where the draft increases the value most, without any attack."""
     board, rules = evaluator.board, evaluator.rules
     best, most = NONE, -1.0
     for territory in range(board.num_territories):

@@ -1,7 +1,7 @@
-"""Plans: ways to play a whole turn, called by number in kernels (`lookahead`, `turn_policy`).
+"""Plans: candidates for a whole turn, which kernels select by number (`lookahead`, `turn_policy`).
 
-A plan plays like a scripted bot or a narrow beam. `breaker at 0`, `breaker at 1`, ... draft everything to the
-first, second, ... of the seat's territories that are not inland, and continue as `breaker`.
+A plan plays like a scripted bot or a narrow beam. `breaker at 0`, `breaker at 1`, ... draft all troops to the
+first, second, ... of the seat's territories that are not inland, and continue like `breaker`.
 """
 
 from typing import Any, NamedTuple
@@ -21,18 +21,18 @@ from risk_env.core.bits import has
 from risk_env.core.step import act
 from risk_env.core.types import Phase
 
-BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans: the bot that plays the turn
-# Columns of a plan: kind; rank and weights of a beam (`beam.other_turn`); place to draft to
+BEAM, BREAKER, HUNTER, GROWER, RAIDER, STOPPER = range(6)  # kinds of plans, by the bot that plays the turn
+# Columns of a plan: kind, rank and weights of a beam (`beam.other_turn`), and place to draft to
 KIND, RANK, WEIGHED, PLACE = range(4)
-ANYWHERE = -1  # in PLACE: the bot chooses the place
-WIDTH = 1  # positions that a beam keeps at each depth
+ANYWHERE = -1  # value of PLACE if the bot chooses the place
+WIDTH = 1  # number of positions that a beam keeps at each depth
 MOST_PLACES = 12
-BOLD = 3  # a row of `beam.WEIGHTS_FOR`
+BOLD = 3  # row of `beam.WEIGHTS_FOR`
 
 PLANS = {
     "breaker": (BREAKER, 0, 0, ANYWHERE),
     "hunter": (HUNTER, 0, 0, ANYWHERE),
-    "raider": (RAIDER, 0, 0, ANYWHERE),  # a breaker that stops once it has earned a card
+    "raider": (RAIDER, 0, 0, ANYWHERE),  # a breaker that stops its attacks after a capture
     "stopper": (STOPPER, 0, 0, ANYWHERE),  # a breaker that does not attack
     "grower": (GROWER, 0, 0, ANYWHERE),
     "beam": (BEAM, 0, 0, ANYWHERE),
@@ -43,10 +43,10 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-SET_UP = NAMES.index("breaker")  # the plan that places the first troops and acts in turns of others
-FOR_THE_REST = 4  # the first plans, which may play the rest of a turn
-# Memory of a bot that follows plans, after the memory of the plan: round of the choice plus 1, number of the
-# plan, and number of decisions about attacks
+SET_UP = NAMES.index("breaker")  # plan that places the first troops, and acts in turns of other seats
+FOR_THE_REST = 4  # number of the first plans that can play the rest of a turn
+# Memory of a bot that follows plans, after the memory of the plan: round in which the plan was chosen plus 1,
+# number of the plan, and number of decisions about attacks
 ROUND = beam.MEMORY
 NUMBER = ROUND + 1
 ATTACKS = NUMBER + 1
@@ -57,13 +57,13 @@ class Space(NamedTuple):
     """Workspace of plans."""
 
     tree: Tree
-    work: Any  # float64 WORKSPACE
-    seen: Any  # uint64 (W,): set of territories
+    work: Any  # float64 (WORKSPACE)
+    seen: Any  # uint64 (W,): bitset of territories
 
 
 @inlined
 def new_space(games):
-    """Return an empty workspace for games of this dtype."""
+    """Return an empty workspace for games with the dtype of `games`."""
     return Space(
         new_tree(games, WIDTH, beam.DEPTH), np.zeros(WORKSPACE), np.zeros(games[0].strong.shape[0], np.uint64)
     )
@@ -71,13 +71,13 @@ def new_space(games):
 
 @kernel
 def is_chosen(game, memory):
-    """Return whether the seat's memory, int32 (MEMORY,), has a plan that was chosen in this turn."""
+    """Return True if the seat's memory, int32 (MEMORY,), contains a plan that was chosen in this turn."""
     return memory[ROUND] == game.round_number + 1 and 0 <= memory[NUMBER] < len(TABLE)
 
 
 @kernel
 def remember(game, memory, plan):
-    """Write to the memory that a plan plays the rest of this turn; keep the count of attacks."""
+    """Write into the memory that `plan` plays the rest of this turn; keep the count of attacks."""
     attacks = memory[ATTACKS] if is_chosen(game, memory) else 0
     begin_plan(memory, plan)
     memory[ROUND] = game.round_number + 1
@@ -87,7 +87,7 @@ def remember(game, memory, plan):
 
 @kernel
 def begin_plan(memory, plan):
-    """Write the memory of a plan before its first action."""
+    """Write the memory that `plan` needs before its first action."""
     memory[:] = 0
     memory[beam.RANK] = TABLE[plan, RANK]
     memory[beam.WEIGHED] = TABLE[plan, WEIGHED]
@@ -95,7 +95,7 @@ def begin_plan(memory, plan):
 
 @kernel
 def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
-    """Play a turn in a lane by a plan, until the turn is over or its phase is after `last`."""
+    """Play a turn in a lane with a plan, until the turn is over or its phase is after `last`."""
     turn = games[lane].turn
     while games[lane].turn == turn and games[lane].phase <= last:
         act(
@@ -110,8 +110,8 @@ def play_turn(plan, games, boards, rules, lane, randoms, memory, last, space):
 def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
     """Return the action of a plan in a lane.
 
-    The function calls the kernels of the bots, not their entry points. Entry points are called by address
-    elsewhere, and code that contains an entry point twice has two functions of one name.
+    The function calls the kernels of the bots, not their entry points: code that contains an entry point
+    twice would have two functions with the same name.
     """
     game, seat = games[lane], int64(games[lane].seat)
     if TABLE[plan, KIND] == BEAM:
@@ -132,7 +132,7 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """Return the draft of a plan that drafts everything to one place; NONE for other plans and phases."""
+    """Return the draft action of a plan that drafts to one place; NONE for other plans and phases."""
     if TABLE[plan, PLACE] != ANYWHERE:
         if game.phase == Phase.DRAFT:
             place = place_of(plan, game, board, seat)
@@ -144,7 +144,7 @@ def drafted_action(plan, game, board, rules, seat):
 
 @kernel
 def place_of(plan, game, board, seat):
-    """Return the territory that a plan drafts to, or NONE if the seat has fewer such territories."""
+    """Return the territory to which a plan drafts, or NONE if the seat has too few such territories."""
     left = TABLE[plan, PLACE]
     for territory in range(board.num_territories):
         if has(game.owned[seat], territory) and not is_inland(game, board, seat, territory):
@@ -156,13 +156,13 @@ def place_of(plan, game, board, seat):
 
 @kernel
 def is_possible(plan, game, board, seat):
-    """Return whether a plan can be chosen: its place to draft to must exist."""
+    """Return True if a plan can be chosen, which means that its place to draft to exists."""
     return TABLE[plan, PLACE] == ANYWHERE or place_of(plan, game, board, seat) != NONE
 
 
 @kernel
 def script_action(kind, game, board, rules, seat, memory, seen):
-    """Return the action of a scripted bot."""
+    """Return the action of the scripted bot of a plan with the kind `kind`."""
     if kind == RAIDER:
         return raid(game, board, rules, seat, memory, seen)
     if kind == STOPPER and game.phase == Phase.ATTACK:

@@ -1,6 +1,6 @@
-"""`raider`: a breaker that stops its attacks once it has earned a card.
+"""`raider`: a breaker that stops its attacks after a capture, which earns a card.
 
-A plan of `strategist` and of `tactician`.
+`raider` is a plan of `strategist` and of `tactician`.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ from risk_env.core.types import Phase
 
 @entry_point
 def choose(games, boards, rules, lanes, randoms, memory, actions):
-    """Choose an action in each of the lanes (see `risk_env.bots.CompiledBot`)."""
+    """Choose an action in each lane (see `risk_env.bots.CompiledBot`)."""
     seen = np.zeros(games[0].strong.shape[0], np.uint64)
     for k in range(len(lanes)):
         lane = lanes[k]
@@ -25,7 +25,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def raid(game, board, rules, seat, memory, seen):
-    """Return the breaker's action; `done` instead of an attack once a territory was captured."""
+    """Return the action of `breaker`, or `done` instead of an attack after a capture in this turn."""
     if game.phase == Phase.ATTACK and game.captured:
         return int64(rules.done)
     return int64(break_threats(game, board, rules, seat, memory, seen))

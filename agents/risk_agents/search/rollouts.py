@@ -1,9 +1,10 @@
 """Rollouts: compare plans for the current turn by playing sampled games until a judge can evaluate them.
 
-A sample is a copy of the game with hidden facts and future chance drawn again. Each sample is played once for
-every plan. A plan is a compiled bot that plays the rest of the turn. Players, compiled bots drawn for the
-sample, then play all seats; they are the same for every plan. A rollout ends when the seat's next turns have
-begun or the game is over. A judge evaluates the last position. Compiled code plays everything.
+A sample is a copy of the game in which hidden facts and future chance are drawn again. Each sample is played
+once for every plan. A plan is a compiled bot that plays the rest of the turn. Then all seats are played by
+players, which are compiled bots that are drawn for the sample and are the same for every plan. A rollout ends
+when a number of further turns of the seat have begun, or when the game is over. A judge evaluates the last
+position. Only compiled code plays.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ from risk_env.core.types import MAX_SEATS, NOBODY, Phase
 from risk_env.game_vector import GameVector, whole_numbers
 
 MOST_ROUNDS = 200  # maximum number of rounds of a rollout if the rules set no limit
-TO_THE_END = None  # number of turns for a rollout to the end of the game
+TO_THE_END = None  # value of `turns` for rollouts to the end of the game
 
 Array = npt.NDArray[Any]
-# Arguments: games, lanes int64 (k,). Result: win probability of each seat, float64 (k, 6).
+# Takes a GameVector and lanes, int64 (k,); returns the win probability of each seat, float64 (k, 6)
 Judge = Callable[[GameVector, Array], Array]
 
 
 class Draft(NamedTuple):
-    """Actions of a plan before its first attack."""
+    """Trades and drafts of a plan in a position."""
 
     actions: list[int]
     memory: Array  # int32 (M,): memory of the plan after these actions
@@ -43,8 +44,8 @@ class Draft(NamedTuple):
 class Rollouts:
     """Lanes in which rollouts are played.
 
-    `plans` are compiled bots that may play the turn, `players` are compiled bots that play afterwards. The
-    same samples and generator give the same values, whatever the number of `lanes`.
+    `plans` are compiled bots that can play the turn, and `players` are compiled bots that play afterwards.
+    With the same samples and generator, the values are the same for any number of `lanes`.
     """
 
     def __init__(
@@ -80,10 +81,10 @@ class Rollouts:
         """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
 
         `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
-        the players and the random states of the bots. A position is judged when `turns` further turns of the
-        seat have begun. 0 means the end of the current turn, TO_THE_END the end of the game. `memories` are
-        the memories of plans that have begun the turn, int32 (M,) by number. `drafts` are the drafts already
-        made in this position, by number. They are made again, and drafts of other plans are added.
+        the players and the random states of the bots. The judge evaluates a game when `turns` further turns
+        of the seat have begun: 0 is the end of the current turn, TO_THE_END the end of the game. `memories`
+        are memories of plans that have begun the turn, int32 (M,) by number. `drafts` are known drafts in
+        this position, by number. Known drafts are repeated, and drafts of other plans are added.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -104,7 +105,7 @@ class Rollouts:
         return values
 
     def ends_of_turn(self, plans: Sequence[int], samples: Array, rng: np.random.Generator) -> Array:
-        """Return the games at the end of the turn of each plan: records (plans, samples)."""
+        """Return the games after each plan has played the turn, as records (plans, samples)."""
         self._check(samples, plans=plans)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = np.full((len(samples), MAX_SEATS), self.num_plans)
@@ -120,9 +121,10 @@ class Rollouts:
     def continue_games(
         self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
     ) -> npt.NDArray[np.float64]:
-        """Play games on; return each seat's win probability, float64 (games, 6).
+        """Continue games, and return each seat's win probability, float64 (games, 6).
 
-        `rng` draws the players and the random states of the bots. `turns`, for `seat`, is as in `play`.
+        `rng` draws the players and the random states of the bots. `turns` is the number of further turns of
+        `seat`, as in `play`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
@@ -142,7 +144,7 @@ class Rollouts:
         """Return a seat's win probability by place of its first troops and sample, float64 (places, samples).
 
         The place NONE stands for troops that are placed as usual. The first of the players, a beam, plays all
-        seats until the seat's first turn and `turns` more turns of the seat have begun.
+        seats until the seat's first turn and `turns` further turns have begun.
         """
         self._check(samples, places=places, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -168,7 +170,7 @@ class Rollouts:
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for unknown plans, places or seats, and for records of other games."""
+        """Raise ValueError for records of other maps, and for unknown plans, places, seats or turns."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -176,7 +178,9 @@ class Rollouts:
             or not len(samples)
             or samples.dtype != batch.records.dtype
         ):
-            raise ValueError("samples must be an array (k,) of records of games on this map")
+            raise ValueError(
+                "samples must be a one-dimensional array of at least one game record of this map's size class"
+            )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
             "places": (places, NONE, batch.board.num_territories),
@@ -194,7 +198,7 @@ class Rollouts:
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
     ) -> Array:
-        """Seat every sample once for each plan, and make the drafts; return the lanes, plan by plan."""
+        """Load every sample once for each plan, and make the drafts; return the lanes, plan by plan."""
         lanes = np.arange(len(plans) * len(samples))
         numbers = np.tile(players, (len(plans), 1))
         numbers[:, int(samples["turn"][0])] = np.repeat(plans, len(samples))
@@ -210,10 +214,10 @@ class Rollouts:
         self._arena.stop_at_death[lanes] = NOBODY
 
     def _draft(self, plans: Sequence[int], lanes: Array, drafts: dict[int, Draft]) -> None:
-        """Play the trades and drafts of each plan in `lanes`, (plans, samples).
+        """Play the trades and drafts of each plan in `lanes`, int64 (plans, samples).
 
-        Before the first dice a bot sees the same facts in every sample. It therefore acts in the first sample
-        only, and its actions are repeated in the other samples.
+        Before the first dice, a bot sees the same facts in every sample. The bot therefore acts only in the
+        first sample, and its actions are repeated in the other samples.
         """
         records, arena = self._batch.records, self._arena
         first, turn = lanes[:, 0], records["turn"][lanes[0, 0]]
@@ -239,7 +243,7 @@ class Rollouts:
         arena.randoms[lanes, turn] = arena.randoms[first, turn][:, None]
 
     def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
-        """Play each plan to the end of the turn; then give the seat to its player in `players` (k,)."""
+        """Play each plan to the end of the turn, then give the seat to the lane's player in `players`."""
         self._arena.stop_at_turn[lanes] = ANY_SEAT
         still = lanes[
             (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)
@@ -249,13 +253,13 @@ class Rollouts:
         self._arena.memory[lanes, seat] = 0
 
     def _finish_set_up(self, lanes: Array, seat: int) -> None:
-        """Play on until the seat's first turn has begun or the game is over."""
+        """Play until the seat's first turn has begun or the game is over."""
         self._arena.stop_at_turn[lanes], self._arena.stop_at_death[lanes] = seat, seat
         while len(placing := lanes[self._batch.records["phase"][lanes] < Phase.TRADE]):
             self._arena.play_on(placing)
 
     def _await_turns(self, lanes: Array, seat: int, turns: int | None) -> None:
-        """Play on until `turns` more turns of the seat have begun, or to the end of the game."""
+        """Play until `turns` further turns of the seat have begun or the game is over."""
         records = self._batch.records
         if turns is TO_THE_END:
             self._arena.stop_at_turn[lanes] = NOBODY

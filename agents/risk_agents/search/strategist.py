@@ -1,16 +1,16 @@
-"""`strategist`: chooses among whole turns of other bots by rollouts; two to six players, every preset.
+"""`strategist`: chooses among whole turns of other bots by rollouts, for two to six players and all presets.
 
-A plan is a bot that would play the turn. When a turn begins, each plan is played on in samples: games that
-could be the real one, with hidden facts and future chance drawn again. The players of a sample are `breaker`
-and `hunter`, or a beam where headquarters or objectives win. A judge evaluates the position some turns later:
-a learned value, or the heuristic evaluation for games that the learned value does not know. In duels the
-value of `marshal` evaluates the position at the end of the turn.
+A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples, which are
+copies of the game in which hidden facts and future chance are drawn again. The players of a sample are
+`breaker` and `hunter`, or a beam if headquarters or objectives win. Some turns later, a judge evaluates the
+position: a learned value, or the heuristic evaluation for games that the learned value does not know. In
+duels, the value of `marshal` evaluates the position at the end of the turn.
 
 Most plans are beams that draft to different places, or search with different weights. Weak plans are dropped
 between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
 rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
-The agent compares plans again before some of its attacks, because the dice may have fallen differently. It
+The agent compares plans again before some of its attacks, because battles may end otherwise than expected. It
 chooses the place of its first troops in the same way (`search.first_troops`). Budgets count games, not time.
 """
 
@@ -40,19 +40,19 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.match import Match
 
-NARROW = 4  # positions that a plan's beam keeps at each depth
+NARROW = 4  # number of positions that a plan's beam keeps at each depth
 SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
 
 
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
-    """Return the beams that draft to the best, second best, ... place."""
+    """Return the beams that draft to the best, the second best, ... place, up to `ranks` places."""
     return tuple(
         beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks)
     )
 
 
 def _plans(bold: int) -> tuple[CompiledBot, ...]:
-    """Return the plans: beams with usual, bold (row `bold`) and cautious weights, and scripted bots."""
+    """Return the plans: scripted bots, and beams with usual, bold (row `bold`) and cautious weights."""
     return (
         *_beams("beam", 0, 5),
         *_beams("bold beam", bold, 2),
@@ -61,22 +61,22 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
     )
 
 
-PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows that are not the usual ones at these tables
-# In duels, `marshal`'s value judges turns of `marshal` with several drafts, and turns of all other plans
+PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows of other numbers of players
+# In duels, the value of `marshal` evaluates turns of `marshal` with different drafts, and of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
-# maximum number of turns of the seat in a rollout with these plans
+# Maximum number of further turns of the seat in a rollout, by the plans
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
 PLAYERS = (breaker.BOT, hunter.BOT)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
-GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and the scripts do not
-DECIDED = 0.95  # win probability of a seat in a duel from which on few games choose the turns
-MANY = 5  # number of players from which on rollouts of the first troops are short and use QUICK_PLAYER
-SET_UP = breaker.BOT  # the plan that places the first troops, except in duels
-LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each plan of most tables
-# The player of rollouts of the first troops in duels
+GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
+DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
+MANY = 5  # minimum number of players for short rollouts of the first troops with QUICK_PLAYER
+SET_UP = breaker.BOT  # plan that places the first troops, except in duels
+LEAST_GAMES = len(PLANS)  # minimum number of games of a budget, one for each plan
+# Player in rollouts of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
-MOST_LANES = 480  # games that are played at once
+MOST_LANES = 480  # maximum number of games that are played at once
 
 Array = npt.NDArray[Any]
 
@@ -85,23 +85,23 @@ Array = npt.NDArray[Any]
 class Budget:
     """Number of games and turns that are tried.
 
-    Games with GOAL_PLAYERS and in duels take longer: there, half of `games` and `again` are played.
+    Duels and games with GOAL_PLAYERS take longer, so only half of `games` and `again` are played for them.
     """
 
-    games: int = 160  # games when a turn begins
-    again: int = 40  # games before the second, fourth, eighth, ... attack; 0: the plan is kept
-    others: int = 4  # other plans that are compared with the chosen plan before an attack
-    turns: int = 2  # turns of the seat before a position is judged; fewer at some tables
-    places: int = 100  # games for the place of the first troops; 0: they are placed as usual
+    games: int = 160  # number of games when a turn begins
+    again: int = 40  # number of games before the second, fourth, eighth, ... attack; 0 to keep the plan
+    others: int = 4  # number of plans that are compared with the chosen plan before an attack
+    turns: int = 2  # number of further turns of the seat in a rollout; at most MOST_TURNS
+    places: int = 100  # number of games for the place of the first troops; 0 to place them as usual
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
 
 
 class Strategist(Agent):
-    """`strategist`: search over whole turns, each played on in many games; the strongest agent here.
+    """`strategist`: search over whole turns by rollouts; the strongest agent of the project.
 
-    `find_judge` returns the judge for a table.
+    `find_judge(rules, board)` returns the judge of the rollouts.
     """
 
     name = "strategist"
@@ -109,12 +109,12 @@ class Strategist(Agent):
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
-            raise ValueError(f"games={budget.games!r}: must be at least {LEAST_GAMES}")
+            raise ValueError(f"budget.games={budget.games!r}: must be at least {LEAST_GAMES}")
         self.budget, self._find_judge = budget, find_judge
         self._table: tuple[Rules, Board] | None = None
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Compile all plans, players and judges for games by these rules on this map."""
+        """Compile all plans, players and judges for games with these rules on this map."""
         self._sit_down(rules, board)
         self._rollouts.prepare()
         if self._first_troops:
@@ -123,7 +123,7 @@ class Strategist(Agent):
             adviser.prepare(rules, board)
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
-        """Start a game."""
+        """Prepare for a new game."""
         super().reset(seat, rules, board, seed)
         self._sit_down(rules, board)
         self._reset_advisers()
@@ -133,7 +133,7 @@ class Strategist(Agent):
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
     def _sit_down(self, rules: Rules, board: Board) -> None:
-        """Choose plans, players and judges for games by these rules on this map.
+        """Choose plans, players and judges for games with these rules on this map.
 
         In duels, DUEL_JUDGE evaluates the position after each turn, unless the agent was given another judge.
         """
@@ -153,11 +153,11 @@ class Strategist(Agent):
 
     @property
     def _is_duel(self) -> bool:
-        """Return whether these are duels: games that `marshal` can play."""
+        """True in duels, which are games that `marshal` can play."""
         return self._plans is DUEL_PLANS
 
     def act(self, view: View) -> int:
-        """Return the action of the chosen plan; choose the plan where it is due."""
+        """Return the action of the chosen plan; choose a plan at the start of a turn and at some attacks."""
         game = view.game
         turn = game.round, game.turn
         if view.phase == Phase.DEPLOY and self._first_troops:
@@ -175,7 +175,7 @@ class Strategist(Agent):
         return self._advisers[self._plan].act(view)
 
     def explain(self) -> Explanation | None:
-        """Explain the choice made when the current turn began; return None before the first turn."""
+        """Return an explanation of the choice at the start of the turn, or None before the first turn."""
         return None if self._considered is None else self._explain(*self._considered)
 
     def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
@@ -200,16 +200,16 @@ class Strategist(Agent):
             turns, player = min(turns, 1), QUICK_PLAYER
         elif rules.victory in GOALS:
             player = QUICK_PLAYER
-        lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # one for each place at least
+        lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # at least one for each place
         return FirstTroops(rules, board, judge, player, games, turns, lanes)
 
     def _reset_advisers(self) -> None:
-        """Clear the memory of the bots behind the plans, because they begin rollouts without memory, too."""
+        """Clear the memory of the bots of the plans, which also begin rollouts without memory."""
         for adviser in self._advisers:
             adviser.reset(self.seat, self.rules, self.board, self.seed)
 
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
-        """Choose the plan of a turn; return the arguments of `_explain`."""
+        """Choose the plan of a turn, and return the arguments of `_explain`."""
         self._reset_advisers()
         self._attacks, self._turn_matters = 0, self._matters(view)
         plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
@@ -218,16 +218,16 @@ class Strategist(Agent):
         return view, samples, self._plan, found
 
     def _matters(self, view: View) -> bool:
-        """Return whether much depends on the turn that begins: False in a duel that is almost decided."""
+        """Return False if the game is a duel that is almost decided, otherwise True."""
         if not self._is_duel:
             return True
         now = view.samples(view.rng.integers(2**63, size=1))
         return bool(self._rollouts.continue_games(now, self.seat, view.rng, turns=0).max() < DECIDED)
 
     def _choose_again(self, view: View) -> None:
-        """Change the plan for the rest of the turn if another one beats the current plan.
+        """Change the plan for the rest of the turn if another plan has a higher value.
 
-        The other plans are the plans that were best when the turn began.
+        The other plans are the best plans at the start of the turn.
         """
         others = [plan for plan in self._ranked if plan != self._plan]
         plans = [self._plan, *others[: self.budget.others]]
@@ -240,10 +240,10 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """Rank plans by sequential halving: each round has the same number of games and half of the plans.
+        """Rank plans by sequential halving: each round plays the same number of games with half of the plans.
 
-        Return the plans, best first, the values of every plan, and the samples of the first round. `memory`
-        is the memory of the first plan in this turn.
+        Returns the plans, best first, the values of every plan, and the samples of the first round. `memory`
+        is the first plan's memory in this turn.
         """
         memories = None if memory is None else {plans[0]: memory}
         ranked, found, samples = list(plans), [np.zeros(0) for _ in self._plans], []
@@ -273,7 +273,7 @@ class Strategist(Agent):
     ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         """Return the attacks that a plan makes in a sample, and the territories of its drafts.
 
-        The other seats play their last legal actions in this turn.
+        In the plan's turn, the other seats play their last legal actions.
         """
         match, turn = (
             Match.of(game.copy(), _alone(plan, self.seat, game.num_players)),
@@ -306,7 +306,7 @@ def _error(values: Array) -> Array:
 
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
-    """Return the bots whose turns are compared in games by these rules on this map."""
+    """Return the bots whose turns are compared in games with these rules on this map."""
     try:
         marshal.BOT.check(rules, board)
     except ValueError:
@@ -315,7 +315,7 @@ def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:
-    """Return a function that makes strategists with the learned value of a file.
+    """Return a function that makes strategists with the state value in a file.
 
     Such a strategist raises ValueError for games that the value does not know.
     """
@@ -324,10 +324,10 @@ def with_value(path: str | Path) -> Callable[[], Strategist]:
 
 
 def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
-    """Return the plans that the strategist would compare for the seat in turn.
+    """Return the strategist's comparison of plans for the seat in turn.
 
-    Raise ValueError outside of a turn: during the set-up, after the end of the game, or while another seat
-    than the seat in turn is to act.
+    Raises ValueError during the set-up, after the end of the game, and while another seat than the seat in
+    turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
         raise ValueError(f"phase={game.phase.name}: plans exist only for a seat that decides in its own turn")
@@ -338,5 +338,5 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
 
 
 def _alone(player: CompiledBot | Agent, seat: int, num_players: int) -> list[CompiledBot | Agent | None]:
-    """Return the players of a match in which only this seat has a player."""
+    """Return the players of a match in which only `seat` has a player."""
     return [player if other == seat else None for other in range(num_players)]

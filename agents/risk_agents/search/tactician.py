@@ -1,8 +1,9 @@
 """`tactician`: tries the turns that a learned policy rates best, and plays the turn with the best result.
 
-`search.lookahead` plays the trials. A learned value evaluates the position after each trial. The value was
-trained on games of the tactician. The policy was trained on trials that the value of `strategist` evaluated.
-`tactician:quick` plays the turn that the policy rates best, and looks ahead only before some of its attacks.
+`search.lookahead` plays the trials, and a learned value evaluates the position after each trial. The value
+was trained on games of `tactician`. The policy was trained on trials that the value of `strategist`
+evaluated. `tactician:quick` plays the turn that the policy rates best, and looks ahead only before some of
+its attacks.
 """
 
 from dataclasses import replace

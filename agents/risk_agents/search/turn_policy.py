@@ -1,8 +1,8 @@
-"""A policy over plans: a network that rates all plans when a turn begins (for `tactician`).
+"""Policy over plans: a network that rates all plans when a turn begins (for `tactician`).
 
-The network has one output for each plan of `search.plans`: how much higher the win probability of the plan is
-than the win probability of the other plans. `search.lookahead` tries the plans with the highest outputs.
-`risk_training.turn_policy` trains the network on the results of trials of all plans.
+The network has one output for each plan of `search.plans`, which estimates the difference between the plan's
+win probability and the other plans' win probability. `search.lookahead` tries the plans with the highest
+outputs. `risk_training.turn_policy` trains the network on the results of trials of all plans.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ EFFORT = Effort()
 
 
 class TurnPolicyFile(StateNetworkFile):
-    """File of a policy over plans: weights, schema, and how it was trained."""
+    """File of a policy over plans: weights, schema, and facts about the training."""
 
     KIND = TURN_POLICY
     num_outputs = len(NAMES)
 
     def outputs(self, records: Array, tables: Tables) -> npt.NDArray[np.float32]:
-        """Return the outputs for the seats to act in these games, float32 (k, plans)."""
+        """Return the network's outputs for the seat to act in each game, float32 (k, plans)."""
         records = self.checked_records(records, tables)
         found = np.zeros((len(records), self.num_outputs), np.float32)
         write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, found)
@@ -57,12 +57,12 @@ class TurnPolicyFile(StateNetworkFile):
     ) -> CompiledBot:
         """Return the bot that tries the plans with the highest outputs.
 
-        `judge` evaluates positions after a turn (default: the strategist's value). Errors call the policy
-        `source`. Raise ValueError if the policy was trained for other plans than `plans.NAMES`.
+        `judge` evaluates positions after a turn (default: the strategist's value). `source` names the policy
+        in errors. Raises ValueError if the policy was trained for other plans than `plans.NAMES`.
         """
         if self.made.get("plans") != list(NAMES):
             raise ValueError(
-                f"turn policy {source!r} has plans={shortened(self.made.get('plans'))}, not {NAMES}"
+                f"turn policy {source!r} has plans={shortened(self.made.get('plans'))}: must be {NAMES}"
             )
         value = StateValueFile.load(VALUE_FILE) if judge is None else judge
         choose = chooser(self.value, value.value, effort)
@@ -80,7 +80,7 @@ def chooser(
 ) -> Any:
     """Return a function for `CompiledBot.choose` that looks ahead.
 
-    `worths`, if given, is filled as in `lookahead.choose_moves`.
+    `lookahead.choose_moves` writes the worths of plans into `worths`, if it is given.
     """
 
     def choose(
@@ -94,7 +94,7 @@ def chooser(
 
 @vectorized_entry_point
 def write_all_outputs(games, boards, rules, lanes, value, found):
-    """Write the outputs for the seats to act in these lanes, float32 (k, outputs)."""
+    """Write the network's outputs for the seat to act in each lane of `lanes`, float32 (k, outputs)."""
     work = workspace(value)
     for k in range(len(lanes)):
         write_outputs(games[lanes[k]], boards[0], rules[0], value, work)
@@ -103,7 +103,7 @@ def write_all_outputs(games, boards, rules, lanes, value, found):
 
 @vectorized_entry_point
 def write_codes(games, boards, rules, lanes, columns, codes):
-    """Write some columns of the observations of the seats to act in these lanes, int8 (k, c)."""
+    """Write the columns `columns` of the observation of the seat to act in each lane, int8 (k, c)."""
     words = np.zeros((columns[-1] + 8) // 8, np.uint64)
     observation = words.view(np.int8)
     for k in range(len(lanes)):

@@ -1,9 +1,10 @@
-"""A beam search over the captures of one turn, with exact battle odds.
+"""Beam search over the captures of one turn, with exact battle odds.
 
 A node is a copy of the game after some captures, each with its expected survivors. The value of a node is a
-sum of two parts. The first is the value of stopping there, times the chance to get there. The second is the
-value of the position after each battle that may fail on the way, times its chance. Only the best of the nodes
-with the same captures and the same last territory is kept. The search reads only public facts.
+sum of two parts. The first part is the value of the position, times the probability that all captures
+succeed. The second part adds the value of the position after each battle that can fail before, times the
+probability of this failure. Of several nodes with the same captures and the same last territory, only the
+best node is kept. The search reads only public facts.
 """
 
 from typing import Any, NamedTuple
@@ -20,21 +21,22 @@ from risk_env.core.combat import hand_over_cards
 from risk_env.core.odds import defenders_after, left_after, win_chance
 from risk_env.core.position import change_owner, holds_nothing, room, set_troops, troops_on
 
-FEW = 4  # number of survivors up to which all move in
-TRUSTED_CHANCE = 0.9999  # win probability from which on a battle is treated as certain
+FEW = 4  # with at most this number of survivors, all movable troops occupy the territory
+TRUSTED_CHANCE = 0.9999  # a battle with at least this win probability is treated as certain
 
 MOST_ROOTS = 32
 MOST_WIDTH = 16
 MOST_DEPTH = 10
-# Slots of the node array: the beam, its successors, and three for intermediate results
+# Slots of the node array: the beam, its successors, and three slots for intermediate results
 NUM_SLOTS = 2 * MOST_ROOTS + 3
 FRESH, FAILED, BEST = NUM_SLOTS - 3, NUM_SLOTS - 2, NUM_SLOTS - 1
 
-# Facts of a node, float64: its value, the chance to get there, the weighted values of failures on the way
+# Facts of a node, float64: value, probability that all captures succeed, weighted sum of failures' values
 VALUE, CHANCE, BANK = 0, 1, 2
 NUM_FACTS = 3
-# Path of a node, int64: the territory of the draft, the number of steps, the territory of the last capture.
-# Each step has a source, a target, the troops expected at the source, and whether all move in.
+# Path of a node, int64: territory of the draft, number of steps, territory of the last capture, the steps. A
+# step has a source, a target, the expected troops on the source, and 1 if all movable troops occupy the
+# target.
 DRAFTED, STEPS, LAST, FIRST_STEP = 0, 1, 2, 3
 STEP_SOURCE, STEP_TARGET, STEP_TROOPS, STEP_ALL = 0, 1, 2, 3
 STEP_SIZE = 4
@@ -42,19 +44,19 @@ PATH_SIZE = FIRST_STEP + STEP_SIZE * MOST_DEPTH
 
 
 class Tree(NamedTuple):
-    """Nodes of a search, with its width and depth."""
+    """Nodes, width and depth of a search."""
 
     nodes: Any  # records (NUM_SLOTS,)
     facts: Any  # float64 (NUM_SLOTS, NUM_FACTS)
     paths: Any  # int64 (NUM_SLOTS, PATH_SIZE)
-    passed: Any  # uint64 (W,): territories that the draft passes over
-    width: int  # nodes kept at each depth
+    passed: Any  # uint64 (W,): bitset of territories that the draft skips
+    width: int  # number of nodes kept at each depth
     depth: int  # maximum number of captures of a turn
 
 
 @inlined
 def new_tree(games, width, depth):
-    """Return an empty tree for games of this dtype."""
+    """Return an empty tree for games with the dtype of `games`."""
     facts, paths = np.empty((NUM_SLOTS, NUM_FACTS)), np.zeros((NUM_SLOTS, PATH_SIZE), np.int64)
     passed = np.zeros(games[0].strong.shape[0], np.uint64)
     return Tree(np.empty(NUM_SLOTS, games.dtype), facts, paths, passed, width, depth)
@@ -64,7 +66,7 @@ def new_tree(games, width, depth):
 def add_root(tree, slot, drafted, evaluator):
     """Make the position in a slot a root of the search.
 
-    `drafted` is the territory that troops were drafted to, NONE without a draft.
+    `drafted` is the territory to which troops were drafted, or NONE without a draft.
     """
     nodes, facts, paths = tree.nodes, tree.facts, tree.paths
     facts[slot, VALUE] = evaluate(nodes[slot], evaluator)
@@ -77,7 +79,7 @@ def add_root(tree, slot, drafted, evaluator):
 
 @kernel
 def search_turn(tree, roots, evaluator):
-    """Search from the roots (slots 0 to roots - 1); return the best value, with its path in slot BEST."""
+    """Search from the first `roots` slots; return the best value, and write its path into slot BEST."""
     facts, paths = tree.facts, tree.paths
     best = -1e9
     for slot in range(roots):
@@ -101,16 +103,16 @@ def search_turn(tree, roots, evaluator):
 
 @inlined
 def copy_path(paths, to, slot):
-    """Copy the path of a node."""
+    """Copy the path of the node in `slot` to the slot `to`."""
     for i in range(PATH_SIZE):
         paths[to, i] = paths[slot, i]
 
 
 @kernel
 def expand(tree, slot, there, found, evaluator):
-    """Try every capture from a node; return the number of successors.
+    """Try every capture from the node in `slot`, and return the new number of successors.
 
-    The best successors are kept in the slots from `there` on.
+    The best successors are kept in the slots from `there` on; `found` is their number before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
@@ -131,7 +133,7 @@ def expand(tree, slot, there, found, evaluator):
 
 @kernel
 def try_capture(tree, slot, there, found, source, target, chance, evaluator):
-    """Add the successors of one capture (all troops move in, or few); return the number of successors."""
+    """Add the successors of a capture, after which all or few troops move in; return their new number."""
     nodes, facts = tree.nodes, tree.facts
     bank = facts[slot, BANK]
     if chance < TRUSTED_CHANCE:
@@ -152,7 +154,7 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
 
 @kernel
 def fail(nodes, slot, source, target, chance):
-    """Write the node after a lost blitz to slot FAILED: one attacker and the expected defenders are left."""
+    """Write the position after a lost blitz, with one attacker and the expected defenders, to slot FAILED."""
     attackers, defenders = troops_on(nodes[slot], source), troops_on(nodes[slot], target)
     nodes[FAILED] = nodes[slot]
     left = defenders_after(ODDS, attackers, defenders) / (1.0 - chance)
@@ -164,7 +166,8 @@ def fail(nodes, slot, source, target, chance):
 def succeed(game, board, rules, seat, source, target, chance, all_in):
     """Capture a territory with the expected survivors of a won blitz.
 
-    Return whether this way to move in (`all_in` or not) is worth trying.
+    If `all_in` is true, all movable troops occupy the territory, otherwise at most three. Returns False if
+    this occupation need not be tried.
     """
     attackers, defenders = troops_on(game, source), troops_on(game, target)
     left = (left_after(ODDS, attackers, defenders) - (1.0 - chance)) / max(chance, 1e-9)
@@ -189,7 +192,7 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, found, seat, source, target, all_in):
-    """Add the node in slot FRESH to the successors if it is good enough; return their number."""
+    """Add the node in slot FRESH to the successors if it is good enough; return their new number."""
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
     place = equal_successor(nodes, paths, there, found, seat, target)
     if place == NONE and found < width:

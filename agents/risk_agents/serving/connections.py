@@ -1,8 +1,8 @@
-"""Keep a server reachable: close connections that send nothing or read nothing, and limit the log.
+"""Keep a server reachable: close connections whose client sends or reads nothing, and limit the log.
 
-uvicorn waits without limit for the first request of a connection and for a client to read. A client with a
-thousand open connections would block the server, and each failed attempt to accept a connection would be
-logged.
+uvicorn waits without limit for the first request of a connection, and for a client that does not read. A
+client with a thousand open connections would block the server, and each failed attempt to accept a connection
+would be logged.
 """
 
 from __future__ import annotations
@@ -23,30 +23,31 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from risk_agents.serving.rates import network_of
 
-MOST_CONNECTIONS, MOST_OF_ADDRESS = 1000, 200
-MOST_WAITING, MOST_WAITING_OF_ADDRESS = 256, 64  # connections without a complete request: in all, per address
-PATIENCE = 15.0  # seconds for a complete request
-STALLED = 15.0  # seconds in which a client must read some of the data that waits for it
-MOST_UNREAD = 1 << 20  # bytes that may wait for a client
-MOST_FRAGMENTS = 64  # fragments of one WebSocket message
-MOST_RECORDS, WINDOW = 50, 60.0  # log lines per logger and per so many seconds
-OPEN_FILES = 8192  # open files that the process asks for
+MOST_CONNECTIONS, MOST_OF_ADDRESS = 1000, 200  # maximum number of connections: in total, per address
+# Maximum number of connections without a complete request: in total, per address
+MOST_WAITING, MOST_WAITING_OF_ADDRESS = 256, 64
+PATIENCE = 15.0  # time limit for a complete request, in seconds
+STALLED = 15.0  # time limit for a client to read some of the unread data, in seconds
+MOST_UNREAD = 1 << 20  # maximum size of the unread data of a client, in bytes
+MOST_FRAGMENTS = 64  # maximum number of fragments of a WebSocket message
+MOST_RECORDS, WINDOW = 50, 60.0  # maximum number of log lines per logger in a time window, in seconds
+OPEN_FILES = 8192  # number of open files that the server requests from the system
 MOST_PORT = 65_535
-SHUTDOWN = 3  # seconds for clients to leave when the server stops
+SHUTDOWN = 3  # time for clients to disconnect when the server stops, in seconds
 
 
 class Connections:
-    """The open connections of a server. Beyond a limit, a new connection is refused or an old one closed."""
+    """Open connections of a server; beyond a limit, a new or an old connection is closed."""
 
     def __init__(self, most: int = MOST_CONNECTIONS) -> None:
         self._most = most
-        self._open: dict[Any, str] = {}  # connection -> network of its client
-        self._waiting: dict[Any, float] = {}  # without a complete request -> start time, oldest first
-        self._unread: dict[Any, tuple[int, float]] = {}  # waiting bytes, time of last progress
-        self._counts: Counter[str] = Counter()  # connections per network
+        self._open: dict[Any, str] = {}  # network of the client, by connection
+        self._waiting: dict[Any, float] = {}  # start of the wait for a request by connection, oldest first
+        self._unread: dict[Any, tuple[int, float]] = {}  # unread bytes and time of the last progress
+        self._counts: Counter[str] = Counter()  # number of connections by network
 
     def add(self, protocol: Any) -> None:
-        """Add a new connection, or close the connection at once."""
+        """Add a new connection, or close it if there are too many connections."""
         network = network_of(protocol.client)
         if len(self._open) >= self._most and self._waiting:
             self._close(next(iter(self._waiting)))
@@ -56,7 +57,7 @@ class Connections:
             self._close(protocol)
 
     def remove(self, protocol: Any) -> None:
-        """Forget a closed connection; may be called several times."""
+        """Remove a closed connection; may be called several times."""
         network = self._open.pop(protocol, None)
         self._waiting.pop(protocol, None)
         self._unread.pop(protocol, None)
@@ -66,7 +67,10 @@ class Connections:
                 del self._counts[network]
 
     def wait(self, protocol: Any) -> None:
-        """Note that a connection waits for a request; beyond a limit, close the longest waiting one."""
+        """Record that a connection waits for a request.
+
+        If too many connections wait, the connection that has waited longest is closed.
+        """
         network = self._open.get(protocol)
         if network is None:
             return  # the connection is being closed
@@ -79,11 +83,11 @@ class Connections:
             self._close(alike[0])
 
     def begin(self, protocol: Any) -> None:
-        """Note that a connection has sent a complete request."""
+        """Record that a connection has sent a complete request."""
         self._waiting.pop(protocol, None)
 
     def check(self) -> None:
-        """Close connections that exceed a time limit; called once a second."""
+        """Close connections that exceed a time limit; called once per second."""
         now = time.monotonic()
         for protocol, since in list(self._waiting.items()):
             if now - since > PATIENCE:
@@ -102,7 +106,7 @@ class Connections:
 
 
 class GuardedHTTP(H11Protocol):
-    """The HTTP protocol of a connection in `Connections`."""
+    """HTTP protocol of a connection in `Connections`."""
 
     def __init__(self, guard: Connections, **facts: Any) -> None:
         super().__init__(**facts)
@@ -140,7 +144,7 @@ class GuardedHTTP(H11Protocol):
 
 
 class GuardedSocket(WebSocketsSansIOProtocol):
-    """The WebSocket protocol of a connection in `Connections`."""
+    """WebSocket protocol of a connection in `Connections`."""
 
     def __init__(self, guard: Connections, **facts: Any) -> None:
         super().__init__(**facts)
@@ -157,7 +161,7 @@ class GuardedSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def handle_cont(self, event: Any) -> None:
-        """Handle a fragment of a message; count fragments, including empty ones."""
+        """Handle a fragment of a message; close the connection if the message has too many fragments."""
         if len(self.frames) >= MOST_FRAGMENTS:
             self.transport.abort()
         else:
@@ -165,28 +169,31 @@ class GuardedSocket(WebSocketsSansIOProtocol):
 
 
 class GuardedServer(uvicorn.Server):
-    """A server that checks its connections."""
+    """Server that checks its connections."""
 
     def __init__(self, config: uvicorn.Config, guard: Connections) -> None:
         super().__init__(config)
         self._guard = guard
 
     async def on_tick(self, counter: int) -> bool:
-        """Check the connections once a second."""
+        """Check the connections once per second."""
         if counter % 10 == 0:
             self._guard.check()
         return await super().on_tick(counter)
 
 
 class FewRecords(logging.Filter):
-    """A log filter: at most MOST_RECORDS records per logger in WINDOW seconds; the last reports the limit."""
+    """Log filter that passes at most MOST_RECORDS records per logger in WINDOW seconds.
+
+    The last of these records states that further lines are omitted.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._until, self._counts = 0.0, Counter[str]()
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether to log the record."""
+        """Return True if the record may be logged."""
         if time.monotonic() > self._until:
             self._until = time.monotonic() + WINDOW
             self._counts.clear()
@@ -201,7 +208,7 @@ class FewRecords(logging.Filter):
 
 
 def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer:
-    """Return a server for an application, not yet started. `options` are options of `uvicorn.Config`."""
+    """Return a server for an application, not yet started; `options` are arguments of `uvicorn.Config`."""
     guard = Connections(min(MOST_CONNECTIONS, _open_files() // 2))
     http, ws = partial(GuardedHTTP, guard), partial(GuardedSocket, guard)
     fixed = {"ws_per_message_deflate": False, "timeout_graceful_shutdown": SHUTDOWN, "backlog": 512}
@@ -213,9 +220,9 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
 
 
 def check_address(host: str, port: int) -> None:
-    """Raise ValueError if the address of a server is invalid or in use; the error says what to do."""
+    """Raise ValueError if a server cannot listen on an address; the message suggests a remedy."""
     if not 0 <= port <= MOST_PORT:
-        raise ValueError(f"--port {port}: a port is a number from 0 to {MOST_PORT}")
+        raise ValueError(f"--port {port}: must be from 0 to {MOST_PORT}")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
@@ -232,9 +239,9 @@ def check_address(host: str, port: int) -> None:
 def _why_not_bound(host: str, port: int, error: OSError) -> str:
     """Return the reason why a server cannot listen on an address, and what to do."""
     if error.errno == errno.EADDRINUSE:
-        return f"--port {port}: another program uses this port of {host}; choose another one"
+        return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:
-        return f"--port {port}: this port needs more rights; choose one from 1024 to {MOST_PORT}"
+        return f"--port {port}: this port needs more rights; choose a port from 1024 to {MOST_PORT}"
     return f"--host {host}: the server cannot listen on this address ({error.strerror})"
 
 
@@ -250,7 +257,7 @@ def run(app: Any, host: str, port: int, **options: Any) -> None:
 
 
 def _open_files() -> int:
-    """Raise the limit of open files as far as allowed, and return the limit."""
+    """Raise the limit of open files to at most OPEN_FILES, and return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -260,7 +267,7 @@ def _open_files() -> int:
 
 
 def _bound_logs() -> None:
-    """Install the log filter."""
+    """Install the log filter in all handlers."""
     few = FewRecords()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):

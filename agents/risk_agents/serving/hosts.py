@@ -1,8 +1,8 @@
 """Check the host name and the origin of requests.
 
-A page of another site can make a browser send requests to this server: from the page's own origin
-(cross-origin), or under a host name of the site that resolves to this machine (DNS rebinding). Both kinds are
-refused before any other check.
+A page of another site can make a browser send requests to this server. The requests come from the page's own
+origin (cross-origin), or use a host name of the site that resolves to this machine (DNS rebinding). Both
+kinds of requests are refused before any other check.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 POLICY_VIOLATION = 1008  # WebSocket close code
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]{0,251}[a-z0-9])?")
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")  # value of the header
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")  # allowed value of the header Host
 
 
 class NamedHosts:
-    """Middleware that refuses requests under other host names than `names` or from pages of other origins.
+    """Middleware that refuses requests for host names outside `names`, and from pages of other origins.
 
-    The address that a client has connected to is always allowed: no other site can be reached under this
-    address.
+    The address to which a client is connected is always allowed as a host name, because no other site has
+    this address.
     """
 
     def __init__(self, app: ASGIApp, names: Collection[str]) -> None:
@@ -43,7 +43,7 @@ class NamedHosts:
             await PlainTextResponse(problem[1], problem[0])(scope, receive, send)
 
     def _problem(self, scope: Scope) -> tuple[int, str] | None:
-        """Return the status and the text of a refusal, or None for an allowed request."""
+        """Return the status and the message of a refusal, or None for an allowed request."""
         hosts = [value.lower() for name, value in scope["headers"] if name == b"host"]
         if len(hosts) != 1 or not self._is_named(hosts[0].decode("latin-1"), scope.get("server")):
             return 400, "This host name is not allowed; add it with `--allowed-host NAME`."
@@ -66,13 +66,13 @@ class NamedHosts:
 def served_names(host: str, allowed: Sequence[str]) -> list[str]:
     """Return the host names of a server that listens on the address `host`.
 
-    The names are `localhost`, `allowed` and, unless only this machine can connect, the name of the machine.
-    Raise ValueError for an allowed name that is not a host name.
+    The names are `localhost`, the names in `allowed` and, if other machines can connect, `host` and the name
+    of this machine. Raises ValueError if a name in `allowed` is not a host name.
     """
     for name in allowed:
         if not (_NAME.fullmatch(name.lower()) or _address(name)):
             raise ValueError(
-                f"allowed-host={name!r}: must be a host name or an address; patterns are not allowed"
+                f"--allowed-host {name!r}: must be a host name or an address; patterns are not allowed"
             )
     machine = socket.gethostname().lower()
     own = [] if host in LOOPBACK else [host, machine, f"{machine}.local"]
@@ -80,12 +80,12 @@ def served_names(host: str, allowed: Sequence[str]) -> list[str]:
 
 
 def url(host: str, port: int, path: str = "") -> str:
-    """Return the URL of a page, with brackets around IPv6 addresses."""
+    """Return the URL of the page `path`, with brackets around an IPv6 address."""
     return f"http://{f'[{host}]' if ':' in host else host}:{port}/{path}"
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:
-    """Parse an IP address; an IPv4-mapped IPv6 address is returned as an IPv4 address."""
+    """Return the IP address in `text`, or None; convert an IPv4-mapped IPv6 address to IPv4."""
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:

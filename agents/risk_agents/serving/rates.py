@@ -12,19 +12,19 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from risk_agents.serving.hosts import POLICY_VIOLATION
 
-MOST_KNOWN = 4096  # addresses whose requests are remembered
-LONGEST_BODY = 1 << 17  # maximum number of bytes of a request; a position has up to 65,536 characters
+MOST_KNOWN = 4096  # maximum number of addresses whose requests are counted
+LONGEST_BODY = 1 << 17  # maximum size of a request's body, in bytes; a position has up to 65,536 characters
 
 
 class Rate:
-    """A limit of `a_second` events, and of `burst` events at once after a pause."""
+    """Limit of `a_second` events per second, and of `burst` events at once after a pause."""
 
     def __init__(self, a_second: float, burst: float) -> None:
         self._a_second, self._burst = a_second, burst
         self._left, self._when = burst, time.monotonic()
 
     def allows(self) -> bool:
-        """Return whether one more event is within the rate, and count it if so."""
+        """Return True and count an event if one more event is within the limit, otherwise return False."""
         now = time.monotonic()
         self._left = min(self._burst, self._left + (now - self._when) * self._a_second)
         self._when = now
@@ -35,11 +35,11 @@ class Rate:
 
 
 class Rates:
-    """Middleware with limits per address: `a_second` requests per second, `at_once` concurrent POSTs."""
+    """Middleware that limits each address: `a_second` requests per second, `at_once` concurrent POSTs."""
 
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once
-        self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, latest request last
+        self._rates: OrderedDict[str, Rate] = OrderedDict()  # by address, in the order of the last request
         self._posts: Counter[str] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -60,7 +60,7 @@ class Rates:
                 del self._posts[network]
 
     def _may_send(self, network: str) -> bool:
-        """Return whether one more request is within the rate."""
+        """Return True and count a request if one more request is within the rate."""
         rate = self._rates.pop(network, None) or Rate(self._a_second, self._burst)
         self._rates[network] = rate
         if len(self._rates) > MOST_KNOWN:
@@ -77,7 +77,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 def network_of(client: Any) -> str:
-    """Return the unit of limits: an IPv4 address or an IPv6 /64 network; "" if unknown."""
+    """Return the IPv4 address or IPv6 /64 network of a client, to which limits apply; "" if unknown."""
     if not client:
         return ""
     try:

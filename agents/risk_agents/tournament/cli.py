@@ -50,9 +50,9 @@ from risk_env.text.escape import for_terminal
 
 GAMES, DUEL_GAMES = 1000, 30_000
 MOST_GAMES = 1_000_000
-# Games in which the command `agents` tries an agent: preset, number of players, profile
+# Games in which the command `agents` tests an agent: preset, number of players, profile
 TRIALS = (("classic", 3, FAST), ("classic", 2, FAST), ("two_player", 2, FAST), ("classic", 3, BOOK))
-# arguments that decide which games are played, with their default values
+# Arguments that determine the games, and their default values
 DEFAULTS: dict[str, Any] = {
     **dict.fromkeys(("against", *NAMES)),
     "preset": PRESET,
@@ -70,11 +70,11 @@ DEFAULTS: dict[str, Any] = {
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `tournament`: play games, report the results, export them."""
+    """Run the command `tournament`: play games, print the results, and write output files."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.agents is None and arguments.resume is None:
-        parser.error("--agents (or --resume) is needed")
+        parser.error("no agents: add --agents A,B,... or --resume")
     try:
         local_processes(arguments.workers)
     except ValueError as error:
@@ -95,23 +95,23 @@ def main(argv: Sequence[str]) -> None:
 def _check_outputs(arguments: argparse.Namespace) -> None:
     """Check the number of games, the output files and the installed extras before any game is played.
 
-    Raise an error for the first argument that cannot work.
+    Raises an error for the first argument that is not valid.
     """
     if arguments.games is not None and not 1 <= arguments.games <= MOST_GAMES:
         raise ValueError(f"--games {arguments.games}: must be at least 1 and at most {MOST_GAMES:,}")
     if arguments.resume and arguments.out:
         raise ValueError(
-            f"--out {arguments.out}: leave it out, because --resume writes to {arguments.resume}"
+            f"--out {arguments.out} cannot be combined with --resume, which writes to {arguments.resume}"
         )
     parse_selection(arguments.replay_games)
     if arguments.replays and Path(arguments.replays).exists() and not Path(arguments.replays).is_dir():
-        raise ValueError(f"--replays {arguments.replays}: must be a folder, or a name for a new one")
+        raise ValueError(f"--replays {arguments.replays}: must be a folder, or the name of a new folder")
     for name in ("out", "record", "csv", "json", "report"):
         path = getattr(arguments, name)
         if path:
             check_output(f"--{name}", path, *(KINDS if name == "report" else ()))
         if path and not os.access(path if Path(path).exists() else Path(path).absolute().parent, os.W_OK):
-            raise PermissionError(f"--{name} {path}: cannot be written")
+            raise PermissionError(f"--{name} {path}: the file cannot be written; choose another path")
     if arguments.report:
         require("matplotlib")
     if arguments.population:
@@ -125,14 +125,15 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--against",
         metavar="B",
-        help="test whether the single agent of --agents is better than agent B, by a sequential test (SPRT)",
+        help="test whether the agent in --agents is better than agent B, with a sequential test (SPRT)",
     )
     add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
     add(
         "--games",
         type=int,
         metavar="N",
-        help=f"minimum number of games, rounded up to whole deals (default: {GAMES})",
+        help=f"minimum number of games, rounded up to whole deals (default: {GAMES}, or {DUEL_GAMES} with "
+        "--against)",
     )
     add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)
@@ -142,21 +143,26 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--allow-programs",
         action="store_true",
-        help="with --resume: use programs and language models that the file names",
+        help="with --resume: run the programs and query the language models that the file names",
     )
     add("--quiet", action="store_true", help="do not show a progress bar")
     return parser
 
 
 def _add_limits(parser: argparse.ArgumentParser) -> None:
-    """Add the options for time limits, processes, seats and luck."""
+    """Add the arguments for time limits, processes, seats and luck."""
     add = parser.add_argument
-    add("--time-limit", type=float, metavar="S", help=f"seconds for one decision (default: {TIME_LIMIT:g})")
+    add(
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help=f"time limit for one decision, in seconds (default: {TIME_LIMIT:g})",
+    )
     add(
         "--game-time",
         type=float,
         metavar="S",
-        help=f"seconds for all decisions of a seat in one game (default: {GAME_TIME:g})",
+        help=f"time limit for all decisions of a seat in one game, in seconds (default: {GAME_TIME:g})",
     )
     add(
         "--fresh",
@@ -174,13 +180,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--luck",
         action="store_true",
         default=None,
-        help="two-player games: also report win rates without the luck of dice and cards, and use these "
-        "rates for --against; the first use of --luck compiles code for about a minute",
+        help="in two-player games, also report win rates without the luck of dice and cards, and use these "
+        "rates for --against; the first use compiles code for about one minute",
     )
 
 
 def _add_files(parser: argparse.ArgumentParser) -> None:
-    """Add the options for files that a tournament reads and writes."""
+    """Add the arguments for files that a tournament reads and writes."""
     add = parser.add_argument
     add("--out", metavar="FILE", help="SQLite file of the games (default: a new tournament-<time>.sqlite)")
     add(
@@ -188,22 +194,22 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const="",
         metavar="FILE",
-        help="continue the tournament in FILE (default: the newest file)",
+        help="continue the tournament in FILE (default: the newest tournament-*.sqlite)",
     )
     add(
         "--record",
         metavar="FILE",
         help="write every game's actions as JSON Lines (`risk-env replay` reads them)",
     )
-    add("--replays", metavar="DIR", help="write games as pages to watch in a browser")
+    add("--replays", metavar="DIR", help="folder for replays of games, as pages for a browser")
     add(
         "--replay-games",
         metavar="WHICH",
         default="every:100",
-        help=f"games of --replays: {FORMS} (default: every:100)",
+        help=f"games for --replays: {FORMS} (default: every:100)",
     )
     add("--csv", metavar="FILE", help="write a CSV file, one row per game")
-    add("--json", metavar="FILE", help="write configuration and summary as JSON")
+    add("--json", metavar="FILE", help="write the configuration and the summary as JSON")
     add(
         "--population",
         action="store_true",
@@ -212,8 +218,8 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--report",
         metavar="FILE",
-        help="write a report: tables, plots and the list of games, with links to --replays (.html), or the "
-        "plots alone (.png)",
+        help="write a report: tables, plots and the list of games, with links to --replays (.html), or "
+        "only the plots (.png)",
     )
 
 
@@ -223,19 +229,19 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files; "
-        "strict: fail unless every limit works",
+        help="limit the network, memory and files of agents that are programs or Python files; with strict, "
+        "fail unless every limit works",
     )
 
 
 def _given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the given arguments that decide which games are played."""
+    """Return the arguments on the command line that determine the games, by name."""
     names = ("agents", *DEFAULTS)
     return {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
 
 
 def _begun(arguments: argparse.Namespace) -> Store:
-    """Create the file of a new tournament and return its store."""
+    """Create the file of a new tournament, and return its store."""
     wanted = {**DEFAULTS, **_given(arguments), "record": _keeps_actions(arguments)}
     config = _config(wanted, arguments.sandbox)
     usual = DUEL_GAMES if wanted["against"] else GAMES
@@ -251,7 +257,7 @@ def _begun(arguments: argparse.Namespace) -> Store:
 
 
 def _keeps_actions(arguments: argparse.Namespace) -> bool:
-    """Return whether an output needs the actions of every game."""
+    """Return True if an output needs the actions of every game."""
     return arguments.record is not None or arguments.replays is not None
 
 
@@ -259,7 +265,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
     agents = split_agents(wanted["agents"])
     if wanted["against"] is not None:
         if len(agents) != 1:
-            raise ValueError(f"--against tests one agent; --agents names {len(agents)}")
+            raise ValueError(f"--agents names {len(agents)} agents; with --against it must name one")
         agents.append(wanted["against"])
     names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record", "luck")
     options = {name: wanted[name] for name in names}
@@ -270,7 +276,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
-    Raise ValueError if an argument or the version of an agent has changed since the tournament began.
+    Raises ValueError if an argument or an agent's version has changed since the tournament began.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)
@@ -280,7 +286,8 @@ def _resumed(arguments: argparse.Namespace) -> Store:
         if value != store.arguments.get(name):
             option, then = name.replace("_", "-"), store.arguments.get(name)
             raise ValueError(
-                f"--{option} {value!r}, but {store.path} was begun with {then!r}; begin a new file with --out"
+                f"--{option} is {value!r}, but {store.path} was begun with {then!r}; begin a new tournament "
+                "with --out"
             )
     if not arguments.allow_programs:
         texts = split_agents(arguments.agents or "") + ([arguments.against] if arguments.against else [])
@@ -296,14 +303,14 @@ def _newest() -> str:
 
     found = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
     if not found:
-        raise FileNotFoundError("--resume: no tournament-*.sqlite in this folder; name the file")
+        raise FileNotFoundError("--resume: this folder has no tournament-*.sqlite; name the file")
     return str(found[-1])
 
 
 def _tried_again(store: Store, level: str | None) -> TournamentConfig:
-    """Try the agents again and return the configuration with the agents found.
+    """Test the agents again, and return the configuration with the tested agents.
 
-    Raise ValueError if the version of an agent has changed since the tournament began.
+    Raises ValueError if an agent's version has changed since the tournament began.
     """
     config = store.config
     check_rules(config.rules, config.board)
@@ -322,7 +329,7 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
 def _games(arguments: argparse.Namespace, store: Store) -> int:
     games = store.arguments.get("games", GAMES) if arguments.games is None else arguments.games
     if type(games) is not int or not 1 <= games <= MOST_GAMES:
-        raise StoreError(f"{store.path}: {brief(games)} games; must be from 1 to {MOST_GAMES:,}")
+        raise StoreError(f"{store.path}: games is {brief(games)}, but must be from 1 to {MOST_GAMES:,}")
     return games
 
 
@@ -341,11 +348,11 @@ def _play(store: Store, games: int, arguments: argparse.Namespace, console: Cons
 
 @contextmanager
 def _executor(config: TournamentConfig, workers: str, limit: float | None) -> Iterator[Executor | None]:
-    """Context manager that provides the executor of the games.
+    """Provide the executor of the games inside the context.
 
-    The executor is a Ray cluster if `workers` names one. It is a pool of threads if there are several workers
-    and a language model plays, because such games mostly wait for the model's answers. Otherwise it is None:
-    `conduct` then uses this process, or starts processes.
+    The executor is a Ray cluster if `workers` names one. If there are several workers and a language model
+    plays, the executor is a pool of threads, because the games mostly wait for the model's answers. Otherwise
+    the executor is None, and `conduct` uses this process or starts processes.
     """
     jobs = local_processes(workers)
     if jobs is None:
@@ -363,7 +370,7 @@ def _executor(config: TournamentConfig, workers: str, limit: float | None) -> It
 
 
 def _verdict(store: Store) -> sprt.Verdict:
-    """Return the state of a sequential test, computed from the games in the file."""
+    """Return the verdict of the sequential test after the games in the file."""
     numbers = {label: agent for agent, label in enumerate(store.config.labels)}
     rows = list(store.rows(("deal", "agents", "winner", "luck")))
     is_known = all(row["luck"] is not None for row in rows)
@@ -427,7 +434,7 @@ def _command(store: Store, games: int) -> str:
 
 
 def _say(console: Console, *lines: str) -> None:
-    """Print lines that may contain untrusted text."""
+    """Print lines that can contain untrusted text."""
     console.print(*map(for_terminal, lines), sep="\n", highlight=False, markup=False)
 
 
@@ -435,13 +442,13 @@ def _say(console: Console, *lines: str) -> None:
 
 
 def show_agents(argv: Sequence[str]) -> None:
-    """Run the command `agents`: list the registered agents, or try the agents that are given."""
+    """Run the command `agents`: list the registered agents, or test the agents on the command line."""
     parser = command_parser("agents")
     parser.add_argument(
         "agents",
         nargs="?",
         metavar="A,B,...",
-        help=f"agents to try out (default: list all registered agents): {SPECS}",
+        help=f"agents to test: names, {SPECS} (default: list all registered agents)",
     )
     _add_sandbox(parser)
     arguments = parser.parse_args(argv)
@@ -452,23 +459,23 @@ def show_agents(argv: Sequence[str]) -> None:
 
 
 def _registered() -> Iterator[tuple[str, ...]]:
-    """Yield a row of the table for each registered agent."""
+    """Yield a table row for each registered agent."""
     for name in bots.names():
         kind = "Python" if compiled_bot(name) is None else "compiled"
         yield name, str(bots.find(name).version), kind, bots.about(name)
 
 
 def _tried(arguments: argparse.Namespace) -> Iterator[tuple[str, ...]]:
-    """Try each given agent in a game, and yield a row of the table for it."""
+    """Test each agent on the command line in a game, and yield a table row for the agent."""
     for agent in agent_list(arguments.agents, "agents"):
         entrant = _entrant_of_any(agent, arguments.sandbox)
         yield entrant.label, entrant.version, "compiled" if entrant.compiled else "other", entrant.spec
 
 
 def _entrant_of_any(agent: NamedAgent, level: str | None) -> Entrant:
-    """Return the entrant of an agent, tried in the first of TRIALS that the agent can play.
+    """Return the entrant of an agent, after a test in the first of TRIALS that the agent can play.
 
-    If the agent can play none of them, raise the error of the first trial.
+    If the agent cannot play any of TRIALS, the error of the first trial is raised.
     """
     refusals = []
     for preset, players, profile in TRIALS:

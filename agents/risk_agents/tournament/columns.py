@@ -1,4 +1,4 @@
-"""Columns of a tournament's file: SQL types, and the values that are accepted when a file is read."""
+"""Columns of a tournament's file: their SQL types, and their allowed values."""
 
 import json
 import math
@@ -12,20 +12,20 @@ from risk_agents.tournament.results import FORFEIT, NOBODY, TRUNCATED, WON
 from risk_env.players import FAULTS
 
 MOST = (1 << 31) - 1  # largest whole number in the file
-MOST_LUCK = 1000  # largest luck of a seat in a game, either way
+MOST_LUCK = 1000  # largest absolute luck of a seat in a game
 
 Test = Callable[[Any, TournamentConfig], bool]
 
 
 class Column(NamedTuple):
-    """A column: its allowed values in words, the test for them, and its SQL type.
+    """Column: a description of its allowed values, a test of a value, and the SQL type.
 
-    If the column holds a list, words and test apply to each value of the list.
+    If the column contains lists, the description and the test apply to each value of a list.
     """
 
     words: str
     is_right: Test
-    kind: str = "TEXT NOT NULL"
+    kind: str = "TEXT NOT NULL"  # SQL type
 
 
 def _is_whole(value: Any, low: int, high: int) -> bool:
@@ -61,31 +61,36 @@ COLUMNS = {
     "game": _whole("INTEGER PRIMARY KEY"),
     "deal": _whole(),
     "agents": Column("agents of this tournament", lambda value, config: value in config.labels),
-    "versions": Column("texts", lambda value, _: isinstance(value, str)),
+    "versions": Column("strings", lambda value, _: isinstance(value, str)),
     "starter": _SEAT,
     "ending": _one_of(WON, TRUNCATED, FORFEIT),
     "winner": _SEAT,
-    "places": Column("each place once", lambda value, config: _is_whole(value, 1, config.num_players)),
+    "places": Column(
+        "the places 1, 2, ..., each once", lambda value, config: _is_whole(value, 1, config.num_players)
+    ),
     "rounds": _whole(),
     "decisions": _whole("TEXT NOT NULL"),
     "turns": _whole("TEXT NOT NULL"),
-    "seconds": Column("seconds", lambda value, _: type(value) in (int, float) and 0 <= value < math.inf),
+    "seconds": Column(
+        "numbers of seconds, 0 or more",
+        lambda value, _: type(value) in (int, float) and 0 <= value < math.inf,
+    ),
     "forfeit_seat": _SEAT,
     "forfeit_kind": _one_of("", *FAULTS),
-    "forfeit_reason": Column("a text", lambda value, _: isinstance(value, str)),
+    "forfeit_reason": Column("a string", lambda value, _: isinstance(value, str)),
     "actions": Column("whole numbers of 32 bits", _is_actions, "BLOB"),
-    "opening": Column("16 hexadecimal digits, or nothing", _is_opening),
-    "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or nothing", _is_luck),
+    "opening": Column("16 hexadecimal digits, or an empty string", _is_opening),
+    "luck": Column(f"numbers from -{MOST_LUCK} to {MOST_LUCK}, or an empty string", _is_luck),
 }
 # JSON lists, one value per seat
 LISTS = ("agents", "versions", "places", "decisions", "turns", "seconds", "luck")
-OPTIONAL = ("luck",)  # lists that may be missing: an empty text
+OPTIONAL = ("luck",)  # lists that may be missing; the file then contains an empty string
 
 
 def checked(name: str, value: Any, config: TournamentConfig) -> Any:
-    """Return a value of a column, with lists parsed from JSON; None for a missing list.
+    """Return a value of the column `name`; a list is parsed from JSON, and a missing list is None.
 
-    Raise ValueError if the value is not allowed.
+    Raises ValueError if the value is not allowed.
     """
     column, values = COLUMNS[name], [value]
     if name in OPTIONAL and value == "":
@@ -93,8 +98,8 @@ def checked(name: str, value: Any, config: TournamentConfig) -> Any:
     if name in LISTS:
         value = values = json.loads(value) if isinstance(value, str) else []
         if not isinstance(values, list) or len(values) != config.num_players:
-            raise ValueError(f"{name} is {brief(value)}, not a list of {config.num_players} values")
+            raise ValueError(f"{name} is {brief(value)}: must be a list of {config.num_players} values")
     is_right = all(column.is_right(each, config) for each in values)
     if not is_right or (name == "places" and len(set(values)) < len(values)):
-        raise ValueError(f"{name} is {brief(value)}, not {column.words}")
+        raise ValueError(f"{name} is {brief(value)}: must be {column.words}")
     return value

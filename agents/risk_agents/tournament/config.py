@@ -1,6 +1,6 @@
-"""Configuration of a tournament: its agents, rules, map, seed and limits.
+"""Configuration of a tournament: agents, rules, map, seed and limits.
 
-A configuration is small and frozen. It is sent to every job.
+A configuration is small and frozen, and is sent to every job.
 """
 
 import json
@@ -15,23 +15,23 @@ from risk_env.board.rules import Rules
 from risk_env.text.escape import for_terminal, is_label
 
 SCHEMA = 1
-TIME_LIMIT = 10.0  # seconds per decision
-GAME_TIME = 600.0  # seconds that a seat may think in a whole game, which can have any number of decisions
+TIME_LIMIT = 10.0  # time limit for a decision, in seconds
+GAME_TIME = 600.0  # time limit for all decisions of a seat in a game, in seconds
 
 
 @dataclass(frozen=True)
 class Entrant:
-    """An agent of the tournament: the label that tables show, and how to make the agent."""
+    """Agent of a tournament: its label in tables, its spec and its version."""
 
     label: str
     spec: str  # argument of `risk_agents.make`
     version: str
-    compiled: bool  # the agent plays in lanes of a process: a compiled bot or an ONNX model
+    compiled: bool  # True if the agent is a compiled bot or an ONNX model, which play in lanes of a process
 
 
 @dataclass(frozen=True)
 class TournamentConfig:
-    """Everything that decides which games are played.
+    """All facts that determine the games of a tournament.
 
     Equal configurations give equal games on any machine and with any number of jobs.
     """
@@ -42,12 +42,12 @@ class TournamentConfig:
     map_digest: str
     seed: int = 0
     time_limit: float = TIME_LIMIT
-    record: bool = False  # keep the actions of every game
-    duel: bool = False  # a sequential test of the first entrant against the second
-    fresh: bool = False  # start a new process for every game of an agent that runs in a process
-    game_time: float = GAME_TIME  # thinking time of a seat, in games that are not between compiled bots only
-    fixed_seats: bool = False  # agent s sits at seat s in every game
-    luck: bool = False  # measure the luck of each seat in games whose rules `risk_agents.luck` knows
+    record: bool = False  # True to keep the actions of every game
+    duel: bool = False  # True for a sequential test of the first entrant against the second entrant
+    fresh: bool = False  # True to start new processes of agents for every game
+    game_time: float = GAME_TIME  # in seconds; not used in games between compiled bots
+    fixed_seats: bool = False  # True to seat agent s at seat s in every game
+    luck: bool = False  # True to measure the luck of each seat
     # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
     # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
@@ -75,7 +75,7 @@ class TournamentConfig:
         return self.rules.num_players
 
     def schedule(self, games: int) -> list[Pairing]:
-        """Return the games to be played: at least `games`, in whole deals."""
+        """Return the pairings of at least `games` games, in whole deals."""
         if self.fixed_seats:
             return fixed_pairings(self.num_players, games)
         if self.groups:
@@ -85,7 +85,7 @@ class TournamentConfig:
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:
-        """Return whether all agents of a game are compiled bots."""
+        """Return True if all agents of a game play in lanes (`Entrant.compiled`)."""
         return all(self.entrants[agent].compiled for agent in pairing.seats)
 
     def to_json(self) -> str:
@@ -102,18 +102,18 @@ class TournamentConfig:
 
     @classmethod
     def from_json(cls, line: str) -> Self:
-        """Return the configuration that `to_json` wrote.
+        """Return the configuration that a line from `to_json` describes.
 
-        Raise ValueError if the schema is not SCHEMA, or if a value is missing or not allowed.
+        Raises ValueError if the schema is not SCHEMA, or if a value is missing or not allowed.
         """
         facts = json.loads(line)
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             schema = facts.get("schema") if isinstance(facts, dict) else None
-            raise ValueError(f"a tournament of schema {schema!r:.40}; this version reads schema {SCHEMA}")
+            raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
         facts = {**_ADDED, **facts}
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
-                raise ValueError(f"the configuration has no valid {name!r}")
+                raise ValueError(f"the configuration needs {name!r} of type {kind[-1].__name__}")
         facts["groups"] = _groups(facts["groups"], len(facts["agents"]))
         check_limit("time_limit", facts["time_limit"])
         check_limit("game_time", facts["game_time"])
@@ -121,7 +121,10 @@ class TournamentConfig:
         if (facts["duel"] and len(agents) != 2) or (
             facts["fixed_seats"] and len(agents) != rules.num_players
         ):
-            raise ValueError(f"the configuration has {len(agents)} agents, which its schedule cannot seat")
+            raise ValueError(
+                f"the configuration has {len(agents)} agents: a duel needs two agents, and fixed seats need "
+                "one agent for each seat"
+            )
         settings = {name: facts[name] for name in _SETTINGS}
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
@@ -146,24 +149,25 @@ _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
 
 
 def _groups(facts: list[Any], num_agents: int) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of opponents; raise ValueError unless each is a list of agents other than agent 0."""
+    """Return the groups of opponents; raise ValueError unless each group is a list of agents 1, 2, ..."""
     for group in facts:
         if not isinstance(group, list) or not group:
-            raise ValueError("the configuration's groups must be lists of agents")
+            raise ValueError("each group of the configuration must be a list of one or more agents")
         if not all(type(agent) is int and 0 < agent < num_agents for agent in group):
-            raise ValueError(f"the configuration's groups may hold the agents 1 to {num_agents - 1} only")
+            raise ValueError(f"the configuration's groups must contain only agents 1 to {num_agents - 1}")
     return tuple(map(tuple, facts))
 
 
 def _entrants(facts: list[Any]) -> tuple[Entrant, ...]:
-    """Return the agents of a configuration; raise ValueError if one is invalid or two share a label."""
+    """Return the agents of a configuration; raise ValueError if an agent is invalid or a label repeats."""
     for agent in facts:
         if not isinstance(agent, dict) or {name: type(value) for name, value in agent.items()} != _ENTRANT:
             raise ValueError(
-                "each agent of the configuration must have `label`, `spec`, `version` and `compiled`"
+                "each agent of the configuration must have the strings `label`, `spec` and `version`, and "
+                "the boolean `compiled`"
             )
         if not is_label(agent["label"]):
-            raise ValueError(f"{for_terminal(agent['label'])[:80]!r} cannot be the label of an agent")
+            raise ValueError(f"the label {for_terminal(agent['label'])[:80]!r} of an agent is not valid")
     if not facts or len({agent["label"] for agent in facts}) < len(facts):
-        raise ValueError("the configuration must have agents, each with a different label")
+        raise ValueError("the configuration must have one or more agents, with different labels")
     return tuple(Entrant(**agent) for agent in facts)

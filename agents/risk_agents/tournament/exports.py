@@ -1,4 +1,4 @@
-"""Export a tournament: CSV (one row per game), JSON (configuration and summary), tables on the terminal."""
+"""Export a tournament as CSV (one row per game), JSON (configuration and summary) and terminal tables."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ from risk_env.whole_file import whole_file
 def write_csv(store: Store, path: str | Path) -> None:
     """Write the games as CSV, one row per game.
 
-    Each seat has separate columns, such as `agents_0`, `agents_1`, ...
+    Lists have a column for each seat, such as `agents_0`, `agents_1`, ...
     """
     names = [name for name in COLUMNS if name != "actions"]
     seats = range(store.config.num_players)
@@ -50,7 +50,7 @@ def write_json(
 
 
 def _without_nan(value: Any) -> Any:
-    """Return facts for JSON, which has no NaN: the ends of a missing interval become None."""
+    """Replace NaN by None, because JSON has no NaN; NaN stands for the ends of a missing interval."""
     if isinstance(value, dict):
         return {key: _without_nan(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -62,12 +62,12 @@ def _without_nan(value: Any) -> Any:
 
 
 def percent(estimate: Estimate) -> str:
-    """Format a rate in percent, with its confidence interval."""
+    """Format a rate and its confidence interval in percent."""
     return f"{100 * estimate.value:.1f} [{100 * estimate.low:.1f}, {100 * estimate.high:.1f}]"
 
 
 def plain(estimate: Estimate, digits: int = 0) -> str:
-    """Format a number with its confidence interval, if it has one."""
+    """Format a number and its confidence interval, which may be missing."""
     if isnan(estimate.low):
         return f"{estimate.value:.{digits}f} [no interval]"
     return f"{estimate.value:.{digits}f} [{estimate.low:.{digits}f}, {estimate.high:.{digits}f}]"
@@ -101,7 +101,7 @@ def grids(summary: Summary) -> list[Grid]:
     ]
     return [
         (title, heading, rows),
-        ("Payoff matrix: how often the row finished before the column, %", ["", *labels], payoffs),
+        ("Payoff matrix: % of games in which the row finished before the column", ["", *labels], payoffs),
         ("Seat bias: win %", ["", *(str(k + 1) for k in range(len(summary.seat_win_rate)))], seats),
     ]
 
@@ -123,13 +123,13 @@ def _agent_row(agent: AgentSummary) -> list[str]:
 
 
 def model_grids(config: TournamentConfig, results: Sequence[GameResult]) -> list[Grid]:
-    """Return a table about the language models, or no table if none played."""
+    """Return a table about the language models, or no table if no language model played."""
     rows = model_rows(results, config.labels)
     return [("Language models", HEADING, rows)] if rows else []
 
 
 def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
-    """Yield the tables of a summary, and `more` tables, for a terminal."""
+    """Yield the tables of a summary and the tables `more`, for a terminal."""
     for title, heading, rows in [*grids(summary), *more]:
         table = Table(title=title, title_justify="left", box=None, pad_edge=False)
         for k, column in enumerate(heading):
@@ -142,7 +142,7 @@ def rich_tables(summary: Summary, more: Sequence[Grid] = ()) -> Iterator[Table]:
 
 
 def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
-    """Return lines about the games: how many, how they ended, how long they were, and doubts about them."""
+    """Return lines about the games: numbers of games, endings, numbers of rounds, and warnings."""
     mean, median, late = summary.rounds
     deals = f"{summary.deals} deals" + (f", {summary.openings} openings" if summary.openings else "")
     return [
@@ -166,7 +166,7 @@ def _luck(summary: Summary) -> Iterator[str]:
 
 
 def _bounds(summary: Summary) -> Iterator[str]:
-    """Yield a line for each agent that finished ahead of, or behind, every other agent in every game.
+    """Yield a line for each agent that finished ahead of, or behind, all other agents in every game.
 
     The rating of such an agent is only a bound, which no confidence interval shows.
     """
@@ -188,10 +188,10 @@ def _doubts(summary: Summary) -> Iterator[str]:
 
 
 def config_lines(config: TournamentConfig) -> list[str]:
-    """Return lines about the configuration: map, seed, time limit, seating, and every option of the rules."""
+    """Return lines about the configuration: map, seed, time limit, seating, and all options of the rules."""
     rules: dict[str, Any] = config.rules.to_dict()
     return [
-        f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s a decision"
+        f"map {config.map_source}, seed {config.seed}, {config.time_limit:g} s per decision"
         + (", new processes for every game" if config.fresh else "")
         + (", the same seats in every game" if config.fixed_seats else ""),
         "rules: " + ", ".join(f"{name}={value}" for name, value in rules.items()),

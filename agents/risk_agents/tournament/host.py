@@ -1,13 +1,13 @@
-"""A separate process for agents written in Python: if it crashes, hangs or ends, the tournament continues.
+"""Separate process for a Python agent, so that a crash or hang of the agent does not stop the tournament.
 
-At each decision the process receives a game record. Everything in the record that the seat cannot see has
-been drawn again, so that the agent cannot peek at hidden facts. Messages are lines of JSON (`program`): a
-request with a number, and a reply with a result or an error.
+At each decision the process receives a game record. All hidden facts in the record are drawn again, so the
+agent cannot peek at them. Messages are lines of JSON (`program`): a request with a number, and a reply with a
+result or an error.
 
     {"id": 7, "type": "act", "seat": 1, "record": "..."}        {"id": 7, "result": 42}
 
-If the agent reads `view.events`, its process requests the events that it does not know yet, at most once per
-decision:
+If the agent reads `view.events`, its process requests the events that the process does not know yet, at most
+once per decision:
 
     {"id": 7, "events": [...]}                                  {"id": 7, "wants": "events", "since": 120}
 """
@@ -40,28 +40,28 @@ from risk_env.match import Match
 from risk_env.players import MOST_BITS, as_action
 from risk_env.text.escape import label
 
-LOAD_LIMIT = 900.0  # seconds for a process to load or compile the installed code
-START_LIMIT = 120.0  # seconds for a process to make its agent
-PREPARATION = 12.0  # time for an agent from a file to prepare, as a multiple of the time limit
-REHEARSAL = 2.0  # thinking time in a rehearsal, as a multiple of the time limit; first actions do not count
-REHEARSED_ROUNDS = 10  # maximum number of rounds in a rehearsal
-NO_DEAL = 1 << 62  # deal of the rehearsal, which no tournament plays
+LOAD_LIMIT = 900.0  # time limit for a process to load or compile the installed code, in seconds
+START_LIMIT = 120.0  # time limit for a process to make its agent, in seconds
+PREPARATION = 12.0  # time limit for the preparation of an agent from a file, in time limits of a decision
+REHEARSAL = 2.0  # thinking time of a rehearsal, in time limits of a decision, without first actions
+REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
+NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
 
-_UNPREPARED: set[str] = set()  # specs whose process ended while it prepared; they do not prepare again
+_UNPREPARED: set[str] = set()  # specs whose process ended in the preparation, which is not repeated
 
 
 class Host:
-    """Parent-side handle of an agent's process.
+    """Handle of an agent's process in the tournament's process.
 
-    Starts the process, sends requests, and ends the process if a reply is late.
+    A `Host` starts the agent's process, sends requests, and kills the process if a reply is late.
     """
 
     def __init__(
         self, spec: str, rules: Rules, map_source: str, time_limit: float, sandbox: Sandbox = OPEN
     ) -> None:
         self.time_limit, self._requests = time_limit, 0
-        self._spec, self._prepared = spec, set[int]()  # `_prepared`: seats whose agent has prepared
+        self._spec, self._prepared = spec, set[int]()  # `_prepared`: seats whose agents have prepared
         self._preparing_limit = PREPARATION * time_limit if is_in_file(spec) else LOAD_LIMIT
         shown = _shown_to(spec, map_source) if sandbox.is_closed else ()
         self._program = Program(python_command(__name__), "the agent's process", sandbox, shown)
@@ -78,7 +78,8 @@ class Host:
     def prepare(self, seat: int) -> None:
         """Let the agent of a seat prepare, once.
 
-        A fault of the agent is ignored. If it ends the agent's process, later games skip the preparation.
+        A fault of the agent is ignored. If the fault ends the agent's process, later games skip the
+        preparation.
         """
         if self._spec in _UNPREPARED or seat in self._prepared:
             return
@@ -93,7 +94,7 @@ class Host:
         self._request("begin", self.time_limit, seat=seat, seed=seed)
 
     def act(self, view: View) -> int:
-        """Return the action of the agent of the view's seat."""
+        """Return the action of the agent at the view's seat."""
         record = base64.b64encode(view.game.to_record()).decode()
         value = self._request("act", self.time_limit, lambda: view.events, seat=view.seat, record=record)
         if not isinstance(value, int) or isinstance(value, bool) or value.bit_length() > MOST_BITS:
@@ -103,10 +104,10 @@ class Host:
     def _request(
         self, message: str, limit: float, history: Callable[[], Sequence[Event]] | None = None, **content: Any
     ) -> Any:
-        """Send a message and return the result in the reply.
+        """Send a message, and return the result in the reply.
 
-        Raise ProgramFault if no reply comes within `limit` seconds, or if the agent raised an error. Before
-        it replies, the process may request the events of `history` once.
+        Raises ProgramFault if there is no reply within `limit` seconds, or if the agent raised an error.
+        Before the process replies, it can request the events of `history` once.
         """
         self._requests += 1
         until = time.monotonic() + limit
@@ -123,7 +124,7 @@ class Host:
         return reply.get("result")
 
     def _since(self, reply: dict[str, Any]) -> int:
-        """Return the number of events that the process knows; raise ProgramFault if it is not a number."""
+        """Return the number of events that the process knows; raise ProgramFault if `since` is not valid."""
         known = reply.get("since")
         if type(known) is not int or known < 0:
             raise self._garbage(reply, "the number of events that it knows")
@@ -134,7 +135,7 @@ class Host:
 
     @property
     def is_alive(self) -> bool:
-        """Return whether the process can receive requests."""
+        """True if the process is running."""
         return self._program.is_alive
 
     def close(self) -> None:
@@ -143,22 +144,22 @@ class Host:
 
 
 def _shown_to(spec: str, map_source: str) -> list[str]:
-    """Return the paths that an agent's process must be able to read in a sandbox."""
+    """Return the paths that the process of an agent must be able to read in a sandbox."""
     bot = spec.rpartition(":")[0] if is_in_file(spec) else ""
     files = [name for name in (map_source, spec) if Path(name).is_file()]
     return [*python_installation(), *files, *([shown_with(bot)] if bot else [])]
 
 
-# ------------------------------------------------------------------------------------------------ the far end
+# ---------------------------------------------------------------------------------------- the agent's process
 
 
 def serve() -> None:
-    """Run in the agent's process: make an agent for each seat, and reply until the pipe is closed."""
+    """Reply to messages in the agent's process until the pipe is closed."""
     serve_lines(AgentServer().reply)
 
 
 class AgentServer:
-    """The agents of one spec, one for each seat, made when first needed."""
+    """Agents of one spec, one for each seat, which are made when they are first needed."""
 
     spec: str  # set by `introduce`
 
@@ -169,7 +170,7 @@ class AgentServer:
         self._events: dict[int, list[Event]] = {}  # events that this process knows, by seat
 
     def reply(self, content: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Return the reply to a message: the value that the method of its type returns, or its error."""
+        """Return the reply to a message: the result of the method that the type names, or its error."""
         number, message = content.pop("id"), content.pop("type")
         self._request = lambda wish: request({"id": number, **wish})
         try:
@@ -180,7 +181,7 @@ class AgentServer:
             return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
 
     def load(self, rules: dict[str, Any], map: str) -> None:
-        """Load everything that a view needs, so that loading takes none of an agent's time."""
+        """Load and compile the code that views need, so that loading takes no time of an agent."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()
@@ -212,14 +213,14 @@ class AgentServer:
         return as_action(self._agent(seat).act(View(game, seat, self._chance[seat], cache(self._history))))
 
     def _history(self, seat: int) -> list[Event]:
-        """Return the events that a seat has seen; request the events that this process does not know yet."""
+        """Return the events that a seat has seen, after a request for the events that are not known yet."""
         known = self._events[seat]
         news = self._request({"wants": "events", "since": len(known)})["events"]
         known += map(Event.from_json, news)
         return known
 
     def introduce(self, spec: str) -> tuple[str, str, bool]:
-        """Make an agent of a spec; return its name, its version, and whether it is a compiled bot."""
+        """Make an agent of a spec; return its name, its version, and True if it is a compiled bot."""
         self.spec = spec
         agent = self._agent(0)
         return label(agent.name), label(agent.version), isinstance(agent, CompiledAgent)
@@ -238,11 +239,11 @@ class AgentServer:
                 self._rehearse(risk_agents.make(self.spec), seconds)
 
     def _rehearse(self, agent: Any, seconds: float) -> None:
-        """Play a game with the same rules and map in which the other seats choose at random.
+        """Play a game of the agent with the same rules and map; the other seats choose at random.
 
         The rehearsal ends when the agent has thought for `seconds`, is eliminated, or has played
-        REHEARSED_ROUNDS rounds. The agent's first action in each phase may compile code, so its time is not
-        counted.
+        REHEARSED_ROUNDS rounds. The time of the agent's first action in each phase is not counted, because
+        this action can compile code.
         """
         game, chance = Game(self.rules, self.board, seed=0, lane=NO_DEAL), np.random.default_rng(0)
         seat, known = game.seat, set[Phase]()
@@ -265,7 +266,7 @@ class AgentServer:
 
 @contextmanager
 def _global_chance_kept() -> Iterator[None]:
-    """Context manager that restores the global generators of `random` and `numpy.random` on exit."""
+    """Restore the global generators of `random` and `numpy.random` at the end of the context."""
     states = random.getstate(), np.random.get_state()  # noqa: NPY002
     try:
         yield

@@ -1,4 +1,4 @@
-"""Work of a tournament, in pieces that any `concurrent.futures` executor can run."""
+"""Jobs of a tournament: chunks of games that any `concurrent.futures` executor can play."""
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
@@ -14,18 +14,18 @@ from risk_agents.tournament.runner import play_compiled, play_single
 from risk_agents.tournament.schedule import Chunk
 from risk_agents.workers.processes import begin_process
 
-# by thread of this process and configuration; at most one pool for each thread
+# Pools of players by thread and configuration, at most one pool for each thread
 _POOLS: dict[tuple[int, TournamentConfig], PlayerPool] = {}
 
 
 def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
-    """Play the games of a chunk, and yield each game when it has ended.
+    """Play the games of a chunk, and yield the result of each game when the game has ended.
 
-    A game does not depend on the chunk in which it is played.
+    A game does not depend on the chunk that contains the game.
     """
     left = {pairing.game: pairing for pairing in chunk}
     if all(config.is_compiled(pairing) for pairing in chunk):
-        with suppress(Exception):  # raised by a bot; `play_single` below finds out by which one
+        with suppress(Exception):  # raised by a bot; `play_single` below finds out by which bot
             for result in play_compiled(config, chunk, _bots(config, chunk)):
                 del left[result.game]
                 yield result
@@ -34,14 +34,14 @@ def play(config: TournamentConfig, chunk: Chunk) -> Iterator[GameResult]:
 
 
 def _bots(config: TournamentConfig, chunk: Chunk) -> dict[int, LanePlayer]:
-    """Return the players of a chunk, by the numbers of their agents."""
+    """Return the players of a chunk that play in lanes, by agent."""
     numbers = sorted({agent for pairing in chunk for agent in pairing.seats})
     bots = {agent: lane_player(config.entrants[agent].spec) for agent in numbers}
     return {agent: bot for agent, bot in bots.items() if bot is not None}
 
 
 def pool_of(config: TournamentConfig) -> PlayerPool:
-    """Return the players of this thread, which are kept from chunk to chunk."""
+    """Return the pool of players of this thread, which is kept from chunk to chunk."""
     key = get_ident(), config
     if key not in _POOLS:
         for other in [other for other in _POOLS if other[0] == get_ident()]:
@@ -57,12 +57,12 @@ def close_pools() -> None:
 
 
 def play_and_return(config: TournamentConfig, chunk: Chunk) -> list[GameResult]:
-    """Play the games of a chunk and return them, for an executor that returns results."""
+    """Play the games of a chunk, and return their results, for an executor that returns results."""
     return list(play(config, chunk))
 
 
 def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> float:
-    """Play a chunk, write each game into the file when it ends, and return the agents' thinking time.
+    """Play a chunk, write each game into the file when the game ends, and return the thinking time.
 
     The thinking time is the sum over all games and seats, in seconds.
     """
@@ -75,6 +75,6 @@ def play_and_store(config: TournamentConfig, path: str, chunk: Chunk) -> float:
 
 
 def begin_job() -> None:
-    """Set up the process of a job before its first piece of work."""
+    """Set up the process of a job before its first chunk."""
     begin_process()
     Finalize(None, close_pools, exitpriority=1)

@@ -1,4 +1,4 @@
-"""Turn agents of the command line (`risk_agents.agent_list`) into entrants of a tournament."""
+"""Convert agents of the command line (`risk_agents.agent_list`) to entrants of a tournament."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from risk_env.text.escape import label as as_label
 if TYPE_CHECKING:
     from risk_agents.luck import LuckMeter
 
-LanePlayer = CompiledBot | Policy  # plays in the lanes of a process
-_COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` in which a host has found a compiled bot
+LanePlayer = CompiledBot | Policy  # player in the lanes of a process
+_COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` that are compiled bots, as a host has found
 
 
 def compiled_bot(spec: str) -> CompiledBot | None:
-    """Return the compiled bot of a spec, or None if the spec is of another kind."""
+    """Return the compiled bot of a spec, or None if the spec names another kind of player."""
     found = lane_player(spec)
     return found if isinstance(found, CompiledBot) else None
 
 
 @cache
 def lane_player(spec: str) -> LanePlayer | None:
-    """Return the player of a spec if it plays in the lanes of this process, or None if it is of another kind.
+    """Return the player of a spec if the player is a compiled bot or an ONNX model, otherwise None.
 
-    Compiled bots and ONNX models play in lanes. Names, `file.py:NAME`, `kept_out:NAME` and policy files can
-    be compiled bots.
+    Only these players play in the lanes of a process. Names, `file.py:NAME`, `kept_out:NAME` and policy files
+    can be compiled bots.
     """
     is_named = spec.startswith(KEPT_OUT) or bots.is_registered(spec)
     may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
@@ -56,9 +56,9 @@ def lane_player(spec: str) -> LanePlayer | None:
 def make_config(
     agents: Sequence[str], rules: Rules, map_source: str = "classic", **options: Any
 ) -> TournamentConfig:
-    """Try every agent once, and return the configuration of a tournament between these agents.
+    """Test every agent once, and return the configuration of a tournament between the agents.
 
-    Agents are `make` specs, or `label=spec`. `options` are the other fields of `TournamentConfig`.
+    An agent is a spec of `make`, or `label=spec`. `options` are the other fields of `TournamentConfig`.
     """
     board = load_map(map_source)
     check_rules(rules, board)
@@ -66,11 +66,13 @@ def make_config(
     check_limit("time_limit", config.time_limit)
     check_limit("game_time", config.game_time)
     if not agents or (config.duel and len(agents) != 2):
-        raise ValueError(f"agents={list(agents)!r}: {'two are' if config.duel else 'at least one is'} needed")
+        raise ValueError(
+            f"agents={list(agents)!r}: name {'two agents' if config.duel else 'at least one agent'}"
+        )
     if config.fixed_seats and (config.duel or len(agents) != rules.num_players):
         raise ValueError(
-            f"fixed_seats needs one agent for each of {rules.num_players} seats and no `against`, "
-            f"not agents={list(agents)!r}"
+            f"agents={list(agents)!r}: fixed_seats needs one agent for each of the {rules.num_players} "
+            "seats, and no `against`"
         )
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
     prepare_luck(config)
@@ -81,23 +83,23 @@ def make_config(
 def meter_of(config: TournamentConfig) -> LuckMeter | None:
     """Return a meter for the luck of the games, or None if the tournament does not measure luck.
 
-    Raise ValueError if luck is unknown in these games.
+    Raises ValueError if luck is unknown in games with these rules.
     """
     if not config.luck:
         return None
-    from risk_agents.luck import LuckMeter  # takes a second, and few tournaments measure luck
+    from risk_agents.luck import LuckMeter  # slow import that few tournaments need
 
     return LuckMeter(config.rules, config.board)
 
 
 def prepare_luck(config: TournamentConfig) -> None:
-    """Compile the code that measures luck, if the tournament measures luck (`meter_of`)."""
+    """Compile the code that measures luck if the tournament measures luck (`meter_of`)."""
     if (meter := meter_of(config)) is not None:
         meter.prepare()
 
 
 class Trial(NamedTuple):
-    """The game in which agents are tried."""
+    """Settings of the game in which agents are tested."""
 
     rules: Rules
     map_source: str
@@ -106,9 +108,9 @@ class Trial(NamedTuple):
 
 
 def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
-    """Try every agent in the game that it will play; raise ValueError if one fails.
+    """Test every agent with the rules and the map of its games; raise ValueError if an agent fails.
 
-    The trial compiles the code that the games need, before any clock starts.
+    The test also compiles the code that the games need, so that compilation takes no time of an agent.
     """
     compile_games(trial.rules, load_map(trial.map_source))
     found = tuple(_entrant(agent, trial) for agent in agents)
@@ -116,14 +118,16 @@ def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
     for label in labels:
         if labels.count(label) > 1:
             spec = found[labels.index(label)].spec
-            raise ValueError(f"--agents: two agents are called {label!r}; name one of them, as other={spec}")
+            raise ValueError(
+                f"--agents: two agents have the label {label!r}; set another label, as in other={spec}"
+            )
     return found
 
 
 def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
     label, spec = agent
     if spec == HUMAN:
-        load(spec)  # raises ValueError, because people play only by `risk-env play`
+        load(spec)  # raises ValueError, because people can play only in `risk-env play`
     is_unknown = is_in_file(spec) and (trial.sandbox or spec not in _COMPILED_IN_FILES)
     bot = None if is_unknown else lane_player(spec)  # loads a file in this process
     if bot is None:
@@ -139,7 +143,7 @@ def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:
 
 
 def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
-    """Compile or load a player; raise ValueError if it fails to load or cannot play with these rules."""
+    """Compile or load a player; raise ValueError if the player cannot play with these rules."""
     board = load_map(map_source)
     try:
         if isinstance(bot, Policy):
@@ -152,9 +156,9 @@ def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
 
 
 def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
-    """Start an agent in a separate process, and return the name and version that it reports.
+    """Start an agent in a separate process, and return the agent's name and version.
 
-    A language model has no process. Compiled bots are added to _COMPILED_IN_FILES.
+    A language model has no process. A spec that is a compiled bot is added to _COMPILED_IN_FILES.
     """
     if is_model(spec):
         model = ModelAgent(spec)  # sends no request before its first decision
@@ -169,7 +173,7 @@ def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
         if trial.sandbox and is_in_file(spec):
             host.close()
             raise ProgramFault(
-                "crash", "it is a compiled bot, which plays in the tournament's own process, not in a sandbox"
+                "crash", "a compiled bot plays in the tournament's own process, which is not in a sandbox"
             )
         _COMPILED_IN_FILES.add(spec)
     else:

@@ -1,4 +1,4 @@
-"""Notes about language models in a tournament: exchanges, tokens, money, time and faults (docs/llm.md)."""
+"""Notes about language models in a tournament: exchanges, tokens, cost, time and failures (docs/llm.md)."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -6,18 +6,18 @@ from typing import Any
 
 from risk_agents.tournament.results import GameResult
 
-Notes = Sequence[Mapping[str, Any] | None]  # of one game, by seat; None for an agent that is not a model
+Notes = Sequence[Mapping[str, Any] | None]  # notes of one game by seat; None if the agent is not a model
 MOST = 1e12  # largest number in the notes of a game
 MOST_KINDS = 10  # maximum number of kinds of failures
 ADDED = ("turns", "exchanges", "illegal", "fallbacks", "tokens_in", "tokens_out", "money", "seconds")
 HEADING = [
-    *("model", "exchanges a turn", "tokens in a game", "tokens out", "money a game", "s an exchange"),
-    *("illegal %", "fallbacks a turn", "failed requests"),
+    *("model", "exchanges per turn", "input tokens per game", "output tokens per game", "cost per game"),
+    *("seconds per exchange", "illegal %", "fallbacks per turn", "failed requests"),
 ]
 
 
 def are_notes(facts: Any) -> bool:
-    """Return whether a value from a file is valid as the notes of one model in one game."""
+    """Return True if a value from a file is valid as the notes about one model in one game."""
     if not isinstance(facts, dict) or not isinstance(facts.get("failures"), dict):
         return False
     failures = facts["failures"]
@@ -27,7 +27,7 @@ def are_notes(facts: Any) -> bool:
 
 
 def model_rows(results: Sequence[GameResult], labels: Sequence[str]) -> list[list[str]]:
-    """Return a table row for each agent that is a model, with its notes over all its games."""
+    """Return a table row for each agent that is a model, about all games of the agent."""
     totals: dict[int, Counter[str]] = {}
     failures: dict[int, Counter[str]] = {}
     for result in results:

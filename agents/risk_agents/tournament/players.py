@@ -1,4 +1,4 @@
-"""Players of a job: compiled bots, agents in separate processes (`host`), external programs, models."""
+"""Players of a job: compiled bots, agents in separate processes, external programs and language models."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from risk_env.events import Event
 
 
 def is_queried(spec: str) -> bool:
-    """Return whether the spec names a program or a language model."""
+    """Return True if a spec names a program or a language model."""
     return is_program(spec) or is_model(spec)
 
 
 class HostedAgent(Agent):
-    """An agent in a host process. If the process dies, a new one is started."""
+    """Agent in a host process (`host`); if the process dies, a new process is started."""
 
     def __init__(self, pool: PlayerPool, number: int, seat: int) -> None:
         self._host = partial(pool.host, number, seat)
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Start the process and let the agent prepare in it."""
+        """Start the process, and let the agent prepare in the process."""
         self._host()
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:
@@ -45,7 +45,7 @@ class HostedAgent(Agent):
 
 
 class QueriedAgent(Agent):
-    """An external program, or a language model.
+    """External program or language model.
 
     A program is started again after a fault. A language model has no process.
     """
@@ -70,9 +70,9 @@ class QueriedAgent(Agent):
             return self._agent.act(view)
 
     def over(self, outcome: dict[str, Any], events: Callable[[], Sequence[Event]]) -> None:
-        """Tell the program or the model how the game ended, unless the program is no longer running.
+        """Send the outcome of the game to the program or the model, unless the program is not running.
 
-        A program that wants events also gets the last of the `events`.
+        A program that requested events also gets the last events, which `events()` returns.
         """
         if isinstance(self._agent, ExternalAgent):
             if not self._agent.over(outcome, events() if self._agent.wants_events else ()):
@@ -89,7 +89,7 @@ class QueriedAgent(Agent):
             raise
 
     def close(self) -> None:
-        """End the program, if there is one."""
+        """End the program, if a program is running."""
         if isinstance(self._agent, ExternalAgent):
             self._agent.close()
             self._agent = None
@@ -100,19 +100,19 @@ class QueriedAgent(Agent):
 
 
 class PlayerPool:
-    """Players that are kept from game to game, for one thread of a process."""
+    """Players of one thread of a process, which are kept from game to game."""
 
     def __init__(self, config: TournamentConfig) -> None:
         self.config = config
         self._hosts: dict[int, Host] = {}  # by agent; two agents of the same file have two processes
-        # by number of the agent, and by copy or seat
+        # by agent, and by seat or copy (`_player`)
         self._players: dict[tuple[int, int], LanePlayer | Agent] = {}
 
     def players(self, agents: Sequence[int]) -> list[LanePlayer | Agent]:
-        """Return the player of each seat, given the number of each seat's agent.
+        """Return the player of each seat; `agents` contains the number of each seat's agent.
 
-        A program plays any seat with the same process. If a program sits at several seats of one game, each
-        of these seats has a separate process.
+        A program plays different seats in the same process. If a program plays several seats of one game,
+        each of these seats has a separate process.
         """
         return [self._player(agent, seat, agents[:seat].count(agent)) for seat, agent in enumerate(agents)]
 
@@ -135,7 +135,7 @@ class PlayerPool:
         )
 
     def host(self, agent: int, seat: int) -> Host:
-        """Return the running host of an agent, after letting the agent of this seat prepare in it."""
+        """Return the running host of an agent, in which the agent of the seat has prepared."""
         if agent not in self._hosts or not self._hosts[agent].is_alive:
             self._hosts[agent] = self._started(agent)
         self._hosts[agent].prepare(seat)

@@ -1,12 +1,13 @@
 """Population analysis of a tournament: Nash averaging, alpha-rank and cycles of its agents.
 
-The analysis is of a game of pairs: each of two players names an agent, and the pay-off is how often the first
-agent finishes ahead of the second. With two players this is the win rate, without the games that nobody wins.
-With more players it is the marginal rate at the tables of the tournament, so it describes these tables only.
+The module analyses a game of pairs: each of two players names an agent, and the pay-off is the share of games
+in which the first agent finishes ahead of the second agent. In two-player tournaments, the pay-off is the win
+rate, without the games that nobody wins. In tournaments with more players, the pay-off is the marginal rate
+in the line-ups of the tournament, so the analysis is valid only for these line-ups.
 
 A rating is an average over the agents that happened to play. Nash averaging (Balduzzi et al. 2018) does not
-change if an agent is entered twice. Alpha-rank (Omidshafiei et al. 2019) is the share of time that each
-agent is played if players change to better agents again and again. Both show cycles that one rating hides.
+change if an agent is entered twice. Alpha-rank (Omidshafiei et al. 2019) is the share of time that each agent
+is played if players change to better agents again and again. Both show cycles that a single rating hides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,39 +22,41 @@ from risk_agents.tournament.summary import Estimate, Games, estimates, pairs
 from risk_env.arrays import Array, Floats
 
 SAMPLES = 200  # number of bootstrap samples over deals
-MUTATION = 0.01  # rate of changes to a worse agent, relative to changes to a better one
+MUTATION = 0.01  # probability of a change to a worse agent; 1 - MUTATION for a better agent
 _TOLERANCE = 1e-9
-MOST_CYCLES = 5  # number of cycles that are shown
+MOST_CYCLES = 5  # maximum number of cycles that are shown
 
 
 @dataclass(frozen=True)
 class Population:
-    """The analysis of K agents. All numbers have 95 % intervals by a bootstrap over deals."""
+    """Analysis of K agents; all numbers have 95 % confidence intervals from a bootstrap over deals."""
 
     nash: tuple[Estimate, ...]  # (K,) probability of each agent in the equilibrium of maximum entropy
-    skill: tuple[Estimate, ...]  # (K,) how often the agent finishes ahead of an agent drawn from `nash`
-    alpha_rank: tuple[Estimate, ...]  # (K,) share of time
-    # each agent finishes ahead of the next one, and the last of the first, with intervals above one half
+    # (K,) share of games in which each agent finishes ahead of an agent drawn from `nash`
+    skill: tuple[Estimate, ...]
+    alpha_rank: tuple[Estimate, ...]  # (K,) share of time that the agent is played
+    # cycles: each agent finishes ahead of the next agent, and the last agent ahead of the first agent; the
+    # intervals of these three shares lie above 0.5
     cycles: tuple[tuple[int, int, int], ...]
 
 
 def population(games: Games, seed: int) -> Population:
-    """Analyse the games of a tournament.
+    """Return the analysis of a tournament's games.
 
-    Raises ValueError for a single agent, and if two agents never met.
+    Raises ValueError if there is only one agent, or if two agents never met.
     """
     K = games.num_agents
     if K < 2:
-        raise ValueError("a population analysis compares agents: the tournament has one")
+        raise ValueError("a population analysis needs at least two agents, but the tournament has one")
     before, cell = pairs(games)
     parts, wholes = (games.by_deal(counted, cell, K * K) for counted in (before, np.ones(before.shape)))
     payoffs = _payoffs(parts.sum(axis=0), wholes.sum(axis=0), K)
     met = ~np.isnan(payoffs) | np.eye(K, dtype=bool)
     if not met.all():
         a, b = np.argwhere(~met)[0]
-        raise ValueError(f"agents number {a + 1} and {b + 1} never met: play more games")
+        raise ValueError(f"agents number {a + 1} and {b + 1} never met in a game: play more games")
     draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
-    # two agents that did not meet in a sample keep the pay-offs of all games
+    # if two agents do not meet in a sample, the sample gets their pay-offs in all games
     draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
     found = [_analyse(matrix) for matrix in (payoffs, *draws)]
     nash, skill, ranks = (np.array(values) for values in zip(*found, strict=True))
@@ -67,7 +70,7 @@ def population(games: Games, seed: int) -> Population:
 
 
 def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
-    """Return how often the row finished ahead of the column, float (K, K): NaN if they never met."""
+    """Return the share of games in which the row finished before the column, (K, K); NaN without games."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (parts / wholes).reshape(num_agents, num_agents)
     np.fill_diagonal(found, 0.5)
@@ -80,17 +83,17 @@ def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _with_intervals(values: Floats) -> tuple[Estimate, ...]:
-    """Return the first row of `values` (1 + samples, K), with intervals from the other rows."""
+    """Return the first row of `values`, float (1 + samples, K), with intervals from the other rows."""
     return tuple(estimates(values[0], np.quantile(values[1:], (0.025, 0.975), axis=0).T))
 
 
 def nash_average(payoffs: Floats) -> Floats:
-    """Return the equilibrium of maximum entropy of the game of pairs: float (K,).
+    """Return the equilibrium of maximum entropy of the game of pairs, float (K,).
 
-    `payoffs` (K, K) is how often the row finishes ahead of the column; against `nash_average(payoffs)`, no
-    agent does so more than half the time. The equilibria of a symmetric zero-sum game are a convex set. The
-    agents that any equilibrium plays are found by linear programs. Among these agents, the equilibrium of
-    maximum entropy is an interior point.
+    `payoffs`, float (K, K), is the share of games in which the row finishes ahead of the column. No agent has
+    a share above 0.5 against `nash_average(payoffs)`. The equilibria of a symmetric zero-sum game are a
+    convex set. Linear programs find the agents that at least one equilibrium plays. Among these agents, the
+    equilibrium of maximum entropy is an interior point.
     """
     from scipy.optimize import linprog, minimize
 
@@ -122,30 +125,31 @@ def nash_average(payoffs: Floats) -> Floats:
 def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
     """Return the share of time that each agent is played, float (K,), in the limit of strong selection.
 
-    A population plays one agent. Another agent, drawn evenly, replaces it if it finishes ahead of it more
-    than half the time, with probability one half if they are level, and otherwise with probability
+    A population plays one agent. In each step, one of the other agents is drawn evenly, and can replace this
+    agent. If the drawn agent finishes ahead in more than half of the games, it replaces the agent with
+    probability 1 - `mutation`; if in exactly half, with probability 0.5; if in fewer, with probability
     `mutation`.
     """
     gains = payoffs - payoffs.T
     K = len(gains)
-    # (K, K) probability to change from the agent of the row to the agent of the column
+    # (K, K) probability of a change from the agent of the row to the agent of the column
     change = np.where(gains.T > 0, 1.0 - mutation, np.where(gains.T < 0, mutation, 0.5)) / max(K - 1, 1)
     np.fill_diagonal(change, 0.0)
     np.fill_diagonal(change, 1.0 - change.sum(axis=1))
-    # the stationary distribution: share @ change == share, with sum 1
+    # stationary distribution: share @ change == share, with sum 1
     equations = np.vstack([change.T - np.eye(K), np.ones(K)])
     return np.linalg.lstsq(equations, np.eye(K + 1)[K], rcond=None)[0]
 
 
 def _cycles(is_ahead: Array) -> Iterator[tuple[int, int, int]]:
-    """Yield cycles of three agents, each once, beginning with its smallest number."""
+    """Yield each cycle of three agents once; a cycle begins with its smallest agent number."""
     for a, b, c in permutations(range(len(is_ahead)), 3):
         if a < min(b, c) and is_ahead[a, b] and is_ahead[b, c] and is_ahead[c, a]:
             yield a, b, c
 
 
 def population_grid(found: Population, labels: Sequence[str]) -> Grid:
-    """Return the table of an analysis: the agent that the equilibrium plays most comes first."""
+    """Return the table of an analysis; the agents that the equilibrium plays most come first."""
     heading = ["agent", "Nash average %", "ahead of the Nash average %", "alpha-rank %"]
     order = sorted(range(len(labels)), key=lambda k: (-found.nash[k].value, -found.skill[k].value, labels[k]))
     columns = (found.nash, found.skill, found.alpha_rank)

@@ -1,17 +1,17 @@
 """Plackett-Luce ratings, with confidence intervals by bootstrap over deals and openings.
 
 In the Plackett-Luce model, places are taken one after another, from the first to the last. An agent of
-strength g takes the next place with probability g / G. G is the sum of the strengths of all agents that have
-no place yet. With two players this is the Bradley-Terry model.
+strength g takes the next place with probability g / G, where G is the sum of the strengths of all agents
+without a place. With two players, this is the Bradley-Terry model.
 
 Ratings are 400 log10(g), with mean 1500. A difference of 400 points means odds of 10 to 1 of finishing ahead.
-`choix.ilsr_rankings` fits the same model. Here, equal rankings are counted once, with a weight, so that
+`choix.ilsr_rankings` fits the same model. This module counts equal rankings once, with a weight, so that
 hundreds of bootstrap samples take only seconds.
 
-Games of the same deal form a cluster. Games with the same opening form a cluster too, even if their deals
+Games of the same deal form a cluster. Games with the same opening also form a cluster, even if their deals
 differ. Intervals come from a bootstrap over deals. If deals share openings, intervals are widened by the
-ratio of two cluster-robust standard errors. The first is clustered by deals and openings (Cameron, Gelbach
-and Miller 2011), the second by deals alone.
+ratio of two cluster-robust standard errors: the standard error that is clustered by deals and openings
+(Cameron, Gelbach and Miller 2011), divided by the standard error that is clustered only by deals.
 """
 
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ from risk_env.seeds import uint64
 
 MEAN = 1500.0
 POINTS = 400.0 / np.log(10.0)
-PRIOR = 0.5  # prior wins and prior losses of each agent against an average player; they keep ratings finite
-LEVEL = 0.95
+PRIOR = 0.5  # prior wins and losses of each agent against an average player, which keep ratings finite
+LEVEL = 0.95  # confidence level
 FEW_CLUSTERS = 10  # with fewer deals or openings, intervals are too narrow
 SAMPLES = 1000  # number of bootstrap samples for rates
 RATING_SAMPLES = 300  # number of bootstrap samples for ratings
@@ -35,10 +35,10 @@ _Z = 1.959963984540054  # two-sided normal quantile of LEVEL
 
 
 class Rankings:
-    """The games of a tournament as rankings. Equal rankings are stored once.
+    """Games of a tournament as rankings; equal rankings are stored once.
 
-    `order` is int (G, P): the agents of each game, from the first place to the last. An agent may occur
-    several times in a game.
+    `order`, int (G, P), contains the agents of each game, from the first place to the last. An agent may
+    occur several times in a game.
     """
 
     def __init__(self, order: Ints, num_agents: int) -> None:
@@ -54,8 +54,8 @@ class Rankings:
     def fit(self, weights: Floats | None = None, start: Floats | None = None, prior: float = PRIOR) -> Floats:
         """Return the maximum-likelihood log strengths, float (K,), with mean 0.
 
-        `weights` (G,) states how often each game counts (default: once). `start` (K,) are the log strengths
-        with which Newton's method begins (default: 0). `prior` is explained at PRIOR.
+        `weights`, float (G,), is the weight of each game (default: 1). `start`, float (K,), contains the log
+        strengths with which Newton's method begins (default: 0). `prior` replaces PRIOR.
         """
         of_rankings = np.bincount(self.which, weights, minlength=len(self._chosen)).astype(float)
         strengths = np.zeros(self.num_agents) if start is None else start.copy()
@@ -70,19 +70,19 @@ class Rankings:
         return strengths - strengths.mean()
 
     def influences(self, strengths: Floats) -> Floats:
-        """Return the influence of each game on these log strengths, to first order: float (G, K)."""
+        """Return the influence of each game on the log strengths, to first order, float (G, K)."""
         share = self._shares(strengths)
         slopes = self._chosen - share.sum(axis=1)
         bend = self._bend(share, np.bincount(self.which).astype(float), strengths, PRIOR)
         return np.linalg.lstsq(bend, slopes.T, rcond=None)[0].T[self.which]
 
     def _shares(self, strengths: Floats) -> Floats:
-        """Return the probability of each agent to win each stage of each ranking, float (R, stages, K)."""
+        """Return the probability that each agent wins each stage of each ranking, float (R, stages, K)."""
         share = self._left * np.exp(strengths)
         return share / share.sum(axis=2, keepdims=True)
 
     def _bend(self, share: Floats, weights: Floats, strengths: Floats, prior: float) -> Floats:
-        """Return the negative Hessian matrix of the log likelihood: float (K, K)."""
+        """Return the negative Hessian matrix of the log likelihood, float (K, K)."""
         weighted, average = share * weights[:, None, None], 1.0 / (1.0 + np.exp(-strengths))
         bend = np.diag(weighted.sum(axis=(0, 1)) + 2.0 * prior * average * (1.0 - average))
         return bend - weighted.reshape(-1, self.num_agents).T @ share.reshape(-1, self.num_agents)
@@ -93,8 +93,8 @@ def ratings(
 ) -> tuple[Floats, Floats]:
     """Return the rating of each agent, float (K,), and its confidence interval, float (K, 2).
 
-    `deals` (G,) and `openings` (G,) are the deal and the opening of each game, as numbers from 0. If
-    `openings` is None, each game has a different opening. A single deal gives no interval (NaN).
+    `deals` and `openings`, int (G,), contain the deal and the opening of each game, as numbers from 0. If
+    `openings` is None, each game has a different opening. With a single deal, intervals are NaN.
     """
     fitted = rankings.fit()
     if not deals.any():
@@ -108,16 +108,16 @@ def ratings(
 
 
 def share_openings(deals: Ints, openings: Ints) -> bool:
-    """Return whether at least one opening occurs in several deals."""
+    """Return True if an opening occurs in more than one deal."""
     pairs = np.unique(np.stack([deals, openings]), axis=1).shape[1]
     return pairs > len(np.unique(openings))
 
 
 def widening(influence: Floats, deals: Ints, openings: Ints) -> float:
-    """Return the factor by which shared openings widen an interval over deals, at least 1.
+    """Return the factor, at least 1, by which shared openings widen an interval over deals.
 
-    All arguments have shape (G,). `influence` is the influence of each game on the estimate. `deals` and
-    `openings` are the deal and the opening of each game, as numbers from 0.
+    All arguments have shape (G,). `influence` contains the influence of each game on the estimate. `deals`
+    and `openings` contain the deal and the opening of each game, as numbers from 0.
     """
     both = np.unique(np.stack([deals, openings]), axis=1, return_inverse=True)[1].reshape(-1)
     of_deals, of_openings, of_both = (
@@ -131,9 +131,9 @@ def rates(
 ) -> tuple[Floats, Floats]:
     """Return the rates `parts / wholes` over all deals, float (K,), and their intervals, float (K, 2).
 
-    `parts` and `wholes` are (D, K), with one row per deal. If all deals have the same rate, the bootstrap
-    interval has no width, and Wilson's interval is used instead. Its number of observations is the number of
-    deals, or `most` (K,), a number of clusters, if `most` is smaller.
+    `parts` and `wholes` have shape (D, K), with one row per deal. If all deals have the same rate, the
+    bootstrap interval has no width, and Wilson's interval is used instead. The number of observations of
+    Wilson's interval is the number of deals, but at most the number of clusters `most`, int (K,).
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -149,20 +149,20 @@ def rates(
 
 
 def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:
-    """Yield, for each bootstrap sample, how often each deal is drawn: float (D,)."""
+    """Yield the number of times that each deal is drawn, float (D,), for each bootstrap sample."""
     rng = np.random.default_rng(int(uint64(seed)))
     for _ in range(samples):
         yield np.bincount(rng.integers(num_deals, size=num_deals), minlength=num_deals).astype(float)
 
 
 def _between(draws: Floats) -> Floats:
-    """Return the central interval that contains the share LEVEL of `draws` (samples, K): float (K, 2)."""
+    """Return the central interval of the share LEVEL of `draws`, float (samples, K), as float (K, 2)."""
     tail = (1.0 - LEVEL) / 2.0
     return np.nanquantile(draws, (tail, 1.0 - tail), axis=0).T
 
 
 def wilson(rate: Floats, number: Ints) -> Floats:
-    """Return Wilson's interval of rates in [0, 1] with `number` observations: [0, 1] if `number` is 0."""
+    """Return Wilson's interval of rates with `number` observations, or [0, 1] if `number` is 0."""
     n = np.maximum(number, 1)
     middle = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
     half = _Z * np.sqrt(rate * (1 - rate) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)

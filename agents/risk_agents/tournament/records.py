@@ -1,4 +1,4 @@
-"""Write the games of a tournament as saved games with results, and check replayed games against them."""
+"""Write the games of a tournament as saved games with results, and compare replayed games with results."""
 
 import json
 from pathlib import Path
@@ -13,7 +13,7 @@ from risk_env.game import Game, SavedGameError
 from risk_env.saved_game import SavedGame
 from risk_env.whole_file import whole_file
 
-# fields of GameResult that a file contains
+# Fields of GameResult that a file contains
 _RESULTS = ("game", "ending", "winner", "places", "rounds", "forfeit_seat", "forfeit_reason")
 
 
@@ -37,7 +37,10 @@ def saved_game(config: TournamentConfig, result: GameResult) -> SavedGame:
 def write_records(store: Store, path: str | Path) -> None:
     """Write the games of a tournament as JSON Lines, in the order of its schedule."""
     if not store.config.record:
-        raise ValueError("the tournament was begun without --record: its actions were not kept")
+        raise ValueError(
+            "the tournament was begun without --record, so its file contains no actions; begin a new "
+            "tournament with --record"
+        )
     with whole_file(Path(path)) as fresh, open(fresh, "w", encoding="utf-8") as lines:
         for result in store.results(actions=True):
             facts = saved_game(store.config, result).to_dict() | {
@@ -47,7 +50,7 @@ def write_records(store: Store, path: str | Path) -> None:
 
 
 def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]:
-    """Return the result of a game as a dict for a file."""
+    """Return the result of a game as a dict for `json.dumps`."""
     return {
         **{name: getattr(result, name) for name in _RESULTS},
         "versions": [config.entrants[agent].version for agent in result.seats],
@@ -56,7 +59,7 @@ def result_facts(config: TournamentConfig, result: GameResult) -> dict[str, Any]
 
 
 def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
-    """Raise SavedGameError unless a replayed game ended as its file records.
+    """Raise SavedGameError unless a replayed game has the recorded result.
 
     For a forfeited game, only the number of rounds is compared, and the replayed game must not be over.
     """

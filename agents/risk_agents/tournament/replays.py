@@ -1,4 +1,4 @@
-"""Replays of a tournament's games: select games, and write a page for each of them."""
+"""Replays of a tournament's games: select games, and write a page for each selected game."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -15,14 +15,14 @@ _NUMBERED = ("every", "longest", "upsets")
 
 
 def parse_selection(text: str) -> tuple[str, int]:
-    """Return the word and the number of a selection of games; raise ValueError if it has no valid form.
+    """Return the word and the number of a selection of games, such as `every:100`.
 
-    The number is 0 if the form has none.
+    A form without a number gives 0. Raises ValueError unless `text` has one of the FORMS.
     """
     word, _, number = text.partition(":")
     is_number = number.isdecimal() and int(number) > 0
     if not (is_number if word in _NUMBERED else text in ("all", "forfeits")):
-        raise ValueError(f"--replay-games {text}: must be {FORMS}, where N is 1 or more")
+        raise ValueError(f"--replay-games {text}: must be {FORMS}, with N at least 1")
     return word, int(number) if number else 0
 
 
@@ -48,7 +48,7 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
 
 
 def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[float]) -> list[int]:
-    """Return the numbers of the selected games. `ratings[k]` is the rating of agent k."""
+    """Return the numbers of the selected games; `ratings[k]` is the rating of agent k."""
     word, number = parse_selection(selection)
     results = list(results)
     if word == "every":
@@ -64,7 +64,10 @@ def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[fl
 
 
 def _upset(result: GameResult, ratings: Sequence[float]) -> float:
-    """Return the best loser's rating minus the winner's rating; 0.0 for a forfeit or without a winner."""
+    """Return the rating of the best loser minus the rating of the winner.
+
+    The result is 0.0 after a forfeit, and in a game without a winner.
+    """
     if result.winner == NOBODY or result.ending == FORFEIT:
         return 0.0
     best = max(ratings[agent] for seat, agent in enumerate(result.seats) if seat != result.winner)

@@ -26,7 +26,7 @@ from risk_env.whole_file import whole_file
 KINDS = (".html", ".png")
 COLOURS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377")  # Paul Tol, colour-blind safe
 MOST_BARS = 60  # maximum number of bars in a histogram
-WIDTH, HEIGHT = 6.4, 4.2  # size of one plot in inches
+WIDTH, HEIGHT = 6.4, 4.2  # size of one plot, in inches
 MOST_LISTED = 1000  # maximum number of games in the report, in addition to games with a replay
 _DARK_INK, _DARK_PAPER = "#e6e8eb", "#16181c"
 _DARK: Any = {  # settings of matplotlib
@@ -179,7 +179,7 @@ def _image(summary: Summary, name: str) -> str:
 
 
 def picture(summary: Summary, names: list[str], columns: int, is_dark: bool = False) -> bytes:
-    """Draw the named PLOTS in a grid with this number of columns, and return a PNG."""
+    """Draw the PLOTS in `names` in a grid with `columns` columns, and return the content of a PNG file."""
     from matplotlib import rc_context
 
     with rc_context(_DARK if is_dark else {}):
@@ -263,9 +263,9 @@ def _payoff(axes: Any, summary: Summary) -> None:
 
 
 def _orders(axes: Any, summary: Summary) -> None:
-    """Plot win rates by turn order.
+    """Plot win rates by place in the turn order.
 
-    Bars show the best agents, as many as there are colours. Marks show all agents together.
+    Bars show the best agents, one agent for each of COLOURS. Marks show the mean of all agents.
     """
     players = len(summary.order_win_rate)
     agents = summary.agents[: len(COLOURS)]

@@ -1,4 +1,4 @@
-"""Result of a game of a tournament."""
+"""Results of the games of a tournament."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ WON = "won"
 TRUNCATED = "truncated"  # ended by max_rounds (RULES 11.2), without a winner
 FORFEIT = "forfeit"
 NOBODY = -1
-_TIES = 0x7E  # episode number in the hash that breaks ties between shared places
+_TIES = 0x7E  # episode number in the hash that breaks ties
 
 
 @dataclass(frozen=True)
 class GameResult:
     """Result of one game of P players.
 
-    All fields except `seconds` follow from the tournament's seed, unless an agent ran out of time.
+    All fields except `seconds` follow from the tournament's seed, unless an agent exceeded a time limit.
     """
 
     game: int
@@ -28,27 +28,27 @@ class GameResult:
     seats: tuple[int, ...]  # (P,) number of the agent at each seat
     starter: int
     ending: str  # WON, TRUNCATED or FORFEIT
-    winner: int  # seat; NOBODY after a truncation, or after a forfeit that left several seats alive
+    winner: int  # seat, or NOBODY after a truncation or a forfeit that left several seats alive
     places: tuple[int, ...]  # (P,) place of each seat, from 1 to P, without ties
     rounds: int
-    decisions: tuple[int, ...]  # (P,) number of decisions of each seat, without forced ones
-    turns: tuple[int, ...]  # (P,) number of rounds in which the seat had a decision; set-up is one round
-    seconds: tuple[float, ...]  # (P,) thinking time of the agent at each seat
+    decisions: tuple[int, ...]  # (P,) number of decisions of each seat
+    turns: tuple[int, ...]  # (P,) number of rounds in which the seat had a decision; the set-up is one round
+    seconds: tuple[float, ...]  # (P,) thinking time of the agent at each seat, in seconds
     forfeit_seat: int = NOBODY
     forfeit_kind: str = ""
     forfeit_reason: str = ""
     # (P,) luck of each seat (`risk_agents.luck`); None if it was not measured
     luck: tuple[float, ...] | None = None
-    opening: str = ""  # `opening_of` the game when the first turn begins; "" if not known
-    actions: tuple[int, ...] | None = None  # actions without forced ones, if the tournament keeps them
-    # (P,) notes about each language model, and None at the seats of other agents; None without models
+    opening: str = ""  # `opening_of` the record when the first turn begins, or "" if not known
+    actions: tuple[int, ...] | None = None  # actions without forced actions; None if they are not kept
+    # (P,) notes about the language model at each seat, None for other agents; None without language models
     notes: tuple[dict[str, Any] | None, ...] | None = None
 
 
 def opening_of(game: Any, num_players: int, num_territories: int) -> str:
     """Return a digest of the owners and troops in a game record: 16 hexadecimal digits.
 
-    Owners are numbered by their place in the turn order, so that equal positions at other seats agree.
+    Owners are numbered by their places in the turn order, so a digest does not depend on the starter's seat.
     """
     owner = game.owner[:num_territories].astype(np.int32)
     place = np.where(owner < num_players, (owner - int(game.starter)) % num_players, owner)
@@ -57,9 +57,9 @@ def opening_of(game: Any, num_players: int, num_territories: int) -> str:
 
 
 def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tuple[int, ...]:
-    """Return places from 1 to P without ties, from places that seats may share (RULES 11.2).
+    """Return places from 1 to P without ties, given places with ties (RULES 11.2).
 
-    A hash of the game's seed, `chance`, breaks ties. Seat `last`, which forfeited, gets the last place.
+    A hash of the game's seed `chance` breaks ties. Seat `last`, which forfeited, gets the last place.
     """
     seats = range(len(shared))
     order = sorted(
@@ -73,7 +73,7 @@ def final_places(shared: Sequence[int], chance: int, last: int = NOBODY) -> tupl
 def winner_of_forfeit(alive: Sequence[bool], loser: int) -> int:
     """Return the winner after a forfeit of seat `loser` (RULES 11.1).
 
-    The winner is the only other seat that is still alive. If several others are alive, return NOBODY.
+    The winner is the only other living seat. If several other seats are alive, the winner is NOBODY.
     """
     others = [seat for seat, lives in enumerate(alive) if lives and seat != loser]
     return others[0] if len(others) == 1 else NOBODY

@@ -1,10 +1,11 @@
-"""SQLite file of a tournament's games. Each game is one row, written when the game ends.
+"""SQLite file of a tournament, with a row for each game that has ended.
 
-    setting, one row:      setting, arguments
-    games, one row each:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
+    setting, one row:          setting, arguments
+    games, one row per game:   game, deal, agents, versions, starter, ending, winner, places, ..., actions
 
 Agents, versions, places, decisions, turns and seconds are JSON lists with one value per seat. `actions` is
-int32, or NULL if actions are not kept. `luck` is a JSON list too, or an empty text if luck was not measured.
+int32, or NULL if actions are not kept. `luck` is also a JSON list, or an empty string if luck was not
+measured.
 """
 
 import json
@@ -26,9 +27,9 @@ from risk_agents.tournament.model_notes import are_notes
 from risk_agents.tournament.results import GameResult
 from risk_env.whole_file import named
 
-LONGEST_VALUE = 1 << 26  # maximum bytes of a value
-PATIENCE = 60.0  # seconds to wait while another job writes
-SYNCHRONISED = 1.0  # minimum seconds between two checkpoints, which write to the disk
+LONGEST_VALUE = 1 << 26  # maximum size of a value, in bytes
+PATIENCE = 60.0  # maximum wait while another job writes, in seconds
+SYNCHRONISED = 1.0  # minimum time between two checkpoints, which write to the disk, in seconds
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)  # temporary errors
 _INSERT = f"INSERT OR IGNORE INTO games VALUES ({', '.join('?' * len(COLUMNS))})"
 _DEFINED = [f"{name} {column.kind}" for name, column in COLUMNS.items()]
@@ -40,14 +41,14 @@ _NOTES = {"notes": "CREATE TABLE notes (game INTEGER PRIMARY KEY, notes TEXT NOT
 
 
 class StoreError(ValueError):
-    """A file is not a tournament file, or it was altered or damaged.
+    """Error for a file that is not a tournament file, or that was altered or damaged.
 
     The message names the file and the problem.
     """
 
 
 class Store:
-    """An open file of games. Several processes may write into the same file."""
+    """Open tournament file; several processes may write into the same file."""
 
     def __init__(
         self, path: str | Path, config: TournamentConfig, arguments: Mapping[str, Any] | None = None
@@ -66,9 +67,10 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """Make a new file, completely or not at all, and return its store.
+        """Create a file, completely or not at all, and return its store.
 
-        If the file exists, raise FileExistsError or, with `may_rename`, add -2, -3, ... to the name.
+        If the file exists, -2, -3, ... is added to its name if `may_rename` is true, otherwise
+        FileExistsError is raised.
         """
         lines = config.to_json(), json.dumps(dict(arguments or {}))
         try:
@@ -80,25 +82,25 @@ class Store:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        """Open an existing file and read its configuration.
+        """Open an existing file, and read its configuration.
 
-        Raise StoreError if the file is not a tournament file.
+        Raises StoreError if the file is not a tournament file.
         """
         if not Path(path).is_file():
-            raise FileNotFoundError(f"no tournament at {path}")
+            raise FileNotFoundError(f"there is no tournament file {str(path)!r}")
         with _reading(path), closing(_connect(Path(path))) as database:
             _check_tables(database)
             rows = database.execute("SELECT setting, arguments FROM setting LIMIT 2").fetchall()
             if len(rows) != 1 or not all(isinstance(value, str) for value in rows[0]):
-                raise ValueError("the configuration is not one row of two strings")
+                raise ValueError("the table setting must have one row of two strings")
             arguments = json.loads(rows[0][1])
             if not isinstance(arguments, dict):
-                raise ValueError("the arguments are not a JSON object")
+                raise ValueError("the arguments in the table setting must be a JSON object")
             config = TournamentConfig.from_json(rows[0][0])
         return cls(path, config, arguments)
 
     def add(self, *results: GameResult) -> None:
-        """Write games into the file. Games that are already in the file do not change.
+        """Write games into the file; games that are already in the file do not change.
 
         The games survive a crash of this process. A power failure can lose the games of the last second
         (SYNCHRONISED).
@@ -128,14 +130,14 @@ class Store:
         return tuple(texts.get(name, values[name]) for name in COLUMNS)
 
     def _add_notes(self, result: GameResult) -> None:
-        """Write the notes about language models into a table that only tournaments with models have."""
+        """Write the notes about language models into the table `notes`; create the table if necessary."""
         self._database.execute(_NOTES["notes"].replace("TABLE", "TABLE IF NOT EXISTS", 1))
         self._database.execute(
             "INSERT OR IGNORE INTO notes VALUES (?, ?)", (result.game, json.dumps(result.notes))
         )
 
     def _notes(self) -> dict[int, Any]:
-        """Return the notes of every game that has notes, by the number of the game."""
+        """Return the notes of every game with notes, by game number."""
         if not self._database.execute("SELECT 1 FROM sqlite_master WHERE name = 'notes'").fetchone():
             return {}
         with _reading(self.path):
@@ -156,18 +158,19 @@ class Store:
         return games, forfeits
 
     def results(self, actions: bool = False) -> Iterator[GameResult]:
-        """Return an iterator over all games in the order of the schedule, with their actions if `actions`.
+        """Return an iterator over the results of all games, in the order of the schedule.
 
-        Raise StoreError if a value in the file is not allowed.
+        The results contain actions only if `actions` is true. Raises StoreError if a value in the file is not
+        allowed.
         """
         names = [name for name in COLUMNS if name not in ("versions", *(() if actions else ("actions",)))]
         notes = self._notes()
         return (self._result(row, notes.get(row["game"])) for row in self.rows(names))
 
     def rows(self, names: Iterable[str] = COLUMNS) -> Iterator[dict[str, Any]]:
-        """Yield the games in the order of the schedule, as dictionaries with these columns.
+        """Yield the columns `names` of each game as a dict, in the order of the schedule.
 
-        Raise StoreError if a value in the file is not allowed.
+        Raises StoreError if a value in the file is not allowed.
         """
         names = tuple(names)
         with _reading(self.path):
@@ -199,20 +202,20 @@ def _checked_notes(notes: Any, config: TournamentConfig) -> list[Any]:
     """Return notes from a file; raise ValueError unless each seat has valid notes or None."""
     is_list = isinstance(notes, list) and len(notes) == config.num_players
     if not is_list or not all(one is None or are_notes(one) for one in notes):
-        raise ValueError(f"notes={brief(notes)}: must be one note of a language model, or None, per seat")
+        raise ValueError(f"notes={brief(notes)}: must be a list with valid notes or None for each seat")
     return notes
 
 
 @contextmanager
 def _reading(path: str | Path) -> Iterator[None]:
-    """Context manager that turns reading errors into StoreError, and temporary errors into OSError."""
+    """Convert reading errors to StoreError, and temporary errors to OSError, inside the context."""
     try:
         yield
     except StoreError:
         raise
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
-            raise OSError(f"{path} cannot be opened: {error} (is the disk full?)") from error
+            raise OSError(f"{path} cannot be read: {error} (is the disk full?)") from error
         raise StoreError(f"{path} is not a readable tournament file: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise StoreError(f"{path} is not a readable tournament file: {error}") from error
@@ -220,9 +223,9 @@ def _reading(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Context manager that turns writing errors into OSError.
+    """Convert writing errors to OSError inside the context.
 
-    The message says how to continue, or `otherwise` if it is given.
+    The message ends with `otherwise` if it is given, otherwise with the command that continues.
     """
     try:
         yield
@@ -232,9 +235,9 @@ def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def _begun(path: Path, may_rename: bool, *lines: str) -> Path:
-    """Write tables and configuration into a new file, and return the file's path.
+    """Create a file with the tables and the configuration, and return the file's path.
 
-    The file is made in a temporary folder, which also holds SQLite's temporary files.
+    The file is created in a temporary folder, which also contains SQLite's temporary files.
     """
     with tempfile.TemporaryDirectory(prefix=".new-", dir=path.parent) as folder:
         begun = Path(folder, "begun")
@@ -243,7 +246,7 @@ def _begun(path: Path, may_rename: bool, *lines: str) -> Path:
                 for statement in _TABLES.values():
                     database.execute(statement)
                 database.execute("INSERT INTO setting VALUES (?, ?)", lines)
-            database.execute("PRAGMA journal_mode=WAL")  # last, so that no content is left in a log file
+            database.execute("PRAGMA journal_mode=WAL")  # last, so that no content stays in a log file
         if os.listdir(folder) != [begun.name]:
             raise sqlite3.OperationalError("SQLite left other files beside the new file")
         return named(begun, path, may_rename)
@@ -262,10 +265,10 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """Raise ValueError if the file has tables, views or triggers that `create` does not make.
+    """Raise ValueError if the file has tables, views or triggers that this module does not create.
 
-    Such tables, views and triggers could run statements of their own.
+    Such tables, views and triggers could run their own statements.
     """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found not in (_TABLES, _TABLES | _NOTES):
-        raise ValueError(f"expected only the tables {', '.join(_TABLES)} and optionally notes")
+        raise ValueError(f"must contain only the tables {', '.join(_TABLES)}, and optionally notes")

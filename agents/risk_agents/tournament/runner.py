@@ -1,6 +1,6 @@
-"""Play games of a tournament: games between compiled bots in the lanes of an Arena, others as a Match.
+"""Play games of a tournament: games between compiled bots in an `Arena`, other games as a `Match`.
 
-Both ways give the same games. An agent that does not return a legal action in time forfeits the game.
+Both classes play the same games. An agent that does not return a legal action in time forfeits the game.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ if TYPE_CHECKING:
     from risk_agents.luck import LuckMeter
 
 LONGEST_REASON = 500  # maximum length of a forfeit's reason, in characters
-LANES = 256
-LUCK_DIGITS = 6  # digits of luck after the point
+LANES = 256  # maximum number of lanes of a `BatchRunner`
+LUCK_DIGITS = 6  # number of decimal places of luck
 
 
 def play_compiled(
     config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, LanePlayer]
 ) -> Iterator[GameResult]:
-    """Play games between compiled bots, and yield each game when it has ended.
+    """Play games between compiled bots, and yield the result of each game when the game has ended.
 
-    The keys of `bots` are the numbers of their agents. An error in a bot is raised.
+    The keys of `bots` are agent numbers. An error in a bot is raised.
     """
     number = {agent: k for k, agent in enumerate(bots)}
     line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
@@ -58,7 +58,7 @@ def play_compiled(
 
 
 def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) -> GameResult:
-    """Play one game between any agents. An agent with an error forfeits the game."""
+    """Play one game between any agents, and return its result; an agent with an error forfeits the game."""
     players = pool.players(pairing.seats)
     match = TournamentMatch(config, pairing, players)
     fault = None
@@ -77,7 +77,7 @@ def play_single(config: TournamentConfig, pairing: Pairing, pool: PlayerPool) ->
 
 
 def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
-    """Return the result of a game as it is sent to the agent at `seat`."""
+    """Return the result of a game, as a dict that is sent to the agent at `seat`."""
     return {
         "ending": result.ending,
         "winner": result.winner,
@@ -89,9 +89,9 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Play games between compiled bots in lanes. Each lane plays one game after another.
+    """Games between compiled bots in lanes; each lane plays one game after another.
 
-    `line_ups` is int (G, P): the number, in `bots`, of the bot at each seat of each game.
+    `line_ups`, int (G, P), contains the index in `bots` of the bot at each seat of each game.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class BatchRunner:
         self._openings = [""] * lanes
 
     def play(self) -> Iterator[GameResult]:
-        """Play all games, and yield each game when it has ended."""
+        """Play all games, and yield the result of each game when the game has ended."""
         with suppress(Exception):  # raised by a bot; the error occurs again in the first game with this bot
             self.arena.prepare()
         for lanes, games in self.arena.run_games(len(self.pairings), self._begin, self._look_at_openings):
@@ -132,7 +132,7 @@ class BatchRunner:
     def _look_at_openings(self, lanes: Numbers) -> None:
         """Keep the openings of the games in which the first turn begins.
 
-        The starter also has turns in the set-up (round 0). Those turns are skipped.
+        The starter also has turns in the set-up (round 0); these turns are skipped.
         """
         rounds = self.batch.records["round_number"][lanes]
         for lane in lanes[rounds == 1].tolist():
@@ -154,7 +154,7 @@ class BatchRunner:
 
 
 class TournamentMatch(Match):
-    """One game, played decision by decision, so that each error and each second is counted for its agent."""
+    """One game that is played decision by decision, to attribute errors and thinking time to agents."""
 
     def __init__(
         self, config: TournamentConfig, pairing: Pairing, players: Sequence[LanePlayer | Agent]
@@ -166,7 +166,7 @@ class TournamentMatch(Match):
     def query_player(self) -> int:
         """Return the action of the seat to act.
 
-        Raise PlayerFault for an error, or if the player has used up its thinking time for the game.
+        Raises PlayerFault for an error, and if the player has exceeded its time limit for the game.
         """
         seat, limit = self.game.seat, self._config.game_time
         action = super().query_player()
@@ -185,7 +185,7 @@ class TournamentMatch(Match):
             self._opening = opening_of(game.record, game.num_players, game.board.num_territories)
 
     def game_result(self, fault: PlayerFault | None) -> GameResult:
-        """Return the result of the game. With a fault, the seat of the fault forfeits the game."""
+        """Return the result of the game; if `fault` is given, its seat forfeits the game."""
         counts = [tuple(count.tolist()) for count in (self.decisions, self.turns, self.seconds)]
         seed = int(game_seed(self._config.seed, self._pairing.deal))
         facts = kept_facts(self._config, meter_of(self._config), seed, self.game.actions)
@@ -203,8 +203,8 @@ def result_of(
 ) -> GameResult:
     """Return the result of a game.
 
-    `seed` is the seed of the game, and `fault` the error for which a seat forfeits it. `counts` are the
-    decisions, turns and seconds, each by seat. `kept` are the `opening`, the `actions` and the `luck`.
+    `seed` is the game's seed. `fault` is the error by which a seat forfeits the game. `counts` contains the
+    decisions, the turns and the seconds, each by seat. `kept` contains `opening`, `actions` and `luck`.
     """
     loser = NOBODY if fault is None else fault.seat
     return GameResult(
@@ -227,7 +227,7 @@ def result_of(
 def kept_facts(
     config: TournamentConfig, meter: LuckMeter | None, seed: int, actions: tuple[int, ...]
 ) -> dict[str, Any]:
-    """Return the `actions` and the `luck` of a result. Each is None if the tournament does not keep it."""
+    """Return the `actions` and the `luck` of a result; a value that the tournament does not keep is None."""
     luck = None
     if meter is not None:
         luck = tuple(meter.luck(meter.begun([seed]), [actions])[0].round(LUCK_DIGITS).tolist())

@@ -1,4 +1,4 @@
-"""Play the games of a tournament that are not yet in its file, in one process or in several."""
+"""Play the games of a tournament that are not yet in its file, in one or several processes."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -12,10 +12,10 @@ from risk_agents.tournament.schedule import Chunk, Cutter
 from risk_agents.workers import ProcessExecutor, WorkExecutor, WorkInProgress
 from risk_agents.workers.executor import PULSE, WorkLostError
 
-STARTED = 60.0  # seconds for the agents of a game to start
+STARTED = 60.0  # time limit for the agents of a game to start, in seconds
 
-Progress = Callable[[int, int], None]  # called with the number of games in the file, and of forfeits
-Verdict = Callable[[], bool]  # returns whether the games in the file are enough
+Progress = Callable[[int, int], None]  # gets the number of games and the number of forfeits in the file
+Verdict = Callable[[], bool]  # returns True if the games in the file are enough
 
 
 def conduct(
@@ -30,13 +30,13 @@ def conduct(
     """Play until at least `games` games are in the file, in whole deals, or until `enough()` is true.
 
     The games do not depend on `jobs` or `executor`. One job plays in this process. Several jobs play in
-    processes that write into the file themselves. With an `executor`, any executor of `concurrent.futures`,
-    this process writes the games that the executor returns. If the executor has a method `size`, it returns
-    the number of chunks that can be played at once; otherwise this number is `jobs`.
+    processes that write into the file. With an `executor`, any executor of `concurrent.futures`, this process
+    writes the games that the executor returns. The number of chunks that can be played at once is the result
+    of the executor's method `size`, or else `jobs`.
 
     Games that have ended are in the file even if an error or a signal stops the function. If a process takes
-    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits`). If that
-    happens too many times, RuntimeError is raised.
+    longer than `limit` seconds for a chunk, the chunk begins again (`workers.executor.Limits`). After too
+    many such attempts, RuntimeError is raised.
     """
     done, config = store.finished(), store.config
     left = Cutter(
@@ -55,7 +55,7 @@ def conduct(
                 _Conductor(store, left, processes, jobs, stores=True).play(progress, enough)
     except WorkLostError as error:
         raise RuntimeError(
-            f"{error}; all games that had ended are in {store.path}; --resume continues"
+            f"{error}; all games that had ended are in {store.path}; to continue, use --resume {store.path}"
         ) from error
 
 
@@ -74,9 +74,9 @@ def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) 
 
 
 class _Conductor:
-    """Submit chunks to an executor, until all games are played or the games in the file are enough.
+    """Submitter of chunks to an executor, until all games are played or the games in the file are enough.
 
-    At most twice as many chunks as can run at once are submitted at a time.
+    The number of submitted chunks is at most twice the number of chunks that can be played at once.
     """
 
     def __init__(self, store: Store, left: Cutter, executor: Executor, jobs: int, stores: bool) -> None:
@@ -85,18 +85,18 @@ class _Conductor:
             WorkInProgress(executor, getattr(executor, "size", lambda: jobs)),
             store.config,
         )
-        self.chunks: dict[Future[Any], Chunk] = {}  # chunks that are being played or wait for a worker
+        self.chunks: dict[Future[Any], Chunk] = {}  # submitted chunks that have not ended
         if isinstance(executor, WorkExecutor):
             self.config = store.config if stores else executor.share(store.config)
             if not all(entrant.compiled for entrant in store.config.entrants):
                 executor.allow(STARTED + store.config.num_players * store.config.game_time)
-        # `share` sends the configuration to each machine only once, if the executor can do that
+        # `share` sends the configuration to each machine only once, if the executor supports this
         self.call = (
             (play_and_store, self.config, str(store.path)) if stores else (play_and_return, self.config)
         )
 
     def play(self, progress: Progress, enough: Verdict) -> None:
-        """Play the games that are left; `enough` is called whenever chunks have ended."""
+        """Play the games that are left; call `enough` whenever chunks have ended."""
         stop, shown = False, time.monotonic()
         while True:
             while not stop and self.work.has_room() and (chunk := self.left.cut(self.work.workers)):
@@ -112,7 +112,7 @@ class _Conductor:
             stop = stop or (bool(done) and enough())
 
     def _take(self, future: Future[Any]) -> None:
-        """Take the result of a chunk that has ended; write its games if the workers do not."""
+        """Process the result of a chunk that has ended; write its games if workers do not write games."""
         chunk, result = self.chunks.pop(future), future.result()
         if not self.stores:
             self.store.add(*result)
@@ -122,7 +122,7 @@ class _Conductor:
 
 @contextmanager
 def tournament_processes(jobs: int, limit: float | None) -> Iterator[ProcessExecutor]:
-    """Context manager that starts processes for games, and ends all of them on exit, even after an error."""
+    """Start processes for games, and end all processes at the end of the context, even after an error."""
     executor = ProcessExecutor(jobs, limit, begin_job)
     try:
         yield executor

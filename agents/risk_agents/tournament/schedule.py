@@ -1,8 +1,8 @@
-"""Schedule of a tournament: which agents play each game, and at which seats.
+"""Schedule of a tournament: the agents of each game, and their seats.
 
-A *deal* is a game seed, which also decides the starter, and a line-up of agents. Every deal is played in
-several *seatings* of its line-up. With two or three players these are all seatings. With more players they
-are the rotations of a shuffled order and of the reverse order.
+A *deal* is a game seed, which also determines the starter, and a line-up of agents. Every deal is played in
+several *seatings* of its line-up. With two or three players, every possible seating is played. With more
+players, the seatings are the rotations of a shuffled order and of the reverse order.
 
 The schedule is a pure function of its arguments. A schedule with fewer games is the beginning of a schedule
 with more games.
@@ -14,17 +14,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, permutations, repeat, starmap
 from typing import NamedTuple
 
-ALL_SEATINGS_UP_TO = 3  # players; with more players, only rotations of two orders are played
-MOST_GAMES = 512  # in a chunk between compiled bots; a game with any other agent is a chunk of its own
-FIRST_GAMES = 32  # maximum number of games in a chunk, until the duration of a game is known
-# Duration of a chunk in seconds. A chunk costs the driver about a millisecond; a lost chunk is played again
+ALL_SEATINGS_UP_TO = 3  # largest number of players for which all seatings are played
+MOST_GAMES = 512  # maximum number of games in a chunk between compiled bots; other chunks have one game
+FIRST_GAMES = 32  # maximum number of games in a chunk while the duration of a game is not known
+# Minimum and maximum duration of a chunk, in seconds. The driver needs about a millisecond for a chunk, and a
+# lost chunk is played again.
 SHORTEST, LONGEST = 0.25, 20.0
-FOR_EACH = 0.002  # minimum seconds of a chunk per worker, so that one driver can supply all workers
-SHARES = 2  # a chunk gets 1 / (SHARES * workers) of the games that are left
+FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
+SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
 
 
 class Pairing(NamedTuple):
-    """A scheduled game: its number, its deal, and the agent at each seat."""
+    """Scheduled game: its number, its deal, and the agent at each seat."""
 
     game: int  # number of the game in the schedule
     deal: int
@@ -37,7 +38,7 @@ Chunk = tuple[Pairing, ...]
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
     """Return the schedule of at least `games` games, in whole deals.
 
-    The numbers of appearances of any two agents in line-ups differ by at most one.
+    The numbers of line-ups in which any two agents appear differ by at most one.
     """
 
     def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
@@ -49,8 +50,9 @@ def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[P
 def duel_pairings(num_players: int, games: int) -> list[Pairing]:
     """Return the schedule of a sequential test of agent 0 against agent 1.
 
-    The schedule has at least `games` games, in whole blocks. A block is one deal. In each of its games, one
-    agent plays alone against P - 1 copies of the other agent. Each agent sits alone in every seat once.
+    The schedule has at least `games` games, in whole blocks. A block contains the games of one deal. In each
+    game, one agent plays alone against P - 1 copies of the other agent. Each agent plays alone once from
+    every seat.
     """
     seats = range(num_players)
     alone = [
@@ -63,8 +65,8 @@ def duel_pairings(num_players: int, games: int) -> list[Pairing]:
 def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int, seed: int) -> list[Pairing]:
     """Return the schedule of agent 0 against opponents from groups.
 
-    The schedule has at least `games` games, in whole deals. The `groups` take turns: all opponents of a deal
-    come from one group. Agent 0 plays each deal once from every seat.
+    The schedule has at least `games` games, in whole deals. All opponents of a deal come from one group, and
+    the `groups` take turns. Agent 0 plays each deal once from every seat.
     """
     drawn = [line_ups(len(group), num_players - 1, seed) for group in groups]
 
@@ -77,14 +79,14 @@ def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
-    """Return a schedule in which agent s sits at seat s of every game. Each game is a separate deal."""
+    """Return a schedule in which agent s sits at seat s of every game, and each game is a separate deal."""
     return [Pairing(game, game, tuple(range(num_players))) for game in range(games)]
 
 
 def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pairing]:
-    """Return the schedule of at least `games` games.
+    """Return the schedule of at least `games` games, in whole deals.
 
-    `deals` yields the seatings of deals 0, 1, ..., without end.
+    `deals` yields the seatings of deals 0, 1, ... without end.
     """
     schedule: list[Pairing] = []
     for deal, seatings_of_deal in enumerate(deals):
@@ -95,10 +97,10 @@ def _whole_deals(games: int, deals: Iterable[list[tuple[int, ...]]]) -> list[Pai
 
 
 def line_ups(num_agents: int, num_players: int, seed: int) -> Iterator[tuple[int, ...]]:
-    """Yield the line-ups of deals 0, 1, ..., without end.
+    """Yield the line-ups of deals 0, 1, ... without end.
 
-    Each place goes to an agent that has played least. Among these, it goes to the agent that has met the
-    chosen agents least. If there are fewer agents than seats, agents play several seats.
+    Each place of a line-up goes to an agent that has played least. Among these agents, the agent that has met
+    the chosen agents least gets the place. If there are fewer agents than seats, agents play several seats.
     """
     played = [0] * num_agents
     met = [[0] * num_agents for _ in range(num_agents)]
@@ -124,9 +126,9 @@ def _draw(num_players: int, played: list[int], met: list[list[int]], rng: random
 
 
 def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]]:
-    """Return the seatings of a line-up, in which every agent sits in every seat equally often.
+    """Return the seatings of a line-up, in which every agent plays every seat equally often.
 
-    Copies of an agent can lead to equal seatings. Equal seatings are returned once.
+    If an agent occurs several times in the line-up, equal seatings are returned only once.
     """
     if len(line_up) <= ALL_SEATINGS_UP_TO:
         return sorted(set(permutations(line_up)))
@@ -136,23 +138,23 @@ def seatings(line_up: Sequence[int], rng: random.Random) -> list[tuple[int, ...]
 
 
 class Cutter:
-    """Cut games into chunks when workers become free.
+    """Games that are cut into chunks when workers become free.
 
-    Chunks become smaller towards the end, so that all workers end at the same time.
+    Chunks become smaller towards the end, so that all workers end at nearly the same time.
     """
 
     def __init__(self, pairings: Sequence[Pairing], is_compiled: Callable[[Pairing], bool]) -> None:
         self._compiled = deque(pairing for pairing in pairings if is_compiled(pairing))
         self._singles = deque(pairing for pairing in pairings if not is_compiled(pairing))
         self._total = len(self._compiled)
-        self._games, self._seconds = 0, 0.0  # games between compiled bots in ended chunks, and their seconds
+        self._games, self._seconds = 0, 0.0  # games of ended chunks between compiled bots, and their time
 
     def __bool__(self) -> bool:
-        """Return whether games are left."""
+        """Return True if games are left."""
         return bool(self._compiled or self._singles)
 
     def cut(self, workers: int = 1) -> Chunk:
-        """Return the next chunk for one of `workers` workers; an empty chunk if no games are left.
+        """Return the next chunk for one of `workers` workers, or an empty chunk if no games are left.
 
         Slow games, in which not all agents are compiled bots, come first.
         """
@@ -170,6 +172,6 @@ class Cutter:
         return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
-        """Note that a worker took this many seconds for a chunk."""
+        """Record that a worker needed `seconds` for a chunk."""
         if len(chunk) > 1:
             self._games, self._seconds = self._games + len(chunk), self._seconds + seconds

@@ -1,12 +1,14 @@
-"""Sequential probability ratio test (SPRT) of one agent, A, against another, B.
+"""Sequential probability ratio test (SPRT) of agent A against agent B.
 
-The unit of the test is a block: one deal, played with A alone against P - 1 copies of B, and with B alone
-against P - 1 copies of A. Each agent sits alone in every seat once. The score of a block is the lone A's
-share of wins minus the lone B's share of wins. If the luck of all games is known (`risk_agents.luck`), the
-luck of each lone agent is subtracted from its wins: the expected score is the same, its variance is smaller.
+The unit of the test is a block. A block is one deal, which is played with A alone against P - 1 copies of B,
+and with B alone against P - 1 copies of A. Each agent plays alone once from every seat. The score of a block
+is the lone A's share of wins minus the lone B's share of wins. If the luck of all games is known
+(`risk_agents.luck`), the luck of each lone agent is subtracted from its wins. This does not change the
+expected score, but reduces the variance.
 
-H0 states that the expected score is 0, H1 that it is +0.03. Both error rates are 5 %. The likelihood ratio
-assumes that scores are normal, with the variance observed so far. Chess engines are tested in the same way.
+H0 states that the expected score is 0, and H1 that the expected score is +0.03. Both error rates are 5 %. The
+likelihood ratio assumes that scores are normal, with the variance of the previous blocks. Chess engines are
+tested in the same way.
 """
 
 import math
@@ -18,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 GAIN = 0.03  # expected score under H1
-ERROR = 0.05  # error rate of either kind
+ERROR = 0.05  # error rate of both kinds
 BOUND = math.log((1 - ERROR) / ERROR)
 LEAST_BLOCKS = 30  # minimum number of blocks before a decision
 _PRIOR_SQUARES = 0.5  # added to the sum of squared deviations, so that equal scores do not give variance 0
@@ -30,11 +32,11 @@ OPEN = "open"
 
 @dataclass(frozen=True)
 class Verdict:
-    """State of a test after some number of blocks."""
+    """State of a test after a number of blocks."""
 
     verdict: str  # BETTER, NO_BETTER or OPEN
     blocks: int
-    ratio: float  # log likelihood ratio; the test ends beyond ±BOUND
+    ratio: float  # log likelihood ratio; the test ends at or beyond ±BOUND
     score: float  # mean score of the blocks
     error: float  # standard error of `score`
 
@@ -48,9 +50,10 @@ class Verdict:
 
 
 def judge(scores: npt.NDArray[np.float64]) -> Verdict:
-    """Return the verdict after the first block that decides the test, or after the last block if none does.
+    """Return the verdict after the first block that decides the test, or else after the last block.
 
-    `scores` is float (blocks,), in the order of the blocks. Blocks after the decision do not count.
+    `scores`, float (blocks,), contains the scores in the order of the blocks. Blocks after the decision are
+    ignored.
     """
     if not len(scores):
         return Verdict(OPEN, 0, 0.0, 0.0, 0.0)
@@ -66,18 +69,18 @@ def judge(scores: npt.NDArray[np.float64]) -> Verdict:
 
 
 class Played(NamedTuple):
-    """Facts of a game that the test needs. Agent 0 is A, agent 1 is B."""
+    """Facts of a game that the test needs; agent 0 is A, and agent 1 is B."""
 
     deal: int
     seats: tuple[int, ...]
     winner: int  # seat, or NOBODY
-    luck: tuple[float, ...] = ()  # luck of each seat, or () to count wins alone
+    luck: tuple[float, ...] = ()  # luck of each seat, or () to count only wins
 
 
 def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
     """Return the scores of the complete blocks before the first incomplete block, float (blocks,).
 
-    A block is all games of one deal.
+    A block contains all games of one deal.
     """
     blocks: dict[int, list[Played]] = {}
     for game in games:

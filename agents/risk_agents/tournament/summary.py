@@ -13,7 +13,7 @@ from risk_env.arrays import Array, Floats, Ints
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its 95 % confidence interval. Games of a deal or an opening are a cluster (`ratings`)."""
+    """Number and its 95 % confidence interval, which is clustered by deals and openings (`ratings`)."""
 
     value: float
     low: float
@@ -22,15 +22,15 @@ class Estimate:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """Results of an agent. Rates and shares count seats: an agent may have several seats in a game."""
+    """Results of an agent in all seats that it has played, which can be several seats of one game."""
 
     label: str
     version: str
     games: int  # number of seats played
     wins: int
     win_rate: Estimate  # nobody wins a truncated game
-    # win rate without the luck of dice and cards: an estimate of the same number with less variance, which
-    # can lie slightly outside 0 to 1; None if the luck of a game is unknown
+    # win rate without the luck of dice and cards, which has the same expected value and a smaller variance,
+    # and can lie slightly outside 0 to 1; None if the luck of a game is unknown
     adjusted: Estimate | None
     places: tuple[float, ...]  # (P,) share of each place
     mean_place: Estimate
@@ -47,7 +47,7 @@ class Summary:
 
     games: int
     deals: int
-    openings: int  # number of different openings, in games whose opening is known
+    openings: int  # number of different known openings
     won: int
     truncated: int
     forfeited: int
@@ -55,11 +55,11 @@ class Summary:
     agents: tuple[AgentSummary, ...]  # best rating first
     seat_win_rate: tuple[Estimate, ...]  # (P,) by seat number
     order_win_rate: tuple[Estimate, ...]  # (P,) by place in the turn order, the starter first
-    # (K, K) how often the agent of the row finished before the agent of the column
+    # (K, K) share of games in which the agent of the row finished before the agent of the column
     ahead: tuple[tuple[Estimate | None, ...], ...]
-    lengths: tuple[int, ...]  # rounds of each game
-    forfeits: tuple[str, ...]  # descriptions, one line for each agent and kind
-    # how many times smaller the variance of adjusted rates is, over deals; None without adjusted rates
+    lengths: tuple[int, ...]  # number of rounds of each game
+    forfeits: tuple[str, ...]  # one line for each agent and kind of forfeit
+    # variance of win rates over deals, divided by the variance of adjusted rates; None without adjusted rates
     luck_gain: float | None
 
 
@@ -87,9 +87,9 @@ class Games:
         self.seconds: Floats = np.array([result.seconds for result in results])
 
     def by_deal(self, values: Array, groups: Ints, num_groups: int) -> Floats:
-        """Return the sums of `values` (G, P) by deal and group: float (D, num_groups).
+        """Return the sums of `values`, (G, P), by deal and group, float (D, num_groups).
 
-        `groups` is int (G, P).
+        `groups`, int (G, P), contains the group of each value.
         """
         cells = (self.deal[:, None] * num_groups + groups).reshape(-1)
         sums = np.bincount(
@@ -98,11 +98,11 @@ class Games:
         return sums.astype(float).reshape(self.num_deals, num_groups)
 
     def by_agent(self, values: Array) -> Floats:
-        """Return the sums of `values` (G, P) by agent: float (K,)."""
+        """Return the sums of `values`, (G, P), by agent, float (K,)."""
         return np.bincount(self.seats.reshape(-1), values.reshape(-1), self.num_agents).astype(float)
 
     def rate(self, values: Array, groups: Ints, num_groups: int, seed: int) -> list[Estimate]:
-        """Return the mean of `values` (G, P) in each group, with confidence intervals."""
+        """Return the mean of `values`, (G, P), in each group, with its confidence interval."""
         ones = np.ones(values.shape)
         parts, wholes = (self.by_deal(counted, groups, num_groups) for counted in (values, ones))
         if not self.shares_openings:
@@ -120,7 +120,7 @@ class Games:
 
 
 def _luck(results: Sequence[GameResult]) -> Floats | None:
-    """Return the luck of each seat in each game, float (G, P), or None if it is unknown in a game."""
+    """Return the luck of each seat in each game, float (G, P), or None if the luck of a game is unknown."""
     found = [result.luck for result in results]
     return None if None in found else np.array(found)
 
@@ -131,7 +131,7 @@ def estimates(values: Floats, intervals: Floats) -> list[Estimate]:
 
 
 def summarise(config: TournamentConfig, results: Sequence[GameResult]) -> Summary:
-    """Return the summary of these games; raise ValueError if there is no game."""
+    """Return the summary of the games; raise ValueError if there is no game."""
     if not results:
         raise ValueError("no game has been played yet")
     games = Games(results, len(config.entrants))
@@ -212,14 +212,14 @@ def _luck_gain(games: Games) -> float | None:
 
 
 def _squares(games: Games, values: Array) -> float:
-    """Return the sum of squared deviations of the deals from the agents' mean rates."""
+    """Return the sum of squared deviations of agents' results in deals from their mean rates."""
     K = games.num_agents
     parts, wholes = (games.by_deal(counted, games.seats, K) for counted in (values, np.ones(values.shape)))
     return float(((parts - wholes * parts.sum(axis=0) / wholes.sum(axis=0)) ** 2).sum())
 
 
 def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimate | None, ...], ...]:
-    """Return how often each agent finished before each other agent, with the agents in the given order."""
+    """Return the share of games in which each agent finished before each other agent, in order `order`."""
     K = games.num_agents
     before, cell = pairs(games)
     found = games.rate(before, cell, K * K, seed)
@@ -227,10 +227,10 @@ def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimat
 
 
 def pairs(games: Games) -> tuple[Array, Ints]:
-    """Return the pairs of different seats of each game, as two arrays (G, P (P - 1)).
+    """Return facts about every pair of different seats in each game, as two arrays (G, P (P - 1)).
 
-    The first states whether the first seat finished before the second. The second is K times the agent of the
-    first seat, plus the agent of the second.
+    The first array is True if the pair's first seat finished before its second seat. The second array is K
+    times the agent of the first seat, plus the agent of the second seat.
     """
     P = games.num_players
     mine, theirs = np.array([(seat, other) for seat in range(P) for other in range(P) if seat != other]).T
@@ -243,7 +243,7 @@ def _between(estimate: Estimate, oneself: bool) -> Estimate | None:
 
 
 def _forfeits(config: TournamentConfig, results: Sequence[GameResult]) -> tuple[str, ...]:
-    """Return a line for each agent and kind of forfeit: how many there were, and the reason of the first."""
+    """Return a line for each agent and kind of forfeit, with the number of forfeits and the first reason."""
     seen: dict[tuple[str, str], list[GameResult]] = {}
     for result in results:
         if result.ending == FORFEIT:

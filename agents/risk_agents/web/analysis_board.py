@@ -1,7 +1,7 @@
 """Analysis board: positions as nodes of a tree of moves.
 
-The browser keeps the tree. The server plays moves and estimates positions. The server keeps nothing of an
-analysis: each request of the browser contains its position as text (docs/positions.md).
+The browser keeps the tree. The server plays moves and estimates positions, but keeps no analysis: each
+request of the browser contains a position as text (docs/positions.md).
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
 FIRST_AGENT = "strategist"  # agent that the page offers first
 START = Rules.preset("classic", 3, profile=FAST, setup="random")
 GAMES = 256  # number of games for the win probabilities of a position
-MOST_WAITING = 8  # maximum number of requests of each kind at a time
-MOST_TROOPS = 1000  # troops of each side in a battle; exact odds then take at most about 10 ms
+MOST_WAITING = 8  # maximum number of waiting requests of each kind
+MOST_TROOPS = 1000  # maximum number of troops of each side in a battle; exact odds take at most about 10 ms
 
 
 class Analysis:
-    """Answers to the requests of an analysis board."""
+    """Handlers of the requests of an analysis board."""
 
     def __init__(self) -> None:
         self._analyst = Analyst()
@@ -45,9 +45,9 @@ class Analysis:
         self._agents: list[str] | None = None
 
     async def node(self, wish: Any) -> dict[str, Any]:
-        """Return the position of a text, or the position after an action or a number of troops.
+        """Return the facts about a position, or about the position after an action or a number of troops.
 
-        The number `chance` is the seed of future dice and cards.
+        The entry `chance` of the request is the seed of future dice and cards.
         """
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
@@ -63,7 +63,7 @@ class Analysis:
         return await self._playing.run(_edited, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
-        """Return the win probability of every seat, estimated by games that a compiled bot plays."""
+        """Return the win probability of every seat, estimated from games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
         request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         chances = await self._thinking.run(self._analyst.request, request)
@@ -79,7 +79,7 @@ class Analysis:
         return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the registered agents that explain their choices, FIRST_AGENT first."""
+        """Return the registered agents that can explain their choices, FIRST_AGENT first."""
         if self._agents is None:
             found = await self._thinking.run(self._analyst.request, {"type": "explaining"})
             self._agents = sorted(found, key=lambda name: name != FIRST_AGENT)
@@ -104,10 +104,10 @@ class Analysis:
 def checked_wish(
     wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
 ) -> dict[str, Any]:
-    """Return a browser's request if its entries have these types; raise Refused otherwise."""
+    """Return a browser's request; raise Refused unless its entries have the types `needed` and `optional`."""
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
-        raise Refused(f"the request needs {', '.join(needed)}")
+        raise Refused(f"the request must be a JSON object with {', '.join(needed) or 'no entries'}")
     if strange := sorted(wish.keys() - types.keys()):
         raise Refused(f"{shortened(strange[0])} is unknown{similar_names(strange[0][:80], tuple(types))}")
     for name, value in wish.items():
@@ -120,13 +120,13 @@ def _check_choice(wish: dict[str, Any]) -> None:
     """Raise Refused unless a request has either an action or a number of troops."""
     if ("action" in wish) == ("troops" in wish):
         given = "both action and troops" if "action" in wish else "neither action nor troops"
-        raise Refused(f"the request has {given}: it must have one of them")
+        raise Refused(f"the request has {given}; it must have exactly one of them")
 
 
 def _node(wish: dict[str, Any]) -> dict[str, Any]:
-    """Return a position for the board.
+    """Return the facts about a position for the analysis board.
 
-    The map is included only if nothing is played, because it stays the same after an action.
+    The map is included only if the request plays nothing, because an action does not change the map.
     """
     game = position_of(wish["position"])
     if not ("action" in wish or "troops" in wish):
@@ -162,9 +162,9 @@ def _shown(game: Game, more: Callable[[Game], dict[str, Any]] = lambda _: {}) ->
 
 
 def _play(game: Game, wish: dict[str, Any]) -> str:
-    """Play the action or the number of troops of a browser's request, and return it in words.
+    """Play the action or the number of troops of a browser's request, and return the move in words.
 
-    Raise ValueError if it is not legal.
+    Raises ValueError if the move is not legal.
     """
     match = TextMatch.of(game, [None] * game.num_players)
     if "troops" in wish:
@@ -180,7 +180,7 @@ def _play(game: Game, wish: dict[str, Any]) -> str:
 def _hidden(game: Game) -> dict[str, Any]:
     """Return the facts that seats hide from each other: hands and missions.
 
-    The analysis board shows them, because a person who analyses a position knows all facts of the position.
+    The analysis board shows these facts, because a person who analyses a position knows all its facts.
     """
     hands = [hand_of(game.records, seat, game.tables) for seat in range(game.num_players)]
     missions = game.record["mission"][: game.num_players].tolist()

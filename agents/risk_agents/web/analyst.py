@@ -1,8 +1,8 @@
 """Estimate positions in a separate process, which is killed if an estimate takes too long.
 
-Before a browser's request, the process compiles the code that the request needs. To do this, the server first
-sends the same request with an example position, and then a request that prepares the agent for the rules and
-the map. A browser's request never takes more than LIMIT seconds.
+Before a browser's request, the process compiles the code that the request needs. For this purpose, the server
+first sends the same request with an example position, and then a request that prepares the agent for the
+rules and the map. A browser's request never takes more than LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"result": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "strategist"}               {"result": {"plans": [...], ...}}
@@ -27,21 +27,21 @@ from risk_env.game import Game
 from risk_env.match import Match
 
 MOST_KNOWN = 1000  # maximum number of combinations of agent, rules and map that are remembered
-LIMIT, FIRST_LIMIT = 20.0, 300.0  # seconds for a browser's request, and for a request that compiles code
+LIMIT, FIRST_LIMIT = 20.0, 300.0  # time limits of a browser's request and of a compiling request, in seconds
 
 
 class Analyst:
-    """Server-side handle of the process, which answers one request after another.
+    """Handle of the process in the server; the process answers one request after another.
 
-    Analyst is not thread-safe.
+    An `Analyst` is not thread-safe.
     """
 
     def __init__(self) -> None:
         self._program: Program | None = None
-        self._known: set[str] = set()  # requests for which the process has compiled the code
+        self._known: set[str] = set()  # kinds of requests for which the process has compiled code
 
     def request(self, request: dict[str, Any]) -> Any:
-        """Return the result of a request; raise ValueError with the reason if there is none."""
+        """Return the result of a request; raise ValueError with the reason if the request fails."""
         try:
             reply = self._ready(request).request(request, LIMIT)
         except ProgramFault as fault:
@@ -51,7 +51,7 @@ class Analyst:
         return reply["result"]
 
     def _ready(self, request: dict[str, Any]) -> Program:
-        """Return a process that has compiled the code for this request."""
+        """Return a process that has compiled the code for `request`."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the analysis")
             self._known.clear()
@@ -64,7 +64,7 @@ class Analyst:
         return self._program
 
     def _let_compile(self, what: str, request: dict[str, Any]) -> None:
-        """Send a request that may compile code, unless the code for `what` is compiled already."""
+        """Send a request that compiles code, unless the code for the kind of request `what` is compiled."""
         if self._program is not None and what not in self._known:
             self._program.request(request, FIRST_LIMIT)
             if len(self._known) >= MOST_KNOWN:
@@ -78,18 +78,18 @@ class Analyst:
 
 
 def _table_of(position: str) -> str:
-    """Return the rules and the map of a position, as a text; raise ValueError if the position is invalid."""
+    """Return a key for the rules and the map of a position; raise ValueError if the position is invalid."""
     game = position_of(position)
     return f"{game.rules} {game.board.digest}"
 
 
 @cache
 def _example() -> str:
-    """Return the position of the requests that compile code."""
+    """Return the example position of requests that compile code."""
     return Game(Rules.preset("classic", 2, setup="random", max_rounds=3), "tiny", seed=1).to_text()
 
 
-# ------------------------------------------------------------------------------------------------ the far end
+# ----------------------------------------------------------------------------------------------- the process
 
 
 def serve() -> None:
@@ -106,13 +106,13 @@ def reply_to(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _chances(position: str, bot: str, games: int) -> list[float]:
-    """Return the win probability of every seat if a compiled bot plays all seats to the end."""
+    """Return the win probability of every seat, estimated from games in which `bot` plays all seats."""
     game = position_of(position)
     return chances_by_play(game.rules, game.board, bot, games)(game).tolist()
 
 
 def _prepare(position: str, agent: str) -> None:
-    """Compile the code that an agent needs for the rules and the map of a position, without playing."""
+    """Compile the code that an agent needs for the rules and the map of a position."""
     game = position_of(position)
     make(agent).prepare(game.rules, game.board)
 
@@ -120,11 +120,11 @@ def _prepare(position: str, agent: str) -> None:
 def _explain(position: str, agent: str) -> dict[str, Any]:
     """Return an agent's explanation of its choice for the seat to act.
 
-    The agent sees only what that seat may see. Raise ValueError if the agent cannot explain its choice.
+    The agent sees only facts that the seat may see. Raises ValueError if the agent cannot explain its choice.
     """
     game, player = position_of(position), make(agent)
     if not isinstance(player, Explaining):
-        raise ValueError(f"agent={agent!r} has no method explain()")
+        raise ValueError(f"agent={agent!r} cannot explain its choices: it has no method explain()")
     match = Match.of(game, [player if seat == game.seat else None for seat in range(game.num_players)])
     match.begin()
     match.query_player()
@@ -135,7 +135,7 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
 
 
 def _explaining() -> list[str]:
-    """Return the registered agents that explain their choices, without agents that cannot be made here."""
+    """Return the registered agents that can explain their choices, and that this machine can make."""
     found = []
     for name in bots.names():
         with suppress(Exception):

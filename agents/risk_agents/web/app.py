@@ -1,7 +1,7 @@
 """Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
-The server decides everything. A browser watches or plays. It claims a seat by a secret, gets the frames that
-this seat may see, and may act only in decisions of this seat.
+The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat. It
+then gets the frames that this seat may see, and may act only in decisions of this seat.
 """
 
 import asyncio
@@ -30,19 +30,19 @@ from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
 
 PACKAGE = "risk_agents.web"
-LONGEST_MESSAGE = 4_096  # bytes of a message on a socket
-MOST_MESSAGES = 20  # messages per second on one socket
+LONGEST_MESSAGE = 4_096  # maximum length of a message on a socket
+MOST_MESSAGES = 20  # maximum number of messages per second on one socket
 MOST_SOCKETS = 500
-MOST_REQUESTS, BURST = 20, 200  # per address: requests per second, burst
-MOST_POSTS = 6  # concurrent POST requests per address
-PATIENCE = 10.0  # seconds for a browser to send its first message
-TRY_AGAIN_LATER = 1013  # code of a WebSocket that is closed because the server is busy
-SENDING = 10.0  # seconds until a browser must have room for the next message
+MOST_REQUESTS, BURST = 20, 200  # maximum number of requests per address: per second, in a burst
+MOST_POSTS = 6  # maximum number of concurrent POST requests per address
+PATIENCE = 10.0  # time limit for the first message of a browser, in seconds
+TRY_AGAIN_LATER = 1013  # close code of a WebSocket if the server is busy
+SENDING = 10.0  # time limit for sending a message to a browser, in seconds
 OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question", "server", "sound")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """Make the application.
+    """Return the application.
 
     `hosts` are the allowed host names, in addition to the address of the connection.
     """
@@ -71,7 +71,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        # one thread for each open game, in which its agent may think
+        # one thread for each open game, for its agents
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(MOST_GAMES))
         yield
         lobby.close()
@@ -99,7 +99,7 @@ class Pages:
         return _page(fill(static("analysis.html", PACKAGE), parts), "analysis")
 
     async def game_page(self, request: Request) -> Response:
-        """Return the page of a game. Its socket decides which viewer sees it."""
+        """Return the page of a game; the token that its socket sends determines the viewer."""
         parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question", "words")}
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
@@ -123,34 +123,34 @@ class Pages:
             return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
-        """Begin a game. Only this response contains the secrets of the game."""
+        """Begin a game, and return its secrets, which no other response contains."""
         return _secrets(*await self.lobby.begin(wish))
 
     async def first(self, wish: Any) -> dict[str, Any]:
-        """Begin the first game of a new player. Only this response contains the secrets of the game."""
+        """Begin the first game of a new player, and return its secrets, which no other response contains."""
         if wish != {}:
-            raise Refused("the first game has no choices: send an empty JSON object")
+            raise Refused("the first game has no settings: send an empty JSON object")
         return _secrets(*await self.lobby.first())
 
     async def again(self, wish: Any) -> dict[str, Any]:
-        """Begin a game again. Only this response contains the secrets of the new game."""
+        """Begin a new game with a game's settings, and return its secrets (see `begin`)."""
         request = checked_wish(wish, {"game": str, "token": str})
         return _secrets(*await self.lobby.again(request["game"], request["token"]))
 
     async def delete(self, wish: Any) -> dict[str, Any]:
-        """Delete a game of the person who began it."""
+        """Delete a game, if the request contains the secret of the person who began the game."""
         request = checked_wish(wish, {"game": str, "token": str})
         await self.lobby.delete(request["game"], request["token"])
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return levels and techniques of the registered agents, and the agents that cannot play a game."""
+        """Return levels and techniques of the registered agents, and the agents that cannot play the game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
         """Return the position at a moment of a game.
 
-        Raise Refused if this viewer may not continue from the moment.
+        Raises Refused if the viewer may not continue from this moment.
         """
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
@@ -172,7 +172,7 @@ class Pages:
             await socket.accept()
             await self._serve(socket)
         except (WebSocketDisconnect, TimeoutError):
-            pass  # the browser closed the connection, sends nothing, or does not read
+            pass  # the browser closed the connection, sent no first message, or does not read
         except (ValueError, ArithmeticError, LookupError, TypeError) as error:
             await _close(socket, str(error), is_final=not isinstance(error, Busy))
         finally:
@@ -207,7 +207,7 @@ async def _send(socket: WebSocket, message: str) -> None:
 
 
 async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent: int) -> None:
-    """Send new frames, in pieces, and the viewer's decision whenever something changes for the viewer."""
+    """Send new frames, in pieces, and the viewer's decision, whenever the game changes for the viewer."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
@@ -218,7 +218,7 @@ async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent
 
 
 async def _listen(socket: WebSocket, table: BrowserTable, viewer: int, may_pace: bool) -> None:
-    """Take actions, and changes of pace, from the browser; raise Refused if there are too many messages."""
+    """Process answers and changes of pace from the browser; raise Refused after too many messages."""
     rate = Rate(MOST_MESSAGES, MOST_MESSAGES)
     while True:
         message = await _message(socket)
@@ -252,7 +252,7 @@ async def _message(socket: WebSocket) -> dict[str, Any]:
 
 async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
     """Close a socket with a reason; the page connects again unless the reason is final."""
-    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser is gone, or does not read
+    with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # the browser is closed, or does not read
         await _send(socket, json.dumps({"refused": reason[:200], "final": is_final}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION if is_final else TRY_AGAIN_LATER)
@@ -269,7 +269,7 @@ def _secrets(name: str, setting: Setting) -> dict[str, Any]:
 
 
 class Json(JSONResponse):
-    """A JSON response in ASCII, because texts may contain lone surrogates."""
+    """JSON response in ASCII, because strings can contain lone surrogates."""
 
     def render(self, content: Any) -> bytes:
         """Encode a value as JSON."""
@@ -277,7 +277,7 @@ class Json(JSONResponse):
 
 
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
-    """Return a handler that calls `answer` with the JSON value of a request, and responds with its result.
+    """Return a handler that calls `answer` with the JSON value of a request, and responds with the result.
 
     If `answer` raises an error, the handler responds with status 400 and the reason.
     """
@@ -294,17 +294,17 @@ def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[R
 
 
 async def _body(request: Request) -> bytes:
-    """Return the body of a request; raise Refused if it is too long."""
+    """Return the body of a request; raise Refused if the body is too long."""
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LONGEST_BODY:
-            raise Refused(f"the request is longer than {LONGEST_BODY} bytes")
+            raise Refused(f"the request is too long: at most {LONGEST_BODY} bytes are allowed")
     return bytes(body)
 
 
 def _page(page: str, module: str) -> HTMLResponse:
-    """Return a page. Its modules come from this server, and its policy allows no other sources."""
+    """Return a page whose modules come from this server, and whose policy allows no other sources."""
     imports = json.dumps(
         {"imports": {f"risk/{name}": f"/static/{name}.js" for name in (*MODULES, *OWN_MODULES)}}
     )

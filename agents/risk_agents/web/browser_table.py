@@ -40,86 +40,87 @@ from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 from risk_env.words.action_plan import MOST_STEPS, ActionPlan
 
-SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4  # seconds between two decisions of agents
-MOST_DECISIONS = 20_000  # maximum number of decisions of a game; the server keeps all its frames in memory
-MOST_BYTES = 16_000_000  # frames of one game, for all viewers together
-MOST_TROOPS = 20_000  # troops of all armies, on the map and to place, at the start of a game or an analysis
+# Maximum, minimum and default pause between two decisions of agents, in seconds
+SLOWEST, FASTEST, PACE = 5.0, 0.0, 0.4
+MOST_DECISIONS = 20_000  # maximum number of decisions of a game, whose frames are all kept in memory
+MOST_BYTES = 16_000_000  # maximum size of a game's frames for all viewers, in bytes
+MOST_TROOPS = 20_000  # maximum number of troops, on the map and to place, when a game or an analysis begins
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
-PIECE = 1 << 16  # maximum characters of frames in a message; a longer frame has a message of its own
-AGAIN = 2.0  # seconds between two attempts to save an action
-UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` leaves the set-up to the server
+PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer frame is sent alone
+AGAIN = 2.0  # time between two attempts to save an action, in seconds
+UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` lets the server finish the set-up
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
-MOST_COMPOSED = 20  # maximum number of choices per second that are composed or taken back in a game
-RECORDED = "recorded"  # player of each seat in a game that was played elsewhere; nobody acts for these seats
+MOST_COMPOSED = 20  # maximum number of choices per second that are composed or undone in a game
+RECORDED = "recorded"  # player of each seat in a game that was played elsewhere, and is only shown
 
 
-# compiled bots compute all the time: more threads would only delay the event loop
+# compiled bots always compute, so more threads would only delay the event loop
 _COMPILED = ThreadPoolExecutor(2)
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A saved game, with the names of its players and the secrets that let people play it."""
+    """Saved game, with the names of its players and the secrets with which people play."""
 
-    game: SavedGame  # its players are `human`, the spec of an agent, or `recorded`
+    game: SavedGame  # each of its players is `human`, the spec of an agent, or `recorded`
     names: tuple[str, ...]  # (P,) name of the player at each seat
     tokens: tuple[str, ...]  # (P,) secret of each person's seat, "" for agents
     owner: str  # secret of the person who began the game
-    mode: str = ""  # preset of the game; "" for a game from a position and for a recorded game
+    mode: str = ""  # preset of the game, or "" for a game from a position and for a recorded game
     begun: int = 0  # time of the beginning, in seconds since 1970
 
     @classmethod
     def new(cls, game: SavedGame, names: Sequence[str], mode: str = "") -> Setting:
-        """Return the setting of a new game, with new secrets and the present time."""
+        """Return the setting of a new game, with new secrets and the current time."""
         tokens = tuple(secrets.token_urlsafe(16) if player == HUMAN else "" for player in game.players)
         return cls(game, tuple(names), tokens, secrets.token_urlsafe(16), mode, int(time.time()))
 
     @classmethod
     def from_dict(cls, facts: Any, actions: Sequence[int] = ()) -> Setting:
-        """Return the setting of a dict that `to_dict` made, with the actions of its game.
+        """Return the setting that a dict from `to_dict` describes, with the actions of its game.
 
-        Raise Refused for any other dict.
+        Raises Refused for any other dict.
         """
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
-            raise Refused(f"a saved game of the page must have {', '.join(_KINDS)}")
+            raise Refused(f"a saved game of the server must have {', '.join(_KINDS)}, of the right types")
         game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
         names, tokens = facts["names"], facts["tokens"]
         if not len(names) == len(tokens) == len(game.players) or not all(
             type(token) is str for token in tokens
         ):
-            raise Refused("the saved game must have one name and one token per seat")
+            raise Refused("the saved game must have one name and one token for each seat")
         if not all(map(is_label, names)):
-            raise Refused("the game has a name that cannot be shown")
+            raise Refused("the saved game has a name that is not a valid label")
         mode, begun = facts["mode"], facts["begun"]
         if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
             raise Refused("the saved game has an unknown preset or time")
         return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
     def is_owner(self, token: str) -> bool:
-        """Return whether this is the secret of the person who began the game."""
+        """Return True if `token` is the secret of the person who began the game."""
         return bool(self.owner) and secrets.compare_digest(token.encode(), self.owner.encode())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`, without the actions of the game."""
+        """Return the setting as a dict for `json.dumps`, without the actions of the game."""
         return {**vars(self), "game": self.game.beginning().to_dict()}
 
 
 class Answer(NamedTuple):
-    """A person's choice: an action, a number of troops, both, the cards of a set, or words; or a command."""
+    """Answer of a person: a choice (action, troops, both, cards of a set, or words), or a command."""
 
     action: int | None = None
     troops: int | None = None
-    compose: bool = False  # true if the choice waits until it is confirmed
+    compose: bool = False  # True if the choice waits until it is confirmed
     cards: list[int] | None = None
     command: str | None = None  # one of COMMANDS
-    words: str | None = None  # the choice as it is typed in the terminal
+    words: str | None = None  # typed choice, as in the terminal
 
 
-# types of an answer's entries in a message of a browser
+# Types of an answer's entries in a browser's message
 ANSWER_KINDS = {"action": int, "troops": int, "compose": bool, "cards": list, "command": str, "words": str}
-# types in a `Setting.to_dict`
+# Types of the values of `Setting.to_dict`
 _KINDS = {"game": dict, "names": list, "tokens": list, "owner": str, "mode": str, "begun": int}
 
 
@@ -140,7 +141,7 @@ class BrowserTable(Match):
     ) -> None:
         self.setting, self.pace = setting, PACE
         self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
-        self.viewers = 0  # number of sockets waiting for `changed`
+        self.viewers = 0  # number of sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
         self._set_up(setting.game.start(), _seated(setting.game))
@@ -148,19 +149,19 @@ class BrowserTable(Match):
         self._frames = {seat: Frames(self.game.tables, seat) for seat in (NOBODY, *self.people)}
         self.changed = {viewer: asyncio.Event() for viewer in self._frames}  # by viewer
         self.frames: dict[int, list[str]] = {seat: [] for seat in self._frames}  # by viewer, as JSON
-        # number of actions played before each frame, by viewer
+        # number of actions before each frame, by viewer
         self._decisions: dict[int, list[int]] = {seat: [] for seat in self._frames}
-        self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # new frames, not yet shown
+        self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames not yet shown
         self.bytes = 0  # size of all frames
-        self.held_back: set[int] = set()  # viewers who get no messages at the moment
+        self.held_back: set[int] = set()  # viewers who currently get no messages
         self._answers = [0] * self.game.num_players  # number of decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
-        self._confirmed: deque[int] = deque()  # actions of a composition that are still to be played
-        self._composition: Composition | None = None  # choices of the seat to act that are not played
+        self._confirmed: deque[int] = deque()  # confirmed actions that are not yet played
+        self._composition: Composition | None = None  # choices of the seat to act that are not confirmed
         self._composing, self._composed = asyncio.Lock(), Rate(MOST_COMPOSED, MOST_COMPOSED)
-        self._settled: set[int] = set()  # seats that leave the rest of the set-up to the server
+        self._settled: set[int] = set()  # seats for which the server finishes the set-up
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
@@ -169,7 +170,7 @@ class BrowserTable(Match):
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
 
-        The agents of a new game begin later, in `play`, because preparing takes long.
+        The agents of a new game begin later, in `play`, because their preparation takes long.
         """
         try:
             for player in self.players:
@@ -192,7 +193,7 @@ class BrowserTable(Match):
 
     @property
     def is_busy(self) -> bool:
-        """Return whether the seat to act has an agent, in a game that has not stopped."""
+        """True if the seat to act has an agent, and the game has not stopped."""
         return not self.problem and not self.game.is_over and self.players[self.game.seat] is not None
 
     @property
@@ -206,7 +207,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player whose turn it is; "" in the set-up, after the end and in a halted game."""
+        """Name of the player in turn, or "" in the set-up, after the end and in a stopped game."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
@@ -218,7 +219,7 @@ class BrowserTable(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
-        """Play to the end. If an agent fails, the game stops, and `problem` contains the reason."""
+        """Play to the end; if an agent fails, the game stops, and `problem` contains the reason."""
         try:
             await self._prepare()
             while not self.game.is_over and self.setting.game.players[self.game.seat] != RECORDED:
@@ -236,7 +237,7 @@ class BrowserTable(Match):
         self._announce()
 
     async def _prepare(self) -> None:
-        """Let the agents compile their code before the first decision; other games continue meanwhile."""
+        """Let the agents compile their code before the first decision, while other games continue."""
         if all(player is None for player in self.players):
             return
         self.is_preparing, self.notice = True, PREPARING
@@ -246,7 +247,7 @@ class BrowserTable(Match):
         self._announce()
 
     def _bound(self) -> str:
-        """Return the reason if the game is too long to continue, otherwise ""."""
+        """Return the reason why the game must stop at a size limit, or "" if the game may continue."""
         if len(self.game.actions) >= MOST_DECISIONS:
             return f"The game was stopped after {MOST_DECISIONS} decisions."
         if self.bytes >= MOST_BYTES:
@@ -268,7 +269,7 @@ class BrowserTable(Match):
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
 
     async def _take(self, action: int) -> None:
-        """Save an action and play it; if it cannot be saved, try again until it can."""
+        """Save an action and play it; if the action cannot be saved, repeat the attempt until it succeeds."""
         while True:
             try:
                 question = await asyncio.get_running_loop().run_in_executor(_STEPS, self._kept, action)
@@ -293,26 +294,26 @@ class BrowserTable(Match):
         return self._next_question()
 
     def step(self, action: int | str) -> None:
-        """Play an action and make the frames that show it."""
+        """Play an action, and make the frames that show the action."""
         self._answers[self.game.seat] += 1
         super().step(action)
         self._log.catch_up(self.game.actions)
 
     async def answer(self, seat: int, decision: int, answer: Answer) -> None:
-        """Take a person's choice, or carry out a command.
+        """Play or compose a person's choice, or run a command.
 
-        A choice that does not wait is played together with all choices that wait. Raise Refused if this is
-        not the current decision of this seat, or if the choice is not legal.
+        A choice that does not wait is played after all choices that wait. Raises Refused if `decision` is not
+        the current decision of the seat, or if the choice is not legal.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
-            raise Refused(f"at most {MOST_COMPOSED} choices per second are composed or taken back: try again")
+            raise Refused(f"at most {MOST_COMPOSED} choices per second can be composed or undone: try again")
         taking = asyncio.ensure_future(self._take_answer(seat, decision, answer))
         taking.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
-        await asyncio.shield(taking)  # the work goes on if the browser leaves
+        await asyncio.shield(taking)  # the work continues if the browser disconnects
 
     def _check_current(self, seat: int, decision: int) -> None:
-        """Raise Refused if this is not the current decision of this seat."""
+        """Raise Refused if `decision` is not the current decision of the seat."""
         waiting = 0 if self._composition is None else len(self._composition)
         is_current = seat == self.game.seat != NOBODY and decision == self._answers[seat] + waiting
         if not is_current or self._answer is None or self._answer.done():
@@ -331,7 +332,10 @@ class BrowserTable(Match):
             act()
 
     def _choose(self, seat: int, answer: Answer) -> Callable[[], None]:
-        """Return what a choice changes; raise Refused if the choice is not legal. Runs in a thread."""
+        """Return a function that applies a choice; raise Refused if the choice is not legal.
+
+        The method runs in a thread.
+        """
         waits = self._composition is not None and len(self._composition) > 0
         if not answer.compose and not waits:
             action = self._first_action(seat, choice_of(self.game, answer))
@@ -341,10 +345,15 @@ class BrowserTable(Match):
         return self._showing(seat, composed) if answer.compose else partial(self._confirm, composed)
 
     def _obey(self, seat: int, answer: Answer) -> Callable[[], None]:
-        """Return what a command changes; raise Refused if it is unknown or does not fit. Runs in a thread."""
+        """Return a function that applies a command; raise Refused if the command is not allowed now.
+
+        The method runs in a thread.
+        """
         command, composed = answer.command or "", copy(self._composition)
         if answer._replace(command=None) != Answer():
-            raise Refused(f"command={command[:20]!r} cannot be combined with a choice")
+            raise Refused(
+                f"command={command[:20]!r} cannot be combined with an action, troops, cards or words"
+            )
         if command == UNDO and composed is not None:
             composed.take_back()
             return self._showing(seat, composed)
@@ -352,25 +361,25 @@ class BrowserTable(Match):
             return partial(self._confirm, composed)
         if command == SETTLE and self.game.phase in SETTLED:
             return partial(self._settle, seat, settling_action(self.game))
-        raise Refused(f"command={command[:20]!r} does not fit this decision")
+        raise Refused(f"command={command[:20]!r} is not allowed in this decision")
 
     def _showing(self, seat: int, composed: Composition) -> Callable[[], None]:
-        """Return the function that shows the next decision of a composition."""
+        """Return a function that shows the next decision of a composition."""
         question = composed_question(composed, self._answers[seat])
         return partial(self._show_composition, seat, composed, question)
 
     def _show_composition(self, seat: int, composed: Composition, question: dict[str, Any]) -> None:
-        """Show the next decision of a composition, only to the viewers of this seat."""
+        """Show the next decision of a composition, but only to the viewers of the seat."""
         self._composition, self._question = composed, (seat, question)
         self._announce([seat])
 
     def _settle(self, seat: int, action: int) -> None:
-        """Leave the rest of the set-up to the server."""
+        """Let the server finish the set-up of a seat, and play the first action."""
         self._settled.add(seat)
         self._play_now(action)
 
     def _play_now(self, action: int) -> None:
-        """Let the game go on with the action of a person."""
+        """Continue the game with the action of a person."""
         if self._answer is not None:
             self._answer.set_result(action)
 
@@ -381,7 +390,7 @@ class BrowserTable(Match):
         self._play_now(first)
 
     def _first_action(self, seat: int, choice: list[int] | str) -> int:
-        """Return the first action of a choice. The other actions are in the plan of the seat."""
+        """Return the first action of a choice; write the other actions into the plan of the seat."""
         if not isinstance(choice, str) and len(choice) == 1:
             return choice[0]
         try:
@@ -390,24 +399,24 @@ class BrowserTable(Match):
             raise Refused(str(error)) from error
         action = self._plans[seat].next_action(self.game)
         if action is None:
-            raise Refused("the choice has no action")
+            raise Refused("the choice contains no action for this decision")
         return action
 
     def set_pace(self, seconds: float) -> None:
-        """Set the seconds between two decisions of agents, limited to the range from FASTEST to SLOWEST.
+        """Set the pause between two decisions of agents, and limit it to FASTEST ... SLOWEST seconds.
 
-        Raise Refused if `seconds` is not a number.
+        Raises Refused if `seconds` is NaN.
         """
         if math.isnan(seconds):
-            raise Refused("the pace must be a number of seconds")
+            raise Refused(f"the pace must be a number of seconds from {FASTEST:g} to {SLOWEST:g}")
         self.pace = min(max(seconds, FASTEST), SLOWEST)
 
     def close(self) -> None:
-        """Close the agents and save no more actions."""
+        """Close the agents, and do not save any more actions."""
         self.is_closed = True
         super().close()
 
-    # ------------------------------------------------------------------------------------------ what is seen
+    # ------------------------------------------------------------------------------------------ viewers
 
     def _watch(self, records: Any, events: Any) -> None:
         for seat, frames in self._frames.items():
@@ -418,8 +427,8 @@ class BrowserTable(Match):
     def _show(self) -> None:
         """Show new frames to the viewers.
 
-        While another seat decides about a re-roll, a viewer gets no frames. The frames of the attack follow
-        together with later frames, and never earlier than without a re-roll.
+        While another seat decides about a re-roll, a viewer gets no frames. The frames of the attack are
+        shown together with later frames, and not earlier than in an attack without a re-roll.
         """
         is_secret = self.game.phase == Phase.REROLL
         self.held_back = {viewer for viewer in self._unseen if is_secret and viewer != self.game.seat}
@@ -431,14 +440,14 @@ class BrowserTable(Match):
             unseen.clear()
 
     def _next_question(self) -> tuple[int, dict[str, Any] | None]:
-        """Return the seat to act, and its decision for the page or None if no person has to act."""
+        """Return the seat to act, and its decision for the page, or None if no person must act."""
         seat, self._composition = self.game.seat, None
         self._planned = self._next_planned(seat)
         decides = seat in self._plans and self._planned is None
         return seat, question_of(self.game, self._answers[seat]) if decides else None
 
     def _all_outlooks(self) -> dict[int, dict[str, Any]]:
-        """Return the goals and the values of sets for the page, by viewer."""
+        """Return the facts about goals and values of sets for the page, by viewer."""
         ending, names = ending_in_words(self.game, self.setting.names), self.setting.names
         own = {seat: own_outlook(self.game, seat, names) for seat in self.people}
         return {NOBODY: {"ending": ending}} | {
@@ -446,7 +455,7 @@ class BrowserTable(Match):
         }
 
     def _next_planned(self, seat: int) -> int | None:
-        """Return the next action of a choice that the person has already made, or None."""
+        """Return the next action of choices that the person has already made, or None."""
         if seat not in self._plans:
             return None
         if self._confirmed:
@@ -456,15 +465,15 @@ class BrowserTable(Match):
         return self._plans[seat].next_action(self.game)
 
     def _announce(self, viewers: Sequence[int] | None = None) -> None:
-        """Wake all viewers that wait for `changed`, or only some of them."""
+        """Wake the viewers that wait for `changed`: all viewers, or only `viewers`."""
         for viewer in self._frames if viewers is None else viewers:
             self.changed[viewer].set()
             self.changed[viewer] = asyncio.Event()
 
     def viewer(self, token: str) -> int:
-        """Return the seat of a token; raise Refused if there is no such token.
+        """Return the seat of a token; raise Refused if the token is unknown.
 
-        Return NOBODY for a viewer without a token, and for the owner's token.
+        The result is NOBODY for a viewer without a token, and for the owner's token.
         """
         if not token or self.setting.is_owner(token):
             return NOBODY
@@ -477,25 +486,26 @@ class BrowserTable(Match):
         """Return the game at the first decision after a frame of a viewer; raise Refused if not allowed.
 
         If the game is over or only agents play, everybody may continue from any moment. While people play,
-        only their seats may continue, and a seat gets the game with all unknown facts drawn again. No seat
-        may continue from a moment in which another seat picks a headquarters.
+        only people at seats may continue, and the game that they get has all unknown facts drawn again.
+        Nobody may continue from a moment in which another seat picks a headquarters.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
-            raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1}")
+            raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
         actions = self.game.actions[: self._decisions[viewer][frame]]
         game = replace(self.setting.game.beginning(), actions=actions).replay(self.game.board)
         if self.game.is_over or not self.people:
             return game
         if viewer == NOBODY:
             raise Refused(
-                "only the players of an unfinished game may continue from its moments: wait until it is over"
+                "only the players of an unfinished game may continue from its moments: wait until the game "
+                "is over"
             )
         if game.phase == Phase.HEADQUARTERS and game.seat != viewer:
             raise Refused("another player picks a headquarters at this moment: choose another moment")
         return game.determinize(viewer, secrets.randbits(48))
 
     def facts(self, viewer: int) -> dict[str, Any]:
-        """Return the facts that a page needs in addition to the frames."""
+        """Return the facts that the page of a viewer needs in addition to the frames."""
         return {
             "schema": 1,
             "map": self._map,
@@ -509,19 +519,19 @@ class BrowserTable(Match):
         }
 
     def outlook(self, viewer: int) -> dict[str, Any]:
-        """Return the goals and the values of sets that the page shows to a viewer."""
+        """Return the facts about goals and values of sets that the page shows to a viewer."""
         return self._outlooks[viewer]
 
     def question(self, viewer: int) -> dict[str, Any] | None:
-        """Return the decision of the viewer; None if another seat acts or the agents prepare."""
+        """Return the decision of the viewer, or None if another seat acts or the agents prepare."""
         seat, question = self._question
         return question if viewer == seat and not self.is_preparing else None
 
 
 def _seated(saved: SavedGame) -> list[Agent | None]:
-    """Return the agent of each seat. The agent is None at seats of people, and if the game is over.
+    """Return the agent of each seat, or None at seats of people and in a game that is over.
 
-    Raise Refused, with the name of the agent, if an agent cannot be made.
+    If an agent cannot be made, raises Refused with the spec of the agent.
     """
     is_over, seated = saved.replay().is_over, list[Agent | None]()
     for seat, player in enumerate(saved.players):
@@ -536,7 +546,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 
 
 class Feed:
-    """Messages for one viewer, who already has `sent` frames."""
+    """Messages for one viewer, to whom `sent` frames have been sent."""
 
     def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
@@ -545,11 +555,11 @@ class Feed:
     def message(self) -> str:
         """Return a message with the next frames that fit, and the viewer's decision.
 
-        Return "" if nothing is new, or if the viewer is held back because of a hidden decision.
+        The message is "" if nothing is new, or if the viewer is held back because of a hidden decision.
         """
         table, viewer = self._table, self._viewer
         if viewer in table.held_back and self._told and not table.problem:
-            return ""  # the viewer is not even told that the viewer's own decision is over
+            return ""  # the end of the viewer's own decision is also hidden
         frames = next_frames(table.frames[viewer], self._sent)
         more = self._sent + len(frames) < len(table.frames[viewer])
         question = None if more else table.question(viewer)
@@ -568,7 +578,7 @@ class Feed:
 
 
 def next_frames(frames: list[str], start: int) -> list[str]:
-    """Return the frames from `start` on that fit into a message, but at least one if there is one."""
+    """Return the frames from `start` on that fit into a message, and at least one frame if any is left."""
     waiting = frames[start : start + PIECE // 2]
     count = sum(size <= PIECE for size in accumulate(map(len, waiting)))
     return waiting[: max(count, 1)]
@@ -577,7 +587,7 @@ def next_frames(frames: list[str], start: int) -> list[str]:
 def position_of(text: str) -> Game:
     """Return the game of a position from a browser.
 
-    Raise ValueError if the position is invalid, and Refused if it has too many troops.
+    Raises ValueError if the position is invalid, and Refused if the position has too many troops.
     """
     game = Game.from_text(text)
     check_armies(game)
@@ -585,7 +595,7 @@ def position_of(text: str) -> Game:
 
 
 def check_armies(game: Game) -> None:
-    """Raise Refused if there are more troops on the map and to place than a server allows."""
+    """Raise Refused if a game has more troops, on the map and to place, than the server allows."""
     record = game.record
     troops = sum(int(record[field].sum()) for field in ("troops", "to_place", "draft_left"))
     if troops > MOST_TROOPS:
@@ -593,7 +603,7 @@ def check_armies(game: Game) -> None:
 
 
 def choice_of(game: Game, answer: Answer) -> list[int] | str:
-    """Return a person's choice as actions or in words; raise Refused if it is not legal."""
+    """Return a person's choice as actions or in words; raise Refused if the choice is not legal."""
     action, troops, cards = answer.action, answer.troops, answer.cards
     if answer.words is not None:
         if answer._replace(words=None, compose=False) != Answer():
@@ -607,24 +617,24 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
         raise Refused(f"action {action} is not legal")
     if troops is None:
         if action is None:
-            raise Refused("the request has neither action nor troops: send one of them")
+            raise Refused("the request has no action, troops, cards or words: send one of them")
         return [action]
     if action is None:
         return amount_words(game, troops)
     most = room_at(game, action)
     if not most:
-        raise Refused("the request has both action and troops: this decision takes one of them")
+        raise Refused("the request has both action and troops: this decision takes only one of them")
     if not 1 <= troops <= most:
         raise Refused(f"troops={troops}: must be from 1 to {most} with this territory")
     return f"{game.action_text(action)} {troops}"
 
 
 def _set_of(game: Game, cards: list[int]) -> list[int]:
-    """Return the actions that trade cards; raise Refused if they are not a set of the hand."""
+    """Return the actions that trade cards; raise Refused if the cards are not a set in the hand."""
     if not 1 <= len(cards) <= MOST_CARDS or any(type(card) is not int for card in cards):
         raise Refused(f"cards must be a list of 1 to {MOST_CARDS} numbers")
     if game.phase != Phase.TRADE:
-        raise Refused(f"cards are traded in phase TRADE only, not in {game.phase.name}")
+        raise Refused(f"cards can be traded only in phase TRADE, but the phase is {game.phase.name}")
     done = game.tables.space.done
     names = {
         action: game.action_text(action).removeprefix("card ")
@@ -638,17 +648,17 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
             after.step(card)
     traded = Counter(game.hand(seat)) - Counter(after.hand(seat))
     if not named or named - traded:
-        raise Refused("the cards are not a set of this hand")
+        raise Refused("the cards are not a set in your hand")
     return cards
 
 
 def placeable(game: Game) -> int:
-    """Return how many troops an answer can place on one territory, 0 if it names no territory."""
+    """Return the maximum number of troops that an answer can place on one territory, or 0."""
     return to_place(game) if game.phase == Phase.DRAFT else min(to_place(game), MOST_STEPS)
 
 
 def to_place(game: Game) -> int:
-    """Return how many troops are left to place, 0 if the decision is not about their territories."""
+    """Return the number of troops left to place, or 0 if the decision is not about placing troops."""
     record, seat = game.record, game.seat
     if game.phase == Phase.DRAFT:
         return int(record.draft_left)
@@ -658,12 +668,12 @@ def to_place(game: Game) -> int:
 
 
 def most_of(game: Game) -> int:
-    """Return the largest number of troops of the decision, 0 if the decision is not about an amount."""
+    """Return the maximum number of troops in the decision, or 0 if the decision is not about an amount."""
     return most_troops(game.record, game.rules.max_troops) if game.phase in AMOUNT_PHASES else 0
 
 
 def room_at(game: Game, action: int) -> int:
-    """Return how many troops an answer can place on the territory of an action, 0 if it names none."""
+    """Return the maximum number of troops that an answer can place on the territory of an action, or 0."""
     kind, places = game.tables.space.decode(action)
     if kind != "territory":
         return 0
@@ -671,7 +681,7 @@ def room_at(game: Game, action: int) -> int:
 
 
 def amount_words(game: Game, troops: int) -> str:
-    """Return a number of troops in words; raise Refused if it is not allowed by the decision."""
+    """Return a number of troops in words; raise Refused if the decision does not allow the number."""
     if game.phase not in AMOUNT_PHASES:
         raise Refused(f"troops={troops}: this decision takes no number of troops")
     least, most = int(not game.is_legal(game.tables.space.done)), most_of(game)
@@ -681,7 +691,7 @@ def amount_words(game: Game, troops: int) -> str:
 
 
 def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
-    """Return the next decision of a composition. A complete composition has no legal actions left."""
+    """Return the next decision of a composition; a complete composition has no more legal actions."""
     decision = answers + len(composed)
     if not composed.is_complete:
         return question_of(composed.game, decision) | composed.facts
@@ -692,11 +702,11 @@ def composed_question(composed: Composition, answers: int) -> dict[str, Any]:
 def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     """Return the decision of the seat to act, for the page.
 
-    `decision` is the number of this seat's earlier decisions.
+    `decision` is the number of the seat's earlier decisions.
 
-    In the result, `most` is the largest number of troops that the seat can place or move. It is 0 if the
+    In the result, `most` is the maximum number of troops that the seat can place or move, or 0 if the
     decision is not about an amount. `left` is the number of troops left to place, of which an answer can
-    place at most `placeable`. `composes` says whether choices can wait until they are confirmed.
+    place at most `placeable`. `composes` is True if choices can wait until they are confirmed.
     """
     question = {
         "decision": decision,
@@ -720,8 +730,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 def _choice(game: Game, action: int) -> dict[str, Any]:
     """Return a legal action for the page.
 
-    An attack has the probability that a blitz takes the territory, unless Rewards change its dice. A
-    territory has the number of troops that an answer can place there.
+    For an attack, the result contains the probability that a blitz captures the territory, unless Rewards
+    change the dice. For a territory, it contains the maximum number of troops that an answer can place there.
     """
     kind, arguments = game.tables.space.decode(action)
     choice = {"action": action, "text": game.action_text(action), "kind": kind, "places": arguments}
@@ -734,7 +744,7 @@ def _choice(game: Game, action: int) -> dict[str, Any]:
 
 
 def changes_dice(game: Game, target: int) -> bool:
-    """Return whether a Reward or an airfield changes the dice of an attack on a territory (RULES 9.8)."""
+    """Return True if a Reward or an airfield changes the dice of an attack on a territory (RULES 9.8)."""
     if not game.rules.rewards:
         return False
     record, sides = game.record, (game.seat, int(game.owner[target]))

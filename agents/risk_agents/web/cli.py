@@ -20,7 +20,7 @@ GAMES = "risk-games.sqlite"
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the web server until Ctrl-C."""
+    """Run the command `serve`: run the web server until Ctrl-C."""
     from risk_agents.serving import connections, hosts
     from risk_agents.web.app import LONGEST_MESSAGE, make_app
     from risk_agents.web.game_store import GameStore
@@ -45,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("serve")
     add = parser.add_argument
     add("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
-    add("--port", type=int, default=8642, metavar="N", help="port (default: 8642)")
+    add("--port", type=int, default=8642, metavar="N", help="port of the server (default: 8642)")
     add(
         "--allowed-host",
         action="append",
@@ -58,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
         "--from",
         metavar="FILE",
         dest="source",
-        help="recorded game to show, from a file that `replay` reads; players can continue the game",
+        help="show a recorded game from a file that `replay` reads; people can continue the game",
     )
     add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
     add("--at", type=int, metavar="N", help="with --from: first step to show")
@@ -73,9 +73,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the game that the form for new games shows at first.
+    """Return the initial values of the form for a new game.
 
-    Raise ValueError if the rules or the map cannot be played.
+    Raises ValueError if the rules cannot be played on the map.
     """
     from risk_agents.web.lobby import proposal
 
@@ -95,7 +95,8 @@ def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
     found = list(islice(replayed_games(arguments.source, arguments.game), 2))
     if len(found) != 1:
         raise ValueError(
-            f"--from {arguments.source}: {'several games' if found else 'no game'}: choose one with --game"
+            f"--from {arguments.source}: the file contains {'several games' if found else 'no such game'}; "
+            "choose a game with --game"
         )
     step = "" if arguments.at is None else f"#{arguments.at}"
     return f"game/{lobby.add_recorded(found[0][0])}{step}"

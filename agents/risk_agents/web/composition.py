@@ -1,7 +1,7 @@
-"""Composition of a part of a turn without dice. Choices are played only when the player confirms them.
+"""Composition of a part of a turn without dice, whose choices are played only when the player confirms them.
 
-A composition plays the choices on a copy of the game, so each choice can be taken back. The composition ends
-where chance, another seat, or another part of the turn follows. The player sees nothing beyond this end.
+A composition plays the choices on a copy of the game, so each choice can be undone. The composition ends
+before chance, another seat's decision, or another part of the turn. The player sees nothing beyond this end.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ SETTLED = (Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL)
 
 
 class Choice(NamedTuple):
-    """A composed choice, and the copy of the game before it."""
+    """Composed choice, and a copy of the game before the choice."""
 
     before: Game
     actions: tuple[int, ...]
-    words: str  # "" for a choice that only places troops
+    words: str  # the choice in words, or "" for a choice that only places troops
     changes: dict[int, int]  # troops that the choice adds to the seat's territories, by territory
 
 
 class Composition:
-    """Choices that the deciding seat has made but not yet played."""
+    """Choices that the seat to act has made, but that are not yet played."""
 
     def __init__(self, game: Game) -> None:
         self._seat, self._part = game.seat, PART_OF.get(game.phase, frozenset())
         self._choices: tuple[Choice, ...] = ()  # a tuple, because copies share it
-        self.game = without_history(game)  # the game after the choices
-        self._is_over = False  # whether the part of the turn is over
+        self.game = without_history(game)  # copy of the game after the choices
+        self._is_over = False  # True if the part of the turn is over
 
     def __len__(self) -> int:
         return len(self._choices)
@@ -60,12 +60,12 @@ class Composition:
 
     @property
     def is_complete(self) -> bool:
-        """Return whether no further choice can be composed, so that the choices must be confirmed."""
+        """True if no further choice can be composed, so that the choices must be confirmed."""
         return self._is_over or len(self._choices) >= MOST_CHOICES
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Choices in words, and the troops that they add to each territory, for the page."""
+        """Facts for the page: the choices in words, and the troops that they add to each territory."""
         added, placed = Counter[int](), Counter[int]()
         for choice in self._choices:
             added.update(choice.changes)
@@ -78,7 +78,7 @@ class Composition:
         return {"composed": words, "added": dict(added), "complete": self.is_complete, "steps": steps}
 
     def add(self, answer: list[int] | str) -> None:
-        """Add a choice, given by its actions or in words; raise Refused if it is not legal now."""
+        """Add a choice, as actions or in words; raise Refused if the choice is not legal now."""
         self._check_room()
         game, plan = without_history(self.game), ActionPlan(self._seat)
         actions, words, is_over = list[int](), list[str](), False
@@ -98,29 +98,29 @@ class Composition:
         self.game, self._is_over = game, is_over
 
     def _check_room(self) -> None:
-        """Raise Refused, with the reason, if no choice can be added."""
+        """Raise Refused with the reason if no choice can be added."""
         if self._is_over:
-            raise Refused("the choices are complete: confirm them or undo the last one")
+            raise Refused("the choices are complete: confirm the choices, or undo the last choice")
         if len(self._choices) >= MOST_CHOICES:
-            raise Refused(f"at most {MOST_CHOICES} choices wait for their confirmation: confirm them first")
+            raise Refused(f"at most {MOST_CHOICES} choices can wait: confirm the choices first")
         if self.game.phase not in self._part:
-            raise Refused(f"a choice in phase {self.game.phase.name} is played at once: it cannot wait")
+            raise Refused(f"a choice in phase {self.game.phase.name} cannot wait: it must be played at once")
 
     def _play(self, game: Game, action: int) -> bool:
-        """Play an action on a copy of the game; return whether the part of the turn is over."""
+        """Play an action on a copy of the game; return True if the part of the turn is over."""
         chance = game.record.random
         game.step(action)
         goes_on = game.seat == self._seat and game.phase in self._part
         return not goes_on or bool(game.record.random != chance)
 
     def _changes(self, game: Game) -> dict[int, int]:
-        """Return the troops that a choice adds to the seat's territories, forced decisions included."""
+        """Return the troops that a choice and forced actions add to the seat's territories, by territory."""
         is_own = (self.game.owner == self._seat) & (game.owner == self._seat)
         gained = game.troops.astype(int) - self.game.troops.astype(int)
         return {int(t): int(gained[t]) for t in (is_own & (gained != 0)).nonzero()[0]}
 
     def _told(self, words: list[str], changes: dict[int, int], game: Game) -> str:
-        """Return a choice in words: cards, or troops that move; "" if it only places troops."""
+        """Return a choice in words (cards, or troops that move), or "" if it only places troops."""
         traded = Counter(self.game.hand(self._seat)) - Counter(game.hand(self._seat))
         if traded:
             return f"trade {', '.join(traded.elements())}"
@@ -132,7 +132,7 @@ class Composition:
         return "" if changes else ", ".join(words)
 
     def take_back(self) -> None:
-        """Take back the last choice; raise Refused if there is none."""
+        """Undo the last choice; raise Refused if there is no choice."""
         if not self._choices:
             raise Refused("there is no choice to undo")
         *kept, last = self._choices
@@ -140,7 +140,7 @@ class Composition:
 
 
 def _words_of(game: Game, action: int) -> list[str]:
-    """Return an action in words; [] if `_told` describes the action by the troops that it moves."""
+    """Return an action in words, or [] if `_told` describes the troops that the action moves."""
     phase = game.phase
     if phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
         return []
@@ -158,9 +158,9 @@ def without_history(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up.
 
-    A claim takes the territory with the largest share of the person's territories among its sources; if
-    shares are equal, the one in the smallest continent. A troop goes to the territory of its army that is
-    the weakest against opponents on its sources.
+    A claim takes the territory with the largest share of the person's territories among its sources. If
+    shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory of its
+    army that is weakest against the opponents on its sources.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]

@@ -1,4 +1,4 @@
-"""SQLite file of a server's games: the facts of each game, and its actions, saved as they are played."""
+"""SQLite file of a server's games: facts about each game, and its actions, which are saved one by one."""
 
 import json
 import sqlite3
@@ -10,13 +10,13 @@ from typing import Any
 
 from risk_env.bounded_io import parse_json
 
-LONGEST_NAME = 40
-LONGEST_FACTS = 1 << 18  # characters of a game's facts, including its position
-LONGEST_ENDING = 500  # characters of the sentence about the ending of a game
-LONGEST_VALUE = 1 << 20  # bytes
-MOST_ACTIONS = 1 << 15
-MOST_BYTES = 1 << 30  # a file of this size takes no new games
-WAIT = 1.0  # seconds to wait for a lock of another process
+LONGEST_NAME = 40  # maximum length of a game's name
+LONGEST_FACTS = 1 << 18  # maximum length of a game's facts, including its position
+LONGEST_ENDING = 500  # maximum length of the sentence about the ending of a game
+LONGEST_VALUE = 1 << 20  # maximum size of a value, in bytes
+MOST_ACTIONS = 1 << 15  # maximum number of actions of a game
+MOST_BYTES = 1 << 30  # maximum size of a file to which games can be added, in bytes
+WAIT = 1.0  # maximum wait for a lock of another process, in seconds
 _TABLES = {
     "games": "CREATE TABLE games (game TEXT PRIMARY KEY, facts TEXT NOT NULL, "
     "ending TEXT NOT NULL DEFAULT '')",
@@ -26,14 +26,14 @@ _TABLES = {
 
 
 class NotKept(ValueError):
-    """Data cannot be saved: the file is full, locked or missing, or the game was closed."""
+    """Error when data cannot be saved: the file is full, locked or missing, or the game was closed."""
 
 
 class GameStore:
-    """An open game database.
+    """Open game database.
 
-    When `add_game` or `add_action` has returned, its data survives even if the server is killed. One server
-    at a time can use the file. The methods can be called from any thread.
+    After `add_game` or `add_action` has returned, its data survives even if the server is killed. Only one
+    server at a time can use the file. The methods can be called from any thread.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -56,9 +56,9 @@ class GameStore:
             raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
-        """Make the tables of a new file, or check the tables of an existing file.
+        """Create the tables of a new file, or check the tables of an existing file.
 
-        Raise ValueError for other tables, and for views and triggers, which could run other statements.
+        Raises ValueError for other tables, and for views and triggers, which could run other statements.
         """
         found = dict(
             self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10")
@@ -67,11 +67,11 @@ class GameStore:
             for statement in _TABLES.values():
                 self._database.execute(statement)
         elif found != _TABLES:
-            raise ValueError(f"expected only the tables {' and '.join(_TABLES)}")
+            raise ValueError(f"the file must contain only the tables {' and '.join(_TABLES)}")
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """Context manager for one thread at a time. An error rolls back, and is raised as `error_type`."""
+        """Yield the database's `execute` to one thread at a time; roll back and convert errors."""
         with self._lock:
             try:
                 yield self._database.execute
@@ -81,14 +81,14 @@ class GameStore:
                 raise error_type(str(error)) from error
 
     def add_game(self, game: str, facts: dict[str, Any], actions: Sequence[int] = ()) -> None:
-        """Save a new game with its earlier actions, or raise NotKept with the reason and save nothing."""
+        """Save a new game with its earlier actions; if this fails, save nothing and raise NotKept."""
         with self._used(NotKept) as execute:
             (pages,), (size,) = (
                 execute("PRAGMA page_count").fetchone(),
                 execute("PRAGMA page_size").fetchone(),
             )
             if pages * size > MOST_BYTES:
-                raise NotKept(f"the game database has more than {MOST_BYTES} bytes: use another file")
+                raise NotKept(f"the game database has more than {MOST_BYTES} bytes: choose another file")
             execute("BEGIN")
             rows = [(game, number, action) for number, action in enumerate(actions)]
             self._database.executemany("INSERT INTO actions VALUES (?, ?, ?)", rows)
@@ -98,9 +98,9 @@ class GameStore:
     def add_action(
         self, game: str, number: int, action: int, is_current: Callable[[], bool] = lambda: True
     ) -> None:
-        """Save the action with this number, from 0.
+        """Save action number `number`, counted from 0.
 
-        Raise NotKept for database errors, or if `is_current()` is false.
+        Raises NotKept for database errors, and if `is_current()` is false.
         """
         with self._used(NotKept) as execute:
             if not is_current():
@@ -108,7 +108,7 @@ class GameStore:
             execute("INSERT OR REPLACE INTO actions VALUES (?, ?, ?)", (game, number, action))
 
     def games(self, most: int) -> tuple[list[str], str]:
-        """Return the names of the newest games, newest first, and the reason if the file is damaged."""
+        """Return the names of at most `most` games, newest first, and the problem if the file is damaged."""
         listed = (
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
             "ORDER BY rowid DESC LIMIT ?"
@@ -122,7 +122,7 @@ class GameStore:
         return found, ""
 
     def facts(self, game: str) -> Any:
-        """Return the facts of a game, a JSON value, or None if there is no such game."""
+        """Return the facts of a game, as a JSON value, or None if the game does not exist."""
         with self._used(ValueError) as execute:
             found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
         if found is None:
@@ -137,14 +137,14 @@ class GameStore:
             execute("UPDATE games SET ending = ? WHERE game = ?", (ending[:LONGEST_ENDING], game))
 
     def ending(self, game: str) -> str:
-        """Return the ending of a game in words, or "" if it is unknown."""
+        """Return the ending of a game in words, or "" if the ending is unknown."""
         with self._used(ValueError) as execute:
             row = execute("SELECT ending FROM games WHERE game = ?", (game,)).fetchone()
         is_text = row is not None and isinstance(row[0], str)
         return row[0][:LONGEST_ENDING] if is_text else ""
 
     def delete(self, game: str) -> None:
-        """Delete a game with its actions; raise NotKept if the file cannot be written."""
+        """Delete a game and its actions; raise NotKept if the file cannot be written."""
         with self._used(NotKept) as execute:
             execute("BEGIN")
             execute("DELETE FROM actions WHERE game = ?", (game,))
@@ -152,9 +152,9 @@ class GameStore:
             execute("COMMIT")
 
     def load(self, game: str) -> tuple[Any, list[int]] | None:
-        """Return the facts and actions of a game, or None if there is no such game.
+        """Return the facts and actions of a game, or None if the game does not exist.
 
-        Raise ValueError if the game is damaged.
+        Raises ValueError if the game is damaged.
         """
         facts = self.facts(game)
         if facts is None:

@@ -1,4 +1,4 @@
-"""Lobby: all games of a server. Browsers begin games, and games continue after a restart."""
+"""Lobby: all games of a server, which browsers begin, and which continue after a restart."""
 
 import asyncio
 import hashlib
@@ -35,23 +35,23 @@ from risk_env.saved_game import SavedGame
 from risk_env.text.escape import for_terminal, label
 from risk_env.viewer.page import static
 
-MOST_GAMES = 200  # games that are open at the same time
-MOST_BYTES = 200_000_000  # frames of all open games
-MOST_LISTED = 30  # games in the list of the lobby
-OPENERS = 2  # threads that begin games, and the same number of threads that open saved games
-CLOSERS = 16  # threads that close games
-MOST_LOOKING = 64  # requests at a time for lists of games and moments of games
-MOST_OPENING = 16  # games that begin at a time, and the same number of saved games that are opened
-LONGEST_SPEC = 200  # characters of a player's spec
+MOST_GAMES = 200  # maximum number of open games
+MOST_BYTES = 200_000_000  # maximum size of the frames of all open games, in bytes
+MOST_LISTED = 30  # maximum number of games in the lobby's list
+OPENERS = 2  # number of threads that begin games, and number of threads that open saved games
+CLOSERS = 16  # number of threads that close games
+MOST_LOOKING = 64  # maximum number of waiting requests for lists of games and moments of games
+MOST_OPENING = 16  # maximum number of games that begin, and of saved games that are opened, at a time
+LONGEST_SPEC = 200  # maximum length of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
-SEED_BITS = 48  # bits of a new game's seed
+SEED_BITS = 48  # number of bits of a new game's seed
 
 
 class Lobby:
     """All games of a server.
 
-    With `allow_programs`, agents may be files and commands, which the server then runs. `proposed` is the
-    game that the form for new games shows at first (see `proposal`).
+    If `allow_programs` is true, agents can be files and commands, which the server runs. `proposed` contains
+    the initial values of the form for a new game (see `proposal`).
     """
 
     def __init__(
@@ -77,18 +77,20 @@ class Lobby:
         }
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return level and technique of every registered agent, and the agents that cannot play a game.
+        """Return the level and technique of every registered agent, and the agents that cannot play a game.
 
-        The game is given by its preset, map, number of players and options, or by a position.
+        The request describes the game by a preset, map, number of players and options, or by a position.
         """
         if not isinstance(wish, dict):
-            raise Refused("the request needs preset, map, count and options, or position")
+            raise Refused(
+                "the request must be a JSON object with preset, map, count and options, or position"
+            )
         return await self._beginning.run(self._agents, wish)
 
     def _agents(self, wish: dict[str, Any]) -> dict[str, Any]:
         text, count = wish.get("position", ""), wish.get("count", 0)
         if not isinstance(text, str) or type(count) is not int:
-            raise Refused("position must be a string, count a number")
+            raise Refused("position must be a string, and count must be a whole number")
         if not text and not {"preset", "map"} <= wish.keys():
             raise Refused("the request needs preset and map, or position")
         game = position_of(text) if text else _of_preset(wish, count)
@@ -98,7 +100,7 @@ class Lobby:
     async def begin(self, wish: Any) -> tuple[str, Setting]:
         """Begin a game, and return its name and its setting.
 
-        Raise ValueError with the reason if the request is not valid or the game cannot be saved.
+        Raises ValueError with the reason if the request is not valid, or if the game cannot be saved.
         """
         return await self._start(partial(self._setting, wish))
 
@@ -107,20 +109,20 @@ class Lobby:
         return await self._start(_first_game)
 
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
-        """Begin a game again with the same players and other dice, and return its name and its setting.
+        """Begin a game with the same players and other dice, and return the new game's name and setting.
 
-        Raise Refused unless the game is over, or `token` is the secret of the person who began it.
+        Raises Refused unless the old game is over, or `token` is the secret of the person who began it.
         """
         table = await self.table(name)
         setting = table.setting
         if not (table.game.is_over or setting.is_owner(token)):
-            raise Refused("the game can be played again when it is over")
+            raise Refused("only the person who began a game can play it again before it is over")
         if RECORDED in setting.game.players:
             raise Refused('A recorded game has no players. Click "Play on" to choose players.')
         return await self._start(partial(_again, setting))
 
     async def delete(self, name: str, token: str) -> None:
-        """Delete a game; raise Refused unless `token` is the secret of the person who began it."""
+        """Delete a game; raise Refused unless `token` is the secret of the person who began the game."""
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
             raise Refused("there is no such game")
@@ -138,7 +140,10 @@ class Lobby:
             self._deleted.discard(name)
 
     async def _start(self, make_setting: Callable[[], Setting]) -> tuple[str, Setting]:
-        """Begin the game of a setting; raise ValueError if the game cannot begin or cannot be saved."""
+        """Begin a game with the setting that `make_setting()` returns; return its name and its setting.
+
+        Raises ValueError if the game cannot begin or cannot be saved.
+        """
         name = secrets.token_urlsafe(8)
         table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
         self._open(name, table)  # a game without room is not saved
@@ -162,7 +167,7 @@ class Lobby:
 
     def _setting(self, wish: Any) -> Setting:
         if not isinstance(wish, dict) or not {"preset", "map", "players"} <= wish.keys():
-            raise Refused("a game needs preset, map and players")
+            raise Refused("the request must be a JSON object with preset, map and players")
         players = [self._player(player) for player in _list(wish, "players", 6)]
         position = wish.get("position", "")
         if not isinstance(position, str):
@@ -185,9 +190,9 @@ class Lobby:
         return player
 
     async def table(self, name: str) -> BrowserTable:
-        """Return the table of a game. If the game is not open, open it from the store.
+        """Return the table of a game; a game that is not open is opened from the store.
 
-        Raise Refused if there is no such game.
+        Raises Refused if the game does not exist.
         """
         if name in self._deleted:
             raise Refused("there is no such game")
@@ -198,9 +203,9 @@ class Lobby:
         return self.tables[name]
 
     async def _restore(self, name: str) -> BrowserTable:
-        """Open a saved game again.
+        """Open a saved game again, and return its table.
 
-        Its agents act again in all earlier decisions, which may take long. Other games continue meanwhile.
+        The game's agents act again in all earlier decisions, which can take long, while other games continue.
         """
         try:
             table: BrowserTable = await self._opening.run(self._restored, name)
@@ -218,9 +223,9 @@ class Lobby:
         return self._new_table(name, self._kept(*found))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[BrowserTable, Game]:
-        """Return the table of a game, and the game at a frame of the viewer with this token.
+        """Return the table of a game, and the game at a frame of the viewer with the token `token`.
 
-        Raise Refused if the viewer may not continue from this moment.
+        Raises Refused if the viewer may not continue from this moment.
         """
         table = await self.table(name)
         return table, await self._looking.run(table.moment, table.viewer(token), frame)
@@ -228,7 +233,7 @@ class Lobby:
     def _kept(self, facts: Any, actions: list[int]) -> Setting:
         """Return the setting of a saved game.
 
-        Raise Refused if the file names an agent or a map that a browser could not choose.
+        Raises Refused if the file names an agent or a map that a browser may not choose.
         """
         setting = Setting.from_dict(facts, actions)
         for player in setting.game.players:
@@ -245,7 +250,7 @@ class Lobby:
         _check_map(saved.map)
         if len(saved.actions) > MOST_DECISIONS:
             raise ValueError(
-                f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are shown"
+                f"the game has {len(saved.actions)} decisions; at most {MOST_DECISIONS} are allowed"
             )
         seats = len(saved.players)
         game, names = replace(saved, players=(RECORDED,) * seats), tuple(map(label, saved.players))
@@ -259,9 +264,9 @@ class Lobby:
         return BrowserTable(setting, partial(self.store.add_action, name), lambda: self._why_stopped(name))
 
     def _why_stopped(self, name: str) -> str:
-        """Return the reason why an open game must stop at a size limit, or "" if it may continue.
+        """Return the reason why an open game must stop at a size limit, or "" if the game may continue.
 
-        Other games that nobody watches are closed to make room for it.
+        Other games that nobody watches are closed to make room for the game.
         """
         try:
             self._make_room(name)
@@ -270,7 +275,7 @@ class Lobby:
         return ""
 
     def _open(self, name: str, table: BrowserTable) -> None:
-        """Add a game to the open games; raise Refused if there is no room for it."""
+        """Add a game to the open games; raise Refused if there is no room for the game."""
         self.tables[name] = table
         try:
             self._make_room(name)
@@ -279,12 +284,12 @@ class Lobby:
             raise
 
     def _play(self, name: str) -> None:
-        """Let an open game begin or continue."""
+        """Start a task that plays an open game."""
         if name in self.tables:  # the game may have been closed again to make room for another game
             self._playing[name] = asyncio.get_running_loop().create_task(self._play_on(name))
 
     async def _play_on(self, name: str) -> None:
-        """Let a game continue to its end, and save how it ended for the list of games."""
+        """Play a game to its end, and save a sentence about the ending for the list of games."""
         table = self.tables[name]
         await table.play()
         ending = ending_in_words(table.game, table.setting.names)
@@ -295,10 +300,10 @@ class Lobby:
     def _end(self, name: str) -> None:
         """Close an open game.
 
-        A thread closes its agents, because a program may take seconds to end.
+        A thread closes the game's agents, because a program can take seconds to end.
         """
         table = self.tables.pop(name)
-        table.is_closed = True  # at once, because the game may be opened again before its agents have ended
+        table.is_closed = True  # now, because the game can be opened again before its agents have ended
         if name in self._playing:
             self._playing.pop(name).cancel()
         self._closing.submit(table.close)
@@ -306,8 +311,8 @@ class Lobby:
     def _make_room(self, wanted: str) -> None:
         """Make room for a game by closing games that nobody watches.
 
-        Games in which no agent is playing are closed first. A closed game is saved, and continues when
-        somebody opens its page. Raise Refused if all other games are watched.
+        Games in which no agent is to act are closed first. A closed game is saved, and continues when
+        somebody opens its page. Raises Refused if all other games are watched.
         """
         while (
             len(self.tables) > MOST_GAMES or sum(table.bytes for table in self.tables.values()) > MOST_BYTES
@@ -320,7 +325,7 @@ class Lobby:
             self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 
     async def listed(self) -> list[dict[str, Any]]:
-        """Return the newest games for the page of the lobby, which shows the `state` of each game."""
+        """Return facts about the newest games, such as `state`, for the page of the lobby."""
         return await self._looking.run(self._listed)
 
     def _listed(self) -> list[dict[str, Any]]:
@@ -342,7 +347,7 @@ class Lobby:
         return _listed_game(name, setting, for_terminal(ending) or "saved")
 
     def close(self) -> None:
-        """Close all games and their agents. The games stay in the store."""
+        """Close all games and their agents; the games stay in the store."""
         for task in (*self._playing.values(), *self._restoring.values()):
             task.cancel()
         self._beginning.close()
@@ -362,7 +367,7 @@ def _first_game() -> Setting:
 
 
 def _again(setting: Setting) -> Setting:
-    """Return the setting of the same game with another seed and other secrets."""
+    """Return the setting of a new game with the same rules, map and players, and other secrets."""
     game = setting.game
     seed, position = secrets.randbits(SEED_BITS), game.position or None
     start = Game(game.rules, game.map, seed, position=position)
@@ -370,7 +375,7 @@ def _again(setting: Setting) -> Setting:
 
 
 def _listed_game(name: str, setting: Setting, state: str) -> dict[str, Any]:
-    """Return a game for the list of the lobby."""
+    """Return the facts about a game for the list of the lobby."""
     mode = MODES[setting.mode].title if setting.mode else "From a position"
     if RECORDED in setting.game.players:
         mode = "Recorded"
@@ -380,10 +385,10 @@ def _listed_game(name: str, setting: Setting, state: str) -> dict[str, Any]:
 def proposal(
     preset: str = PRESET, map_name: str = MAP, rules: Rules | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Return the game that the form for new games shows at first.
+    """Return the initial values of the form for a new game.
 
-    `options` are the options of `Rules.preset` that gave the `rules`. New games of this preset begin with
-    these options.
+    `options` are the options of `Rules.preset` with which `rules` were made; new games of this preset begin
+    with these options.
     """
     rules = Rules.preset(preset, profile=BOOK) if rules is None else rules
     return {
@@ -398,7 +403,7 @@ def proposal(
 
 
 def _check_map(name: Any) -> None:
-    """Raise Refused for a map that a browser may not choose."""
+    """Raise Refused unless a browser may choose the map `name`."""
     try:
         check_open_map(name)
     except MapError as error:
@@ -408,7 +413,7 @@ def _check_map(name: Any) -> None:
 def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     """Return a new game with the rules and the map of a browser's request.
 
-    Raise ValueError if the preset, the map or an option is not valid.
+    Raises ValueError if the preset, the map or an option is not valid.
     """
     if wish["preset"] not in presets():
         shown = shortened(wish["preset"])
@@ -416,7 +421,7 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
     _check_map(wish["map"])
     options = wish.get("options", {})
     if not isinstance(options, dict):
-        raise Refused("options must be a table")
+        raise Refused("options must be a JSON object")
     rules = rules_from(wish["preset"], {"num_players": num_players, **options}, BOOK)
     return Game(rules, wish["map"], secrets.randbits(SEED_BITS))
 
@@ -424,11 +429,11 @@ def _of_preset(wish: dict[str, Any], num_players: int) -> Game:
 def _of_position(text: str, num_players: int) -> Game:
     """Return a game that begins with a position (docs/positions.md).
 
-    Raise ValueError, with the line and the problem, if the position is invalid.
+    Raises ValueError, which names the line and the problem, if the position is invalid.
     """
     game = position_of(text)
     if game.num_players != num_players:
-        raise Refused(f"the position has {game.num_players} players, not {num_players}")
+        raise Refused(f"the position has {game.num_players} players, but the request has {num_players}")
     if game.is_over:
         raise Refused("the game of the position is over")
     return Game(game.rules, game.board, secrets.randbits(SEED_BITS), position=text)
@@ -442,7 +447,7 @@ def _list(wish: dict[str, Any], name: str, most: int) -> list[Any]:
 
 
 def _names(players: list[str]) -> list[str]:
-    """Return a name for each seat: a number for people, the spec for agents.
+    """Return a name for each seat: `Player` and the seat for people, the spec for agents.
 
     If a name occurs several times, the number of the seat is added.
     """

@@ -1,4 +1,4 @@
-"""Choices of the lobby: presets with their set-ups, and agents with their levels and techniques."""
+"""Choices in the lobby: presets with their set-ups, and agents with their levels and techniques."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SETUPS = ("claim", "deal", "random")  # set-ups that the form for a new game off
 
 
 class Mode(NamedTuple):
-    """A preset in words."""
+    """Title and description of a preset."""
 
     title: str
     words: str
@@ -38,7 +38,7 @@ MODES = {
         "World Conquest", "Conquer the world with capitals, cities and cards with stars.", 14
     ),
 }
-# Levels by the ladder (docs/ladder.md)
+# Levels of agents, from the ladder (docs/ladder.md)
 LEVELS = {
     "random": "harmless",
     **dict.fromkeys(("attacker", "grower"), "easy"),
@@ -52,7 +52,7 @@ LEVELS = {
 
 @cache
 def modes() -> dict[str, Any]:
-    """Return all presets: title, description, numbers of players, and set-ups by number of players."""
+    """Return facts about each preset: title, words, players, and set-ups by number of players."""
     return {name: _mode(name) for name in presets()}
 
 
@@ -66,7 +66,7 @@ def _mode(name: str) -> dict[str, Any]:
 
 
 def _setups(name: str, players: int) -> list[str]:
-    """Return the set-ups of a preset for this number of players, the default first."""
+    """Return the set-ups of a preset for a number of players, the default set-up first."""
     own = Rules.preset(name, players, profile=BOOK).setup
     setups = [own]
     for setup in SETUPS if own in SETUPS else ():
@@ -89,7 +89,7 @@ def agents() -> dict[str, dict[str, str]]:
 
 @cache
 def _made(name: str) -> Agent | None:
-    """Return a registered agent, or None if it cannot be made here."""
+    """Return a registered agent, or None if this machine cannot make the agent."""
     try:
         return make(name)
     except Exception:
@@ -97,12 +97,12 @@ def _made(name: str) -> Agent | None:
 
 
 def who_cannot_play(rules: Rules, board: Board) -> list[str]:
-    """Return the registered agents that cannot play these rules on this map."""
+    """Return the registered agents that cannot play with these rules on this map."""
     return [name for name in bots.names() if not _can_play(_made(name), rules, board)]
 
 
 def _can_play(agent: Agent | None, rules: Rules, board: Board) -> bool:
-    """Return True if an agent can play. An agent that is not compiled is checked when the game begins."""
+    """Return True if an agent can play; an agent that is not compiled is checked when the game begins."""
     if isinstance(agent, CompiledAgent):
         try:
             agent.bot.check(rules, board)

@@ -16,16 +16,16 @@ from risk_env.game import Game
 from risk_env.public import PublicState, troops_for_set
 from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_words
 
-MOST_SETS = 3  # number of sets of a hand that are proposed
-MOST_CARDS = 10  # number of cards of a hand that are tried for sets
-# the functions of the rules, called from Python
+MOST_SETS = 3  # maximum number of proposed sets
+MOST_CARDS = 10  # maximum number of cards of a hand that are tried for sets
+# Functions of the rules, in forms that Python can call
 _completes, _fixed_worth, _star_troops = (
     getattr(function, "py_func", function) for function in (completes, fixed_worth, star_troops)
 )
 
 
 def goal_in_words(rules: Rules) -> str:
-    """Return sentences that state how a game is won (RULES 7.3, 8.2, 9.7, 11.1)."""
+    """Return sentences about the goal of a game (RULES 7.3, 8.2, 9.7, 11.1)."""
     goals = {
         "domination": "Eliminate all opponents to win.",
         "headquarters": "Hold your own headquarters and all other headquarters to win.",
@@ -44,7 +44,7 @@ def _rounds(number: int) -> str:
 
 
 def note_on(game: Game) -> str:
-    """Return the sentence about a decision that depends on the rules, or "" if none does (RULES 9.2, 9.7)."""
+    """Return sentences about the rules for the current decision, or "" (RULES 5.2, 9.2, 9.7)."""
     wins = game.rules.victory == "objectives"
     if game.phase == Phase.TRADE:
         return sets_pay(game)
@@ -58,7 +58,7 @@ def note_on(game: Game) -> str:
 
 
 def ending_in_words(game: Game, names: Sequence[str]) -> str:
-    """Return a sentence that names the winner and the reason, or "" if the game goes on."""
+    """Return a sentence that states the winner and the reason, or "" if the game is not over."""
     if not game.is_over:
         return ""
     winner = game.winner
@@ -77,7 +77,7 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
 
 
 def own_outlook(game: Game, seat: int, names: Sequence[str]) -> dict[str, Any]:
-    """Return goals and progress of a seat, and values of sets. Only this seat may see the result."""
+    """Return the goals and progress of a seat, and the values of sets; only this seat may see the result."""
     goals: list[str] = []
     if game.rules.victory == "mission" and game.record.mission[seat] != NOBODY:
         mission = _mission(game, seat)
@@ -93,7 +93,7 @@ def _mission(game: Game, seat: int) -> Mission:
 
 
 def _mission_progress(game: Game, seat: int, mission: Mission) -> str:
-    """Return the progress of a seat in its mission, as a sentence."""
+    """Return a sentence about the progress of a seat in its mission."""
     owner = game.owner.tolist()
     if mission.kind == "continents":
         told = [_continent(game, seat, c) for c in mission.continents]
@@ -113,7 +113,7 @@ def _continent(game: Game, seat: int, continent: int) -> str:
 
 
 def _headquarters(game: Game, seat: int) -> list[str]:
-    """Return a sentence with the number of headquarters that a seat holds, once they are public."""
+    """Return a sentence about the headquarters that a seat holds, or [] before headquarters are public."""
     places = game.public().headquarters.tolist()
     if not places or min(places) < 0:
         return []
@@ -122,7 +122,7 @@ def _headquarters(game: Game, seat: int) -> list[str]:
 
 
 def _objectives(game: Game, seat: int) -> dict[int, str]:
-    """Return the progress of a seat in each Objective that is face up, by number of the Objective."""
+    """Return the progress of a seat in each Objective that is face up, by Objective number."""
     state, owner = game.public(), game.owner.tolist()
     whole = [all(owner[t] == seat for t in members) for members in game.board.members_of]
     capitals = [t for other, t in enumerate(state.capitals.tolist()) if other != seat and t >= 0]
@@ -148,7 +148,7 @@ def _objectives(game: Game, seat: int) -> dict[int, str]:
 
 
 def sets_pay(game: Game) -> str:
-    """Return a sentence with the troops for the next sets of cards (RULES 2.5, 5.2, 9.4)."""
+    """Return a sentence about the troops for the next sets of cards (RULES 2.5, 5.2, 9.4)."""
     if game.rules.deck == "none":
         return "This game has no cards."
     if game.rules.deck == "star":
@@ -161,7 +161,7 @@ def sets_pay(game: Game) -> str:
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:
-    """Return the best sets of the hand at the start of a trade, each with its actions and in words."""
+    """Return the best sets of the hand at the start of a trade, as actions and in words."""
     state = game.public(game.seat)
     if game.phase != Phase.TRADE or state.picked or state.picked_wilds:
         return []
@@ -184,7 +184,7 @@ def proposed_sets(game: Game) -> list[dict[str, Any]]:
 
 
 def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dict[str, Any]]:
-    """Return the trade of all cards if the number of stars is from MIN_STARS to MAX_STARS."""
+    """Return a trade of all cards if their number of stars is from MIN_STARS to MAX_STARS, otherwise []."""
     board = game.board
     stars = sum((board.stars or ())[board.territory(card)] for card in hand)
     if not MIN_STARS <= stars <= MAX_STARS:
@@ -195,7 +195,7 @@ def _all_stars(game: Game, hand: list[str], numbers: dict[str, int]) -> list[dic
 
 
 def _worth(game: Game, cards: tuple[str, ...], state: PublicState) -> int:
-    """Return the troops for three cards, or 0 if the cards are not a set (RULES 5.1, 5.2)."""
+    """Return the number of troops for three cards, or 0 if the cards are not a set (RULES 5.1, 5.2)."""
     board = game.board
     symbols = [(board.symbols or ())[board.territory(card)] for card in cards if card != WILD]
     counts = [symbols.count(symbol) for symbol in SYMBOLS]

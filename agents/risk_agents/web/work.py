@@ -1,4 +1,4 @@
-"""Run slow work in threads instead of on the event loop, and refuse work if too much is waiting."""
+"""Run slow work in threads instead of on the event loop, and refuse work if too many jobs are waiting."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from typing import Any
 
 
 class Refused(ValueError):
-    """A request of a browser is not allowed; the message says why."""
+    """Error for a browser's request that is not allowed; the message states the reason."""
 
 
 class Busy(Refused):
-    """A request is refused only for now, because too much is waiting."""
+    """Error for a request that is refused only now, because too many jobs are waiting."""
 
 
 class BoundedThreads:
-    """Threads with a limit of `most` jobs at a time, including the jobs that wait for a thread."""
+    """Threads that accept at most `most` jobs at a time, including jobs that wait for a thread."""
 
     def __init__(self, threads: int, most: int) -> None:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread and return its value; raise Busy if too many jobs are waiting."""
+        """Call a function in a thread, and return its result; raise Busy if too many jobs are waiting."""
         if self._doing >= self._most:
             raise Busy("the server is busy: try again soon")
         self._doing += 1
@@ -33,5 +33,5 @@ class BoundedThreads:
             self._doing -= 1
 
     def close(self) -> None:
-        """Accept no more jobs."""
+        """Accept no more jobs, and cancel the jobs that wait for a thread."""
         self._threads.shutdown(wait=False, cancel_futures=True)

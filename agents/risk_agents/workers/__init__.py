@@ -4,9 +4,9 @@
         for result in in_order(executor, function, pieces):  # function(*piece) of each piece
             ...
 
-`workers` is the value of `--workers`, such as `1`, `4`, `ray` or `ray://HOST:PORT`. All three kinds are
-`concurrent.futures` executors. If a process or a machine is lost or hangs, its work starts again elsewhere.
-The result of a piece of work must therefore depend only on its arguments.
+`workers` is the value of `--workers`, such as `1`, `4`, `ray` or `ray://HOST:PORT`. All three kinds of
+executors are `concurrent.futures` executors. If a process or a machine is lost or hangs, its work starts
+again elsewhere. The result of a piece of work must therefore depend only on its arguments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,10 @@ WORKERS = "a number of processes, ray, or ray://HOST:PORT"  # allowed values of 
 
 
 def local_processes(workers: str) -> int | None:
-    """Return the number of processes of this machine, or None for Ray; raise ValueError for other values."""
+    """Return the number of local processes that `workers` names, or None for Ray.
+
+    Raises ValueError for other values.
+    """
     if workers == RAY or workers.startswith(f"{RAY}://"):
         return None
     if not workers.isdecimal() or int(workers) < 1:
@@ -45,11 +48,11 @@ def local_processes(workers: str) -> int | None:
 
 
 def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
-    """Add the options `--workers` (`names` are other names for it) and `--chunk-limit`."""
-    where = f"workers that play the games: {WORKERS} (default: 1{note})"
+    """Add the arguments `--workers`, with the other names `names`, and `--chunk-limit`."""
+    where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times the longest chunk so far, at least {LEAST_LIMIT:g})"
-    limit = f"seconds for a chunk of games, after which another worker plays the chunk {longest}"
+    limit = f"time limit for a chunk of games, in seconds; a late chunk begins again elsewhere {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
 
@@ -57,17 +60,17 @@ def _seconds(text: str) -> float:
     try:
         return Limits(float(text)).shortest()
     except ValueError:
-        raise ArgumentTypeError(f"{text!r} is not a number of seconds above 0") from None
+        raise ArgumentTypeError(f"{text!r}: must be a number of seconds above 0") from None
 
 
 @contextmanager
 def open_executor(workers: str, limit: float | None = None) -> Iterator[WorkExecutor]:
     """Open the executor for a value of `--workers`; the end of the `with` block drops unfinished work.
 
-    `ray` is the cluster of RAY_ADDRESS, or else a new Ray on this machine. A piece of work that takes longer
-    than `limit` seconds starts again elsewhere; the default is described at `executor.Limits`.
+    `ray` is the cluster of RAY_ADDRESS, or else a new Ray session on this machine. A piece of work that takes
+    longer than `limit` seconds starts again elsewhere; `executor.Limits` describes the default limit.
 
-    Raise ValueError for other values and limits, ImportError without Ray, and ConnectionError if no cluster
+    Raises ValueError for other values and limits, ImportError without Ray, and ConnectionError if no cluster
     answers.
     """
     executor = _executor(workers, limit)

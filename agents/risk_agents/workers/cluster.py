@@ -1,4 +1,4 @@
-"""Executor on the processors of a Ray cluster."""
+"""Executor that runs work on the processors of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from risk_agents.workers import watchdog
 from risk_agents.workers.executor import RETRIES, Limits, WorkExecutor, WorkLostError, say_again
 
 RAY = "ray"
-PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same everywhere
-NEEDED = ("raylet", "gcs_server")  # processes that every Ray needs
-GUARDED = 1.0  # seconds between two checks of these processes
+PACKAGES = ("risk_env", "risk_agents", "risk_training")  # packages that must be the same on all machines
+NEEDED = ("raylet", "gcs_server")  # processes that every Ray session needs
+GUARDED = 1.0  # time between two checks of these processes, in seconds
 CONTINUE = "finished work is saved; continue with --resume"
-WATCHED = 5.0  # seconds between two checks for work that takes too long
-# Environment variables for a Ray that this process starts. `_system_config` is not used: a version of Ray
-# does not start if it contains a name that this version does not know.
+WATCHED = 5.0  # maximum time between two checks for work that takes too long, in seconds
+# Environment variables for a Ray session that this process starts. `_system_config` is not used, because Ray
+# does not start if `_system_config` contains a name that the installed version does not know.
 OWN_SETTINGS = {
-    # Lifetime of idle processes (Ray's default: 1,000 ms); a new process takes 3 s to start
+    # Lifetime of idle processes, in ms (Ray's default: 1,000); the start of a new process takes 3 s
     "RAY_idle_worker_killing_time_threshold_ms": "600000",
-    # Priority of local processes (Ray's default: 15, below everything else on the machine)
+    # Niceness of local processes (Ray's default: 15, which is below all other work on the machine)
     "RAY_worker_niceness": "0",
-    # The following features take time from the workers on a small machine and are not needed here: event
-    # times, metrics, the history of tasks for the dashboard, and reports to other machines (Ray's default:
+    # The following features are not needed, and take time from the workers on a small machine: event times,
+    # metrics, the history of tasks for the dashboard, and frequent reports to other machines (Ray's defaults:
     # every 100 to 1,000 ms)
     "RAY_event_stats": "0",
     "RAY_enable_metrics_collection": "0",
@@ -49,7 +49,7 @@ OWN_SETTINGS = {
     "RAY_gcs_pull_resource_loads_period_milliseconds": "10000",
     "RAY_object_manager_timer_freq_ms": "1000",
     "RAY_kill_idle_workers_interval_ms": "10000",
-    # Keep the arrays of a rollout in the heap of a worker; new pages for each would take 0.7 % of its time
+    # Keep the arrays of a rollout in a worker's heap; new pages for each array would take 0.7 % of its time
     "MALLOC_MMAP_THRESHOLD_": str(1 << 25),
     "MALLOC_TRIM_THRESHOLD_": str(1 << 28),
 }
@@ -57,33 +57,33 @@ OWN_SETTINGS = {
 
 @dataclass(eq=False, repr=False)
 class _Piece(Future[Any]):
-    """A submitted piece of work, which is also the future of its result."""
+    """Submitted piece of work, which is also the future of its result."""
 
     number: int
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
-    before: _Piece | None = None  # previous piece of its chain, until it has ended
-    following: list[_Piece] = field(default_factory=list)  # next pieces of its chain, until it has ended
+    before: _Piece | None = None  # previous piece of its chain, until this piece has ended
+    following: list[_Piece] = field(default_factory=list)  # next pieces of its chain, as for `before`
     reference: Any = None  # Ray's reference to the result of the latest attempt
     result_to_come: Future[Any] | None = None  # future of the latest attempt; None if given up or ended
     attempt: int = 0  # number of the latest attempt
-    losses: int = 0  # number of times that its worker was lost or hung
+    losses: int = 0  # number of attempts whose worker was lost or hung
     submitted: float = 0.0  # time when the latest attempt was submitted to Ray
-    begun: float = math.inf  # time when the latest attempt was first seen running; before, it may wait
+    begun: float = math.inf  # time when the latest attempt was first seen running
 
     def __post_init__(self) -> None:
         super().__init__()
 
 
 class RayExecutor(WorkExecutor):
-    """Executor that runs Ray tasks, one processor each."""
+    """Executor that runs each piece of work as a Ray task on one processor."""
 
     def __init__(
         self, address: str | None = None, processors: int | None = None, limit: float | None = None
     ) -> None:
-        """Join the cluster of an address, or start one on this machine.
+        """Join the cluster at `address`, or start a cluster on this machine.
 
-        A new cluster has `processors` processors, all if None. `limit` is passed to `Limits`.
+        A new cluster has `processors` processors, or all processors if None. `limit` is passed to `Limits`.
         """
         self._limits = Limits(limit)
         import ray
@@ -92,7 +92,7 @@ class RayExecutor(WorkExecutor):
         self._owns_session = not ray.is_initialized()
         self._own = _connect(ray, address, processors) if self._owns_session else None
         self._loss: ConnectionError | None = None  # set once Ray itself is lost
-        # Ray does not retry: it would keep all previous results of a chain. `_begin_again` retries.
+        # `_begin_again` retries, not Ray, because Ray would keep all previous results of a chain
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
         found = ray.exceptions
         self._losses = (
@@ -104,8 +104,8 @@ class RayExecutor(WorkExecutor):
         self._running = _Running()
         self._version = version()
         self._numbers = count()
-        self._trying = RLock()  # held while work is handed to Ray
-        self._lock = Lock()  # protects data that Ray's threads change; they must not wait for Ray
+        self._trying = RLock()  # held while work is submitted to Ray
+        self._lock = Lock()  # protects data that Ray's threads change; not held during calls to Ray
         self._out: dict[int, _Piece] = {}
         self._lost: SimpleQueue[_Piece | None] = SimpleQueue()  # lost pieces; None after shutdown
         self._processors = self._count_processors()
@@ -117,7 +117,7 @@ class RayExecutor(WorkExecutor):
         self._guard.start()
 
     def size(self) -> int:
-        """Return the number of pieces of work that can run at once; machines of a cluster come and go."""
+        """Return the number of pieces of work that can run at once, which changes with the cluster."""
         return self._processors if self._own else self._count_processors()
 
     def _count_processors(self) -> int:
@@ -132,11 +132,11 @@ class RayExecutor(WorkExecutor):
             raise self._loss or error from error
 
     def allow(self, seconds: float) -> None:
-        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call the function on any machine of the cluster."""
+        """Call a function on any machine of the cluster."""
         return self._begin(_Piece(next(self._numbers), function, self._sent(function, args, kwargs)))
 
     def submit_after(
@@ -144,7 +144,7 @@ class RayExecutor(WorkExecutor):
     ) -> Future[tuple[Any, Any]]:
         """Call one link of a chain of work (`WorkExecutor.submit_after`).
 
-        The worker takes the state from the previous result in the object store.
+        The worker takes the state from the previous link's result in the object store.
         """
         if not isinstance(before, _Piece):
             return self.submit(function, before, *args)
@@ -154,7 +154,7 @@ class RayExecutor(WorkExecutor):
     def _sent(
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, ...]:
-        """Return `_Piece.arguments`: the version, the work, and its arguments in the object store."""
+        """Return `_Piece.arguments`: the version, the pickled work, and arguments in the object store."""
         shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
         places = [
             _Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found
@@ -178,7 +178,7 @@ class RayExecutor(WorkExecutor):
             self._end(piece, self._loss)
             return
         try:
-            if again and piece.before and piece.before.done():  # its state may be lost in the cluster
+            if again and piece.before and piece.before.done():  # the state may be lost in the cluster
                 piece.before.reference = self.share(piece.before.result())
             before = [piece.before.reference] if piece.before else []
             piece.reference = self._run.remote(
@@ -207,7 +207,7 @@ class RayExecutor(WorkExecutor):
             self._end(piece, error, None if error else found.result())
 
     def _end(self, piece: _Piece, error: BaseException | None, result: Any = None) -> None:
-        """End a piece with an error or a result. No other thread may still handle the piece."""
+        """End a piece with an error or a result; no other thread may still handle the piece."""
         piece.before = None
         if error:
             piece.set_exception(error)
@@ -224,7 +224,7 @@ class RayExecutor(WorkExecutor):
         piece.following = []
 
     def _watch(self) -> None:
-        """Start pieces again that were lost or take too long, until `shutdown`. Runs in a thread."""
+        """Restart pieces that were lost or take too long, until `shutdown`; runs in a thread."""
         while True:
             try:
                 piece = self._lost.get(timeout=min(WATCHED, self._limits.shortest() / 4))
@@ -234,20 +234,20 @@ class RayExecutor(WorkExecutor):
             if piece is None:
                 return
             self._begin_again(piece, "a Ray worker, or its machine, was lost")
-            del piece  # also frees its result
+            del piece  # also frees the result of the piece
 
     def _look_after_ray(self) -> None:
-        """End all work once Ray itself is lost. Runs in a thread without calls to Ray, which would block."""
+        """End all work when Ray itself is lost; runs in a thread without calls to Ray, which would block."""
         while not self._closing.wait(GUARDED):
             self._find_loss()
 
     def _find_loss(self) -> None:
-        """End all work if a necessary process of this program's own Ray has ended."""
+        """End all work if a necessary process of this program's own Ray session has ended."""
         part = self._own and self._own.lost_part()
         if self._loss or not part:
             return
         self._loss = ConnectionError(
-            f"the Ray on this machine was lost: its process {part} has ended; {CONTINUE}"
+            f"the Ray session on this machine was lost: its process {part} has ended; {CONTINUE}"
         )
         with self._trying:
             for piece in list(self._out.values()):
@@ -255,7 +255,7 @@ class RayExecutor(WorkExecutor):
                     self._end(piece, self._loss)
 
     def _find_late(self) -> None:
-        """Start pieces again that take too long."""
+        """Restart pieces that take too long."""
         begun, pieces = self._running.begun(), list(self._out.values())
         self._running.keep(set(map(_attempt_name, pieces)))
         for piece in pieces:
@@ -272,7 +272,7 @@ class RayExecutor(WorkExecutor):
             self._ray.cancel(piece.reference, force=True)
 
     def _give_up(self, piece: _Piece) -> bool:
-        """Ignore the latest attempt at a piece from now on; return False if the attempt has ended."""
+        """Ignore the result of the latest attempt at a piece; return False if the attempt has ended."""
         with self._lock:
             found, piece.result_to_come = piece.result_to_come, None
         return found is not None
@@ -280,7 +280,7 @@ class RayExecutor(WorkExecutor):
     def _begin_again(self, piece: _Piece, why: str) -> None:
         """Restart a piece whose attempt was given up, and the pieces that wait for its state.
 
-        After RETRIES retries, end the piece with WorkLostError.
+        After RETRIES retries, the piece ends with WorkLostError.
         """
         piece.losses += 1
         if piece.losses > RETRIES:
@@ -292,12 +292,12 @@ class RayExecutor(WorkExecutor):
                 self._try(late, again=True)
 
     def _give_up_after(self, piece: _Piece) -> list[_Piece]:
-        """Give up the attempts of all pieces that wait for the state of a piece; return them in order."""
+        """Give up the attempts at all pieces that wait for a piece's state; return these pieces in order."""
         given_up = [following for following in piece.following if self._give_up(following)]
         return [late for following in given_up for late in (following, *self._give_up_after(following))]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or cancel it; then leave the cluster, or end this program's own Ray."""
+        """Wait for all work, or cancel it; then leave the cluster, or end this program's own Ray session."""
         pieces = list(self._out.values())
         if wait and not cancel_futures:
             wait_for(pieces)
@@ -311,7 +311,7 @@ class RayExecutor(WorkExecutor):
             self._own.close()
 
     def _leave(self, pieces: Sequence[_Piece]) -> None:
-        """Cancel these pieces, and free their data in the cluster."""
+        """Cancel `pieces`, and remove the keys of all attempts."""
         self._watcher.join()
         for piece in pieces:
             self._give_up(piece)
@@ -324,9 +324,8 @@ class RayExecutor(WorkExecutor):
 class _Running:
     """Record of the attempts that have begun: each attempt's worker writes a key to Ray's key-value store.
 
-    An actor would be one more process, which takes one percent of a processor even without work. This process
-    removes the keys some seconds later. If workers removed the keys, they would keep their results until Ray
-    has answered.
+    An actor for this record would need one percent of a processor even without work. This process removes the
+    keys some seconds later; workers do not remove keys, because they would have to wait for Ray's answer.
     """
 
     def __init__(self) -> None:
@@ -349,7 +348,7 @@ class _Running:
 
 
 def _store(call: str, *args: Any, **options: Any) -> Any:
-    """Call Ray's key-value store; return None on failure, because its machine may be lost and restart."""
+    """Call Ray's key-value store; return None if the call fails, because its machine may be restarting."""
     from ray.experimental import internal_kv
 
     with suppress(Exception):
@@ -365,13 +364,13 @@ def _attempt_of(key: bytes) -> str:
 
 
 def _run_piece(name: str, attempt: str, wanted: str, work: bytes, *shared: Any) -> Any:
-    """Run a piece of work in a worker; first write the key of the `attempt` under `name`."""
+    """Run a piece of work in a worker, after writing the key of the `attempt` to the record `name`."""
     _store("put", f"{name}:{attempt}:{uuid4().hex}", "")
     return run_same_version(wanted, work, *shared)
 
 
 class OwnRay:
-    """A Ray that this process starts. It ends with this process, even after SIGKILL (`watchdog`)."""
+    """Ray session that this process starts, and that ends with this process, even after SIGKILL."""
 
     def __init__(self, ray: Any) -> None:
         self._ray = ray
@@ -393,13 +392,13 @@ class OwnRay:
         return next((name for name in NEEDED if name in ended), None)
 
     def close(self) -> None:
-        """Kill the remaining processes."""
+        """Let the watchdog kill the remaining processes of the session."""
         os.close(self._lifeline)
         self._watchdog.wait()
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | None:
-    """Join a cluster, or start one on this machine; workers import the packages from the same folders."""
+    """Join a cluster, or start a cluster on this machine; workers import packages from the same folders."""
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options: dict[str, Any] = {
         "include_dashboard": False,
@@ -407,7 +406,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
         "logging_level": "critical",
     }
     variables = {"PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
-    is_own = address is None and "RAY_ADDRESS" not in os.environ  # not an existing Ray on this machine
+    is_own = address is None and "RAY_ADDRESS" not in os.environ  # otherwise Ray would join a running session
     if address is None:
         options["num_cpus"] = processors
     own = OwnRay(ray) if is_own else None
@@ -416,7 +415,7 @@ def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | 
     elif address is None:
         options["runtime_env"] = {"env_vars": variables}
     try:
-        # The first processes of Ray start at once and inherit these variables, too
+        # The first processes of Ray start now, and also inherit these variables
         with patched_environment(OWN_SETTINGS | variables if is_own else {}):
             ray.init(address, **options)
         ray._private.worker._worker_logs_enabled = False  # otherwise Ray prints the logs of lost processes
@@ -449,27 +448,27 @@ class _Shared:
     number: int
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """Return the argument."""
+        """Return the argument, given the separate arguments `shared`."""
         return shared[self.number]
 
 
 class _StateBefore:
-    """Placeholder for the state that the previous piece returned: a part of the last separate argument."""
+    """Placeholder for the state in the previous piece's result, which is the last separate argument."""
 
     def value(self, shared: Sequence[Any]) -> Any:
-        """Return the state."""
+        """Return the state, given the separate arguments `shared`."""
         return shared[-1][1]
 
 
 def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     """Call a function with its arguments if this worker has the same version of the packages as the caller.
 
-    Raise RuntimeError otherwise. `work` is the pickled function with its arguments; it is not unpickled
-    before the check.
+    Raises RuntimeError otherwise. `work` is the pickled function with its arguments, and is unpickled only
+    after the check.
     """
     if version() != wanted:
         raise RuntimeError(
-            f"a worker has risk_env {version()}, but this process {wanted}: install the same version"
+            f"a worker has risk_env {version()}, but the driver has {wanted}: install the same version"
         )
     import ray
 
@@ -482,7 +481,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
 
 @cache
 def version() -> str:
-    """Return version and digest of the source of the packages; equal if the same code is installed."""
+    """Return the version and a digest of the packages' source; equal only if the same code is installed."""
     digest = hashlib.sha256()
     for name in PACKAGES:
         folder = _folder(name)

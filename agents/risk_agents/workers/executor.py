@@ -1,4 +1,4 @@
-"""Executors with a number of concurrent pieces of work, and ordered results."""
+"""Executors that state the number of pieces of work that can run at once, and results in order."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-# Most retries of a piece whose process or machine was lost, in case the piece itself ends its process
+# Maximum number of retries of a piece whose process or machine was lost; a piece can end its own process
 RETRIES = 3
-PULSE = 0.25  # seconds between two checks of the number of workers
-LEAST_LIMIT = 300.0  # minimum time limit in seconds; the first pieces include compilation
+PULSE = 0.25  # time between two checks of the number of workers, in seconds
+LEAST_LIMIT = 300.0  # minimum time limit, in seconds; the first pieces include compilation
 LONGER = 20  # ratio of the time limit to the longest piece so far
 
 
@@ -26,7 +26,7 @@ def in_order(
 ) -> Iterator[Any]:
     """Yield `function(*piece)` for each piece, in order.
 
-    At most twice as many pieces as can run at once are running or waiting.
+    At most twice as many pieces as can run at once are submitted at a time.
     """
     following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
@@ -40,7 +40,7 @@ def in_order(
 
 
 class WorkInProgress:
-    """Pieces of work that are running or waiting: at most twice as many as an executor can run at once.
+    """Submitted pieces of work, at most twice as many as an executor can run at once.
 
     The overhead per piece does not depend on the number of pieces.
     """
@@ -52,20 +52,20 @@ class WorkInProgress:
         self.workers, self._measured = 0, -math.inf  # last result of `size`, and its time
 
     def has_room(self) -> bool:
-        """Return whether there is room for another piece; changes of the size are noticed within a PULSE."""
+        """Return True if another piece can be submitted; the executor's size is updated after each PULSE."""
         if time.monotonic() - self._measured > PULSE:
             self.workers, self._measured = self._size(), time.monotonic()
         return self.running < 2 * self.workers
 
     def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Submit a piece to the executor."""
+        """Submit a piece of work to the executor, and return its future."""
         future = self._executor.submit(function, *args)
         self.running += 1
         future.add_done_callback(self._ended.put)
         return future
 
     def ended(self) -> list[Future[Any]]:
-        """Return the pieces that have ended since the last call; wait up to a PULSE if there is none."""
+        """Return the futures that have ended since the last call; if there are none, wait up to a PULSE."""
         found = []
         with suppress(Empty):
             found.append(self._ended.get(timeout=PULSE))
@@ -78,9 +78,10 @@ class WorkInProgress:
 class Limits:
     """Time limits of pieces of work.
 
-    A piece that takes longer is assumed to hang, and starts again elsewhere. The limit is `limit` seconds if
-    given. Otherwise it is LONGER times the time of the longest piece of the same function so far, and at
-    least `least` seconds. There is no limit until a piece of the function has ended.
+    A piece that takes longer than its limit is assumed to hang, and starts again elsewhere. The limit is
+    `limit` seconds if `limit` is given. Otherwise the limit is LONGER times the time of the longest piece of
+    the same function so far, but at least `least` seconds. There is no limit until a piece of the function
+    has ended.
     """
 
     def __init__(self, limit: float | None = None) -> None:
@@ -90,28 +91,28 @@ class Limits:
         self._longest: dict[Callable[..., Any], float] = {}
 
     def of(self, function: Callable[..., Any]) -> float:
-        """Return the time limit in seconds for a piece of work of this function."""
+        """Return the time limit for a call of `function`, in seconds."""
         if self.limit is not None:
             return self.limit
         return max(self.least, LONGER * self._longest.get(function, math.inf))
 
     def shortest(self) -> float:
-        """Return the shortest possible limit."""
+        """Return the shortest possible limit, in seconds."""
         return self.limit or self.least
 
     def ended(self, function: Callable[..., Any], seconds: float) -> None:
-        """Note the seconds that a piece of work of this function has taken."""
+        """Record that a call of `function` has taken `seconds`."""
         self._longest[function] = max(seconds, self._longest.get(function, 0.0))
 
 
 def say_again(why: str) -> None:
-    """Print the reason why work starts again."""
-    with suppress(OSError):  # the reader may be gone
+    """Print the reason why work starts again to standard error."""
+    with suppress(OSError):  # standard error may be closed
         print(f"{why}; its work begins again elsewhere", file=sys.stderr)
 
 
 class WorkLostError(RuntimeError):
-    """A piece of work was given up, because its worker was lost or hung too many times."""
+    """Error for a piece of work that was given up, because its worker was lost or hung too many times."""
 
     def __init__(self, tries: int) -> None:
         super().__init__(
@@ -121,26 +122,26 @@ class WorkLostError(RuntimeError):
 
 
 class WorkExecutor(Executor, ABC):
-    """An executor that has a size, and shares values among pieces of work."""
+    """Executor that has a size, and shares values among pieces of work."""
 
     @abstractmethod
     def size(self) -> int:
-        """Return the number of pieces of work that can run at once now."""
+        """Return the number of pieces of work that can currently run at once."""
 
     def share(self, value: Any) -> Any:
-        """Return a stand-in for a value in arguments of `submit`; Ray sends it to each machine once."""
+        """Return a placeholder for a value, for arguments of `submit`; Ray sends the value only once."""
         return value
 
     def allow(self, seconds: float) -> None:
-        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
 
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
     ) -> Future[tuple[Any, Any]]:
-        """Call `function(state, *args)`, one link of a chain of work; it returns a result and the next state.
+        """Call `function(state, *args)`, one link of a chain of work, which returns a result and a new state.
 
         `before` is the first state, or the future that this method returned for the previous link. The
-        previous link may still be running. If it fails, this link fails, too.
+        previous link may still be running. If the previous link fails, this link also fails.
         """
         if not isinstance(before, Future):
             return self.submit(function, before, *args)
@@ -162,7 +163,7 @@ class WorkExecutor(Executor, ABC):
 
 
 def _end_alike(future: Future[Any], ended: Future[Any]) -> None:
-    """Copy the outcome of a future that has ended to another future."""
+    """Copy the outcome of the future `ended` to another future."""
     if ended.cancelled():
         future.cancel()
     elif error := ended.exception():
@@ -175,11 +176,11 @@ class InProcess(WorkExecutor):
     """Executor that runs each piece of work in this process when it is submitted."""
 
     def size(self) -> int:
-        """Return 1."""
+        """Return 1, because this process runs one piece of work at a time."""
         return 1
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call the function now."""
+        """Call a function now, and return a future that has ended."""
         future: Future[Any] = Future()
         try:
             future.set_result(function(*args, **kwargs))

@@ -1,8 +1,8 @@
 """Send values between two processes of a machine; large values use shared memory.
 
 A pipe passes some kilobytes at a time, and the reader waits for the interpreter's lock before each part.
-While other threads compute, a rollout of 30 MB may take seconds. The shared memory is an open file without a
-name, which is freed even if a process is killed.
+While other threads compute, the transfer of a rollout of 30 MB can take seconds. The shared memory is an open
+file without a name, which is freed even if a process is killed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from multiprocessing.connection import Connection
 from multiprocessing.reduction import recv_handle, send_handle
 from typing import Any
 
-IN_PIPE = 1 << 16  # maximum number of bytes of a value that goes through the pipe
-ALIGNED = 64  # alignment of arrays in bytes
+IN_PIPE = 1 << 16  # maximum size of a value that goes through the pipe, in bytes
+ALIGNED = 64  # alignment of arrays, in bytes
 
 
 def send(connection: Connection, value: Any) -> None:
-    """Send a value; `receive` returns it at the other end."""
+    """Send a value, which `receive` returns at the other end."""
     buffers: list[pickle.PickleBuffer] = []
     content = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     parts = [memoryview(content), *(buffer.raw() for buffer in buffers)]
@@ -39,7 +39,7 @@ def send(connection: Connection, value: Any) -> None:
 
 
 def receive(connection: Connection) -> Any:
-    """Receive a value; raise EOFError or OSError if the other end is gone."""
+    """Receive a value; raise EOFError or OSError if the other end is closed."""
     value, sizes = connection.recv()
     if sizes is None:
         return value
@@ -54,7 +54,7 @@ def receive(connection: Connection) -> Any:
 
 
 def _memory_file() -> int:
-    """Return the descriptor of a file without a name, in memory if the system has such files (Linux)."""
+    """Return the descriptor of a file without a name, which is in memory if the system supports this."""
     if hasattr(os, "memfd_create"):
         return os.memfd_create("risk_env")
     with tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""Executor on processes of this machine."""
+"""Executor that runs work in processes of this machine."""
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ from risk_agents.workers.messages import receive, send
 from risk_env.children import safe_start
 from risk_env.streams import prepare_streams
 
-PATIENCE = 5.0  # seconds after which a process that does not end is killed
+PATIENCE = 5.0  # time after which a process that does not end is killed, in seconds
 
 
 class ProcessExecutor(WorkExecutor):
     """Executor that runs work in processes of this machine.
 
-    Each process belongs to a thread. The thread starts a new process if the old one has ended or hangs.
+    Each process belongs to a thread. The thread starts a new process if the old process has ended or hangs.
     """
 
     def __init__(
         self, processes: int, limit: float | None = None, begin: Callable[[], object] | None = None
     ) -> None:
-        """Prepare the executor. Each process calls `begin` first. `limit` is passed to `Limits`."""
+        """Compile all kernels, and start threads; processes start when they are needed.
+
+        Each process calls `begin` first. `limit` is passed to `Limits`.
+        """
         self._limits = Limits(limit)
-        risk_env.warmup()  # compiles everything before the processes start
+        risk_env.warmup()  # compiles all kernels before the processes start
         self._size, self._begin = processes, begin or begin_process
         self._threads = ThreadPoolExecutor(processes)
         self._workers: dict[int, _Worker] = {}  # by thread
@@ -51,11 +54,11 @@ class ProcessExecutor(WorkExecutor):
         return self._size
 
     def allow(self, seconds: float) -> None:
-        """Set the least time limit of every piece of work; a limit of the user takes precedence."""
+        """Set the minimum time limit of all pieces of work; a limit of the user takes precedence."""
         self._limits.least = max(self._limits.least, seconds)
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Call the function in the next free process."""
+        """Call a function in the next free process."""
         return self._noted(self._threads.submit(self._run, function, args, kwargs))
 
     def submit_after(
@@ -65,7 +68,7 @@ class ProcessExecutor(WorkExecutor):
         return self._noted(super().submit_after(before, function, *args))
 
     def _noted(self, future: Future[Any]) -> Future[Any]:
-        """Note a future, so that `shutdown` waits for it, and return it."""
+        """Record a future, so that `shutdown` waits for the future, and return the future."""
         self._out.add(future)
         future.add_done_callback(self._out.discard)
         return future
@@ -85,7 +88,7 @@ class ProcessExecutor(WorkExecutor):
         raise WorkLostError(1 + RETRIES)
 
     def _worker(self) -> _Worker:
-        """Return the process of this thread; start one if there is none."""
+        """Return the worker of this thread; start a worker if the thread has none."""
         with self._lock:
             if self._is_closed:
                 raise CancelledError
@@ -94,7 +97,7 @@ class ProcessExecutor(WorkExecutor):
             return self._workers[get_ident()]
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Wait for all work, or drop it with `cancel_futures`; then all processes have ended."""
+        """Wait for all work, or drop it if `cancel_futures` is true; then end all processes."""
         if not cancel_futures:
             wait_for(list(self._out))
         with self._lock:
@@ -108,15 +111,15 @@ _Work = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 
 
 class _LostError(Exception):
-    """A process has ended, or was killed because it took too long."""
+    """Error for a process that has ended, or that was killed because it took too long."""
 
 
 class _WorkError(Exception):
-    """Traceback, as text, of an error that a function raised in a worker."""
+    """Error whose message is the traceback of an error that a function raised in a worker."""
 
 
 class _Worker:
-    """A process that calls one function after another."""
+    """Process that calls one function after another."""
 
     def __init__(self, begin: Callable[[], object]) -> None:
         context = get_context("spawn")
@@ -128,9 +131,9 @@ class _Worker:
         self._has_begun = self._is_late = False
 
     def call(self, work: _Work, limit: float) -> Any:
-        """Call a function, and raise the error that it raises.
+        """Call a function in the process; return its result, or raise its error.
 
-        Raise _LostError if the process ends or takes longer than `limit` seconds.
+        Raises _LostError if the process ends or takes longer than `limit` seconds.
         """
         try:
             self._await_start()
@@ -146,7 +149,7 @@ class _Worker:
         return result
 
     def _await_start(self) -> None:
-        """Wait until the process has started; this time is not part of the work."""
+        """Wait until the process has started, which does not count towards the time limit of the work."""
         if not self._has_begun:
             with self._limited(LEAST_LIMIT):
                 self._has_begun = bool(receive(self._connection))
@@ -175,14 +178,14 @@ class _Worker:
         self._process.join()
 
     def end(self) -> None:
-        """Let a process without work end; kill it after PATIENCE seconds."""
+        """Wait PATIENCE seconds for a process without work to end, then kill it."""
         self._connection.close()
         self._process.join(PATIENCE)
         self.kill()
 
 
 def serve(connection: Connection, begin: Callable[[], object]) -> None:
-    """Run a worker's process: call functions until the other end is gone."""
+    """Run a worker's process: call functions until the other end is closed."""
     prepare_streams()
     begin()
     with suppress(EOFError, OSError):
@@ -192,7 +195,7 @@ def serve(connection: Connection, begin: Callable[[], object]) -> None:
 
 
 def _call(connection: Connection) -> None:
-    """Receive a function, call it, and send (True, result) or (False, error and traceback)."""
+    """Receive a function, call it, and send (True, result), or False with the error and its traceback."""
     reply: tuple[bool, Any]
     try:
         function, args, kwargs = receive(connection)
@@ -216,10 +219,10 @@ def _call(connection: Connection) -> None:
 def begin_process() -> None:
     """Prepare a worker's process: use one thread, ignore Ctrl-C, and end with the parent.
 
-    The parent handles Ctrl-C. If the parent is killed, the process is killed, too (Linux).
+    The parent handles Ctrl-C. If the parent is killed, the process is also killed (Linux).
     """
     os.environ["OMP_NUM_THREADS"] = "1"
-    if torch := sys.modules.get("torch"):  # the main module has imported it
+    if torch := sys.modules.get("torch"):  # if the main module has imported torch
         torch.set_num_threads(1)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = os.getppid()

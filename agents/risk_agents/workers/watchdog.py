@@ -1,10 +1,10 @@
-"""Kill the processes of a Ray when the process that started it is gone. A stand-alone script (Linux).
+"""Stand-alone script (Linux) that kills the processes of a Ray session when its caller has ended.
 
     python -I -S watchdog.py LIFELINE FOLDER
 
 LIFELINE is a file descriptor: the read end of a pipe that the caller keeps open. The pipe closes when the
-caller closes it or dies, even by SIGKILL. Every process of this Ray has a log file in FOLDER open, whatever
-its session or group. All processes with a file open there are killed, then the folder is removed.
+caller closes it or dies, even by SIGKILL. Every process of the Ray session has a log file in FOLDER open. All
+processes with an open file in FOLDER are killed, then FOLDER is removed.
 """
 
 import os
@@ -15,13 +15,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-QUIET = 0.5  # seconds without such a process after which no further process is expected
-PULSE = 0.2  # seconds between two checks
-PATIENCE = 60.0  # seconds after which the script gives up on a process that cannot be killed
+QUIET = 0.5  # time without such a process after which no further process is expected, in seconds
+PULSE = 0.2  # time between two checks, in seconds
+PATIENCE = 60.0  # time after which the script ends even if a process cannot be killed, in seconds
 
 
 def main(lifeline: int, folder: str) -> None:
-    """Wait until the caller is gone, then kill until no process is left."""
+    """Wait until the pipe closes, kill processes until none is left, and remove the folder."""
     caller = os.getppid()
     os.read(lifeline, 1)
     start = seen = time.monotonic()
@@ -35,7 +35,7 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """Return the processes, except one, with an open file in this folder; empty without /proc."""
+    """Return the processes, except `but`, with an open file in `folder`, or [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     found = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:

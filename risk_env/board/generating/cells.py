@@ -1,4 +1,4 @@
-"""Random points of a plane, and their Voronoi cells, in integer arithmetic."""
+"""Random points in a plane, and the Voronoi cells of these points, in integer arithmetic."""
 
 from collections.abc import Iterator
 from math import isqrt
@@ -8,17 +8,17 @@ import numpy as np
 
 from risk_env.board.generating.spec import RandomNumbers
 
-SPACING = 140  # usual distance of two points, in pixels
-MARGIN = SPACING  # between the points and the edge of the drawing
+SPACING = 140  # typical distance between neighbouring points, in pixels
+MARGIN = SPACING  # distance between the points and the edge of the drawing
 CANDIDATES = 12  # number of candidates for a point; the candidate farthest from the earlier points is kept
-FAR = 100_000  # distance of the corners of the first triangle
+FAR = 100_000  # coordinates of the corners of the first triangle, which contains all points
 
 Point = tuple[int, int]
-Triangle = tuple[int, int, int]  # counterclockwise numbers of points
+Triangle = tuple[int, int, int]  # numbers of the three corner points, counterclockwise
 
 
 class Side(NamedTuple):
-    """A side of a cell: the number of the cell beyond the side (-1: the sea), and its two end points."""
+    """A side of a cell: the number of the cell beyond the side (-1: the sea), and the two end points."""
 
     beyond: int
     start: Point
@@ -26,7 +26,7 @@ class Side(NamedTuple):
 
     @property
     def squared_length(self) -> int:
-        """Square of the length, 0 if both points are the same."""
+        """Square of the length, 0 if both end points are the same."""
         return squared_distance(self.start, self.end)
 
 
@@ -102,7 +102,8 @@ def _sides(around: dict[int, tuple[int, Point]], count: int) -> Iterator[Side]:
 def triangulated(points: list[Point]) -> list[Triangle]:
     """Return the Delaunay triangles of distinct points (Bowyer and Watson), in exact arithmetic.
 
-    The points are added from left to right. A triangle is final when its circle lies left of the next point.
+    The points are added from left to right. A triangle is final when the circle through its corners lies to
+    the left of the next point.
     """
     count = len(points)
     points = [*points, (-FAR, -FAR), (2 * FAR, -FAR), (-FAR, 2 * FAR)]

@@ -8,7 +8,7 @@ MOST_PAIRS = 4
 
 
 def missions(territories: int, continents: list[str], sizes: list[int]) -> list[dict[str, Any]]:
-    """Return the missions: pairs of continents, numbers of territories, and the destruction of a seat."""
+    """Return the missions: pairs of continents, numbers of territories, and seats to destroy."""
     by_size = sorted(range(len(continents)), key=lambda c: (-sizes[c], c))
     pairs = list(zip(by_size, reversed(by_size), strict=True))[: min(MOST_PAIRS, len(continents) // 2)]
     many = share(24, territories)
@@ -21,7 +21,7 @@ def missions(territories: int, continents: list[str], sizes: list[int]) -> list[
 
 
 def objectives(territories: int, continents: list[str], bonuses: list[int]) -> list[dict[str, Any]]:
-    """Return the Objectives, the minor ones first (RULES 9.6)."""
+    """Return the Objectives, minor Objectives first (RULES 9.6)."""
     best = sorted(range(len(continents)), key=lambda c: (-bonuses[c], c))[:3]
     cities = share(8, territories)
     minor = [
@@ -43,7 +43,7 @@ def objectives(territories: int, continents: list[str], bonuses: list[int]) -> l
 
 
 def share(of_classic: int, territories: int) -> int:
-    """Scale a number of the classic map to a map of another size. The result is at least 1."""
+    """Return a number of the classic map, scaled to a map with `territories` territories, at least 1."""
     return max(1, of_classic * territories // CLASSIC_TERRITORIES)
 
 

@@ -11,9 +11,10 @@ from risk_env.board.generating.spec import RandomMap, RandomNumbers
 from risk_env.core.types import SIZE_CLASSES, Symbol
 
 SEA_CELLS = 8  # number of land cells for each sea cell
-BORDERS_OF_A_TERRITORY = 2  # mean number, each border counted once: nearly as on the classic map
-# A gap separates neighbouring cells without a border. Its depth is at most this part of the way to the centre
-# of the cell, and at most half the length of the side.
+# mean number of borders per territory, each border counted once; the classic map has nearly as many
+BORDERS_OF_A_TERRITORY = 2
+# A gap separates neighbouring cells without a border. The depth of the gap is at most 1 / GAP of the distance
+# to the centre of the cell, and at most half the length of the side.
 GAP = 6
 STARTS = (
     *("Al", "Bar", "Cor", "Dun", "El", "Fen", "Gal", "Har", "Ist", "Kel", "Lor", "Mar", "Nor", "Orm"),
@@ -98,7 +99,8 @@ def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int
     """Return the borders to keep, so that the map fits into the size class of its territories.
 
     Short borders are removed first; a border within a continent counts as twice as long. All territories stay
-    connected, also within each continent. A territory loses its second border only if no other border can go.
+    connected, also within each continent. A territory loses its second border only if no other border can be
+    removed.
     """
     fits = next(size.borders // 2 for size in SIZE_CLASSES if spec.territories <= size.territories)
     wanted = min(fits, BORDERS_OF_A_TERRITORY * spec.territories)
@@ -111,7 +113,7 @@ def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int
     def weight(border: Border) -> tuple[int, Border]:
         return lengths[border] * (4 if continent_of[border[0]] == continent_of[border[1]] else 1), border
 
-    for least in (3, 1):  # the second time without regard to the number of borders
+    for least in (3, 1):  # the second pass may leave a territory with a single border
         for border in sorted(kept, key=weight):
             if len(kept) <= wanted:
                 break
@@ -123,7 +125,7 @@ def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int
 
 
 def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int]) -> bool:
-    """Return True if the map, and the continent of an inner border, stay connected without the border."""
+    """Return True if the map and each continent stay connected without the border."""
     others = [other for other in kept if other != border]
     if continent_of[border[0]] != continent_of[border[1]]:
         return is_connected(set(range(len(continent_of))), others)
@@ -132,9 +134,10 @@ def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int])
 
 
 def _bonuses(spec: RandomMap, borders: list[Border], continent_of: list[int]) -> list[int]:
-    """Return the bonus of each continent: a third of (territories + 2 x territories with a border outside).
+    """Return the bonus of each continent: a third of a weighted number of territories.
 
-    On the classic map this formula gives the bonuses of the book, except one more for Africa.
+    A territory that borders another continent counts three times, any other territory once. On the classic
+    map this formula gives the bonuses of the rule book, except that Africa gets one troop more.
     """
     ways = [way for border in borders for way in (border, border[::-1])]
     outer = {(continent_of[a], a) for a, b in ways if continent_of[a] != continent_of[b]}

@@ -1,4 +1,4 @@
-"""Name of a random map, such as `random:SEED:territories=60,continents=8`, and its random numbers."""
+"""Names of random maps, such as `random:SEED:territories=60,continents=8`, and a random generator."""
 
 import re
 from collections.abc import Sequence
@@ -73,13 +73,13 @@ def _check(name: str, key: str, number: int, least: int, most: int) -> None:
 
 
 class RandomNumbers:
-    """Random numbers of a seed (SplitMix64), the same on every machine and in every version of Python."""
+    """Generator of random numbers (SplitMix64), the same on every machine and in every version of Python."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed
 
     def below(self, bound: int) -> int:
-        """Return a number from 0 to `bound` - 1. The bias is below `bound` / WORD."""
+        """Return a random number from 0 to `bound - 1`. The bias is below `bound / WORD`."""
         self._state = (self._state + INCREMENT) % WORD
         return scrambled(self._state) * bound // WORD
 

@@ -1,4 +1,4 @@
-"""Import of maps of other programs: Domination, the Conquest family, Conquer Club, plain graphs.
+"""Import of maps from other programs: Domination, the Conquest family, Conquer Club, plain graphs.
 
 Each format has one module with a function that reads a text into a `MapDraft`. `finishing` checks the draft,
 and `toml_text` writes it as a map file.

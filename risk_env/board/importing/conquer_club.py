@@ -24,7 +24,7 @@ from risk_env.board.importing.finishing import check_before_borders
 from risk_env.bounded_io import MOST_NESTING, shortened
 
 MOST_ELEMENTS = 20_000
-IGNORED = {  # elements of a territory that the rules do not have, and the effect of `simplify`
+IGNORED = {  # elements of a territory for which the rules have no counterpart, and the effect of `simplify`
     "bombardments": "bombardments are left out",
     "killer": "it does not fall back to the neutral army",
     "bonus": "it gives no troops of its own",
@@ -124,7 +124,7 @@ def _read_continents(root: Element, territories: NameIndex, draft: MapDraft, rep
             if draft.territories[territory].continent >= 0:
                 other = draft.continents[draft.territories[territory].continent].name
                 shown = shortened(territories.names[territory])
-                report.left_out(f"{what} shares {shown} with {other!r}", "the first continent has it")
+                report.left_out(f"{what} shares {shown} with {other!r}", "the first continent keeps it")
             else:
                 draft.territories[territory].continent = number
 
@@ -136,11 +136,11 @@ def _members(element: Element, what: str, territories: NameIndex) -> Iterator[in
 
 
 def _bonus(element: Element, what: str, report: Report) -> int:
-    """Return the bonus for a whole continent. Bonuses for a part of its territories are left out."""
+    """Return the bonus for a whole continent. Bonuses for a part of the continent are left out."""
     bonuses = list(element.iter("bonus"))
     for bonus in bonuses[:-1]:
         shown = shortened((bonus.text or "").strip())
-        report.left_out(f"{what} has several bonuses", f"the bonus {shown} for a part of it is left out")
+        report.left_out(f"{what} has several bonuses", f"the bonus {shown} for a part is left out")
     if not bonuses:
         report.problem(f"{what}: the bonus is missing")
         return 0

@@ -79,7 +79,7 @@ def _read_continent(line: SectionLine, names: NameIndex, draft: MapDraft, report
 
 
 def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -> dict[str, int]:
-    """Read the countries, and return their numbers by their IDs."""
+    """Read the countries, and return the number of each country, by ID."""
     numbers: dict[str, int] = {}
     names = NameIndex("territory", report)
     for line in lines:
@@ -120,7 +120,8 @@ def _read_cards(sections: Sections, numbers: dict[str, int], draft: MapDraft, re
         if kind.casefold() == WILDCARD:
             wilds += 1
         elif kind.casefold() not in SYMBOL_OF or len(ids) != 1:
-            report.problem(f"cards, {line.place}: {shortened(line.text)} is not a card")
+            problem = f"{shortened(line.text)} is not a card of the form SYMBOL ID or Wildcard"
+            report.problem(f"cards, {line.place}: {problem}")
         elif (country := _country(ids[0], line, numbers, report)) >= 0:
             territory = draft.territories[country]
             if territory.symbol is not None:
@@ -138,7 +139,8 @@ def _read_missions(lines: list[SectionLine], draft: MapDraft, report: Report) ->
         words = line.text.split(maxsplit=6)
         place = f"missions, {line.place}"
         if len(words) < 6:
-            report.problem(f"{place}: {shortened(line.text)}: write PLAYER COUNTRIES TROOPS and 3 CONTINENTS")
+            form = "PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT"
+            report.problem(f"{place}: {shortened(line.text)} is not of the form {form}")
             continue
         player, countries, troops = (whole_number(word, place, report) for word in words[:3])
         if player > 0:
@@ -158,9 +160,9 @@ def _read_continents_mission(words: list[str], place: str, draft: MapDraft, repo
     named = [whole_number(word, place, report) for word in words if word != ANY]
     numbers = list(dict.fromkeys(number - 1 for number in named if number))
     if any(not 0 <= number < len(draft.continents) for number in numbers):
-        report.problem(f"{place}: no such continent; there are 1 to {len(draft.continents)}")
+        report.problem(f"{place}: no such continent; continents have numbers 1 to {len(draft.continents)}")
     elif not numbers or words.count(ANY) > 1:
-        report.decision(f"{place}: the mission is left out because the rules do not have it")
+        report.decision(f"{place}: the mission is left out because the rules have no such mission")
     else:
         values: dict[str, int | bool] = {"any_third": True} if ANY in words else {}
         draft.missions.append(DraftMission("continents", values, numbers))

@@ -36,7 +36,7 @@ class DraftTerritory:
 
 @dataclass
 class DraftMission:
-    """A mission of a draft. Its values are written into the file as they are."""
+    """A mission of a draft. The map file contains `values` unchanged."""
 
     kind: str
     values: dict[str, int | bool] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class MapDraft:
     wilds: int = 2
 
     def add_borders(self, source: int, targets: Iterable[int]) -> None:
-        """Add borders from a territory to others. Negative numbers (unknown names) are left out."""
+        """Add borders from `source` to each of `targets`. Negative numbers (unknown names) are left out."""
         self.borders |= {(source, target): None for target in targets if min(source, target) >= 0}
 
 
@@ -76,10 +76,10 @@ class Report:
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem, with all `names` that are similar to `name`, and advice for the user."""
+        """Add a problem, with those of `names` that are similar to `name`, and with advice in `hint`."""
         self.hints |= {hint: None} if hint else {}
         few = len(names) <= MAX_TERRITORIES and all(len(each) <= MAX_NAME for each in (name, *names))
-        if names and few and self.num_problems < MOST_HINTS:  # the time for a hint grows with all lengths
+        if names and few and self.num_problems < MOST_HINTS:  # many or long names would take long to compare
             problem += similar_names(name, names)
         self.num_problems += 1
         if len(self.problems) < MOST_SHOWN:
@@ -94,7 +94,8 @@ class Report:
     def left_out(self, what: str, instead: str) -> None:
         """Report a feature that the rules do not have.
 
-        Without `simplify` the feature is a problem. With `simplify` it is left out, which is a decision.
+        Without `simplify` the feature is a problem. With `simplify` the feature is left out, and the report
+        adds a decision.
         """
         if self.simplify:
             self.decision(f"{what}: {instead}")
@@ -124,7 +125,7 @@ def clean_name(text: str, what: str, report: Report) -> str:
 
 
 def _allowed(name: str) -> str:
-    """Return a name without double quotes that is not a reserved word."""
+    """Return the name with changes that avoid double quotes and reserved words."""
     name = name.replace(QUOTE, "'")
     return f"{name} 2" if key_of(name) in RESERVED_NAMES else name
 
@@ -138,7 +139,7 @@ def whole_number(text: str, what: str, report: Report) -> int:
 
 
 def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | None:
-    """Return the coordinates of a point. For other texts than numbers, report a problem and return None."""
+    """Return the coordinates of a point. If `x` or `y` is not a number, report a problem and return None."""
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
     report.problem(f"{what}: {shortened(x)}, {shortened(y)} is not a point x, y")
@@ -146,7 +147,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
 
 
 class NameIndex:
-    """Index from names, in any spelling, to their numbers. A name that is given twice is a problem."""
+    """Index that maps names, in any spelling, to numbers. A name that is given twice is a problem."""
 
     def __init__(self, what: str, report: Report) -> None:
         self.what, self.report = what, report

@@ -22,11 +22,11 @@ from risk_env.board.names import MAX_NAME, problem_of
 from risk_env.bounded_io import shortened
 from risk_env.core.types import MAX_MISSIONS
 
-WIDTH = 1200  # width of a drawing of a map of the size of the classic map
+WIDTH = 1200  # width of the drawing of a map with as many territories as the classic map, in pixels
 NARROWEST, WIDEST = 600, 3000
 MOST_PIXELS_APART = 10**7
 MOST_MISSION_TROOPS = 1000
-MOST_NAMED = 8  # names in one sentence
+MOST_NAMED = 8  # maximum number of names in one sentence
 
 
 def finish(draft: MapDraft, report: Report) -> None:
@@ -42,7 +42,7 @@ def finish(draft: MapDraft, report: Report) -> None:
 
 
 def _listed(names: list[str]) -> str:
-    """Return names for a sentence: at most MOST_NAMED, and the number of further names."""
+    """Return a list of names for a sentence: at most MOST_NAMED names, and the number of further names."""
     more = len(names) - MOST_NAMED
     return ", ".join(map(shortened, names[:MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
@@ -61,7 +61,7 @@ def _check_sizes(draft: MapDraft, report: Report) -> None:
 def check_before_borders(draft: MapDraft, report: Report) -> None:
     """Raise a MapError if a map has too many territories or too long names.
 
-    The time for reading borders grows with their number and length.
+    The time to read borders grows with the number of territories and the length of names.
     """
     count = len(draft.territories)
     names = [
@@ -102,7 +102,7 @@ def _finish_continents(draft: MapDraft, report: Report) -> None:
     kept = [number for number in range(len(draft.continents)) if sizes[number]]
     renumbered = {number: new for new, number in enumerate(kept)} | {-1: -1}
     if draft.continents and not kept:
-        report.problem("no continent has a territory: a map has 1 continent or more with territories")
+        report.problem("no continent has a territory: at least 1 continent needs territories")
     draft.continents = [draft.continents[number] for number in kept]
     for territory in draft.territories:
         territory.continent = renumbered[territory.continent]
@@ -138,7 +138,7 @@ def _finish_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_reach(names: list[str], draft: MapDraft, hint: str, report: Report) -> None:
-    """Report territories that the first one does not reach through borders, or that do not reach it."""
+    """Report territories that the first territory does not reach, or that do not reach it."""
     first = shortened(names[0])
     not_reached, not_reaching = (
         _listed([names[t] for t in apart]) for apart in unreachable(len(names), draft.borders)
@@ -207,7 +207,7 @@ def _finish_centres(draft: MapDraft, report: Report) -> None:
 
 
 def _scale(territories: list[DraftTerritory]) -> str:
-    """Scale the centres to whole pixels of a drawing. Return the reason if this fails, or ""."""
+    """Scale the centres to whole pixels. Return "" or the reason why the centres cannot be used."""
     points = [territory.centre for territory in territories if territory.centre is not None]
     low = [min(point[axis] for point in points) for axis in (0, 1)]
     extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))

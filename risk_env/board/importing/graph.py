@@ -100,7 +100,7 @@ def _rows(values: Mapping[str, Any], kind: str, key: str, report: Report) -> Ite
 
 
 def _named(cells: list[Any], kind: str, place: str, report: Report) -> dict[str, Any]:
-    """Return the cells of a row by name. Cells beyond the last name are a problem unless they are empty."""
+    """Return the cells of a row, by name. Cells beyond the last name are a problem unless they are empty."""
     names = KINDS[kind]
     if surplus := [cell for cell in cells[len(names) :] if cell != ""]:
         report.problem(

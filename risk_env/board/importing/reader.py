@@ -1,4 +1,4 @@
-"""Import of a map file of another program: find the format, read the map, check it, write it as TOML."""
+"""Import of a map file from another program: find the format, read and check the map, write it as TOML."""
 
 import csv
 from contextlib import suppress
@@ -19,7 +19,7 @@ from risk_env.board.toml_table import MapError
 from risk_env.bounded_io import composed, read_file, shortened, text_of
 
 MOST_BYTES = 1 << 19  # maximum size of a file
-OLD_ENCODING = "cp1252"  # Latin-1 as Windows writes it
+OLD_ENCODING = "cp1252"  # the Windows variant of Latin-1
 FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
 
 
@@ -34,10 +34,10 @@ class ImportedMap(NamedTuple):
 def import_map(
     path: str | Path, cards: str | Path | None = None, mirror: bool = False, simplify: bool = False
 ) -> ImportedMap:
-    """Return the map in a file of another program.
+    """Return the map in a file from another program.
 
-    `cards` is the `.cards` file of a Domination map. By default it is the file that the map names, if this
-    file is in the same folder. `mirror` makes one-way borders two-way. `simplify` leaves out features that
+    `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
+    the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that
     the rules do not have. Raises MapError with all problems of the file.
     """
     path = Path(path)
@@ -53,7 +53,7 @@ def import_map(
 
 
 def import_text(text: str, cards: str | None, name: str, report: Report) -> ImportedMap:
-    """Return the map in a text. `name` is the name of a map whose text has no name.
+    """Return the map in a text. `name` is the map's name if the text does not contain a name.
 
     Raises MapError with all problems of the text.
     """
@@ -104,7 +104,7 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
 
 
 def decoded(content: bytes, what: str, report: Report) -> str:
-    """Return the text of a file, in UTF-8 or else in Latin-1 as Windows writes it.
+    """Return the text of a file in UTF-8, or else in the Windows variant of Latin-1.
 
     Raises ValueError for other encodings.
     """
@@ -127,7 +127,7 @@ def _cards_beside(path: Path, text: str, report: Report) -> Path | None:
     """Return the `.cards` file that a map names, or None if the folder of the map does not have it."""
     named = cards_file_of(text)
     beside = path.parent / Path(named.replace("\\", "/")).name
-    with suppress(OSError, ValueError):  # a name that no file can have
+    with suppress(OSError, ValueError):  # `is_file` raises for a name that no file can have
         if named and beside.suffix == ".cards" and beside.is_file():
             return beside
     if named:

@@ -16,9 +16,9 @@ Sections = dict[str, list[SectionLine]]
 
 
 def read_sections(text: str, comment: str = ";") -> Sections:
-    """Return the lines of each section, by name in lower case. Empty lines and comments are left out.
+    """Return the lines of each section, by the section's name in lower case, without comments.
 
-    Lines before the first header are in the section "".
+    Empty lines are left out too. Lines before the first header are in the section "".
     """
     sections: Sections = {"": []}
     section = sections[""]

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from risk_env.board.importing.draft import DraftMission, MapDraft
 from risk_env.board.maps import NO_CARD
 
-MARGIN = 60  # between the centres and the edge of a drawing, in pixels
+MARGIN = 60  # distance between the centres and the edge of a drawing, in pixels
 
 
 def toml_of(draft: MapDraft, origin: str) -> str:
-    """Return the text of a map file. `origin` is a comment in its first line."""
+    """Return the text of a map file. `origin` becomes a comment in the first line."""
     lines = [f"# {' '.join(origin.split())}", f"name = {quoted(draft.name)}", f"wilds = {draft.wilds}"]
     for continent in draft.continents:
         lines += ["", "[[continent]]", f"name = {quoted(continent.name)}", f"bonus = {continent.bonus}"]
