@@ -208,7 +208,7 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         assert page.input_value("#agent") == "strategist"
         page.click("#ask button")
         plans = page.locator("#plans button")
-        plans.first.click()
+        plans.first.click(timeout=300_000)  # the first time, code is compiled
         assert all("attack" in words and chance.search(words) for words in plans.all_inner_texts())
         assert page.inner_text("#estimated") == "estimated by strategist; 95 % intervals"
         assert re.fullmatch("Player 0 would choose: (no )?attack.*", page.inner_text("#considered"))
