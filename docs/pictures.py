@@ -117,7 +117,7 @@ def draw_first_game(browser: Any, address: str, lobby: Any) -> None:
         page.evaluate("game => import('risk/guide').then(({ guideGame }) => guideGame(game))", begin["game"])
         page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
         page.wait_for_selector('#question[data-asked="true"]', timeout=PREPARED)
-        page.get_by_role("button", name="Next").click()
+        page.get_by_role("button", name="Next", exact=True).click()
         territory = lobby.tables[begin["game"]].game.board.territory("Curlew")
         area = page.locator(f'.area[data-territory="{territory}"]')
         area.dispatch_event("click")

@@ -4,10 +4,12 @@ Every kind of question is answered by hand.
 """
 
 import random
+import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -17,10 +19,12 @@ from risk_agents.web import analysis_board, analyst
 from risk_agents.web.analyst import Analyst
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
 from tests.web_server import client, posted, refused, served
 
-NODE, CHANCES, PLANS, ODDS = (f"/api/analysis/{name}" for name in ("node", "chances", "plans", "odds"))
+NODE, EDIT, CHANCES, PLANS, ODDS = (
+    f"/api/analysis/{name}" for name in ("node", "edit", "chances", "plans", "odds")
+)
 TEXT = """risk_env game 1
 rules: preset=classic, num_players=3, attack=blitz
 map: tiny
@@ -35,6 +39,10 @@ Ember: 2, 3
 Flint: 2, 3
 """
 DRAFT = TEXT.replace("attack\n", "draft_amount\ndraft left: 40\ntarget: Ash\n")
+
+
+def place(territory: int, owner: int, troops: int) -> dict[str, int]:
+    return {"territory": territory, "owner": owner, "troops": troops}
 
 
 # ------------------------------------------------------------------------------------------- what is answered
@@ -83,6 +91,15 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
             "both action and troops; it must have exactly one of",
         ),
         (NODE, {"position": "x" * 140_000}, "too long"),
+        (EDIT, {"position": TEXT, "territory": 0, "troops": 3}, "an edit with territory, troops: it must"),
+        (EDIT, {"position": TEXT} | place(99, 0, 3), "territory=99: must be from 0 to 5"),
+        (EDIT, {"position": TEXT} | place(0, 3, 3), "neutral"),
+        (EDIT, {"position": TEXT} | place(0, 0, -3), "'player 0, -3' is not of the form"),
+        (EDIT, {"position": TEXT} | place(0, 0, 99_999), "this server allows at most"),
+        (EDIT, {"position": TEXT, "seat": 0, "cards": "wild\nround: 7"}, "no territory 'wild round: 7'"),
+        (EDIT, {"position": TEXT, "seat": 0, "cards": "x" * 3000}, "3000 characters; at most 2000"),
+        (EDIT, {"position": TEXT, "seat": 7, "part": "draft"}, "turn: '7' is not a whole number from 0 to 2"),
+        (EDIT, {"position": TEXT, "seat": 0, "part": "lunch"}, "part='lunch': choose one of draft, attack"),
         (ODDS, {"attackers": 2000, "defenders": 1}, "attackers=2000: must be from 1 to 1000"),
         (ODDS, {"attackers": True, "defenders": 1}, "attackers must be of type int"),
     ],
@@ -90,6 +107,31 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
 def test_wrong_questions_are_refused_by_name(address: str, wish: Any, message: str, tmp_path: Path) -> None:
     with client(tmp_path) as found:
         assert message in refused(found, address, wish)
+
+
+def edited(found: Any, text: str, **edit: Any) -> Game:
+    return Game.from_text(posted(found, EDIT, {"position": text, **edit})["position"])
+
+
+def test_a_position_is_edited(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        game = edited(found, TEXT, **place(1, 2, 7))
+        assert (game.owner[1], game.troops[1], game.seat, game.phase) == (2, 7, 0, Phase.ATTACK)
+        assert game.hand(0) == ("Ash", "wild")
+        game = edited(found, game.to_text(), seat=0, cards="Ash, Dune, wild")
+        assert game.hand(0) == ("Ash", "Dune", "wild")
+        for seat, part, phase in (
+            *((0, "draft", Phase.TRADE), (1, "draft", Phase.DRAFT)),
+            *((2, "attack", Phase.ATTACK), (2, "fortify", Phase.FORTIFY_FROM)),
+        ):
+            game = edited(found, game.to_text(), seat=seat, part=part)
+            assert (game.seat, game.turn, game.phase) == (seat, seat, phase)
+
+
+def test_the_page_opens_with_a_position(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        node = posted(found, "/api/analysis/start", {})
+        assert node["players"] == 3 and Game.from_text(node["position"]).phase == Phase.DRAFT
 
 
 def test_odds_are_those_of_the_library(tmp_path: Path) -> None:
@@ -154,18 +196,22 @@ def no_estimates(monkeypatch: Any) -> None:
 @pytest.mark.usefixtures("here")
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")])
 def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
+    link = f"/analysis#{urlencode({'position': TEXT, 'players': 3})}"
     with (
         served(tmp_path) as (address, _lobby),
-        opened_page(browser, f"{address}/analysis", size, scheme) as page,
+        opened_page(browser, address + link, size, scheme) as page,
     ):
-        page.wait_for_selector("body[data-ready]")
-        page.fill("#position", TEXT)
-        page.click("#paste button")
         page.wait_for_selector("#estimated:has-text(' games')")
-        assert page.locator(".chance").all_inner_texts() != ["", "", ""]
+        chance = re.compile(r"\d+ % \[\d+–\d+\]")
+        assert all(map(chance.fullmatch, page.locator(".chance").all_inner_texts()))
         page.wait_for_selector("#agent option", state="attached")
+        assert page.input_value("#agent") == "strategist"
         page.click("#ask button")
-        page.locator("#plans button").first.click()
+        plans = page.locator("#plans button")
+        plans.first.click(timeout=300_000)  # the first time, code is compiled
+        assert all("attack" in words and chance.search(words) for words in plans.all_inner_texts())
+        assert page.inner_text("#estimated") == "estimated by strategist; 95 % intervals"
+        assert re.fullmatch("Player 0 would choose: (no )?attack.*", page.inner_text("#considered"))
         assert page.locator(".arrows .plan").count() == 1
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         assert violations(page) == []
@@ -189,6 +235,38 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         )
 
 
+@pytest.mark.usefixtures("no_estimates")
+def test_a_position_is_edited_on_the_page_and_linked(browser: Any, tmp_path: Path) -> None:
+    with (
+        served(tmp_path) as (address, _lobby),
+        opened_page(browser, f"{address}/analysis", TABLET, touch=True) as page,
+    ):
+        page.wait_for_selector("body[data-ready]")
+        assert page.evaluate("analysis.map.territories.length") == 42
+        page.fill("#position", TEXT)
+        page.click("#paste button")
+        page.wait_for_function("() => analysis.map.territories.length === 6")
+        page.click("#edit summary")
+        page.locator('.area[data-territory="1"]').dispatch_event("click")
+        assert page.input_value("#edit-place") == "1" and page.evaluate("!analysis.node.parent")
+        page.select_option("#edit-owner", "2")
+        page.fill("#edit-troops", "17")
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => analysis.node.state.troops[1] === 17")
+        page.select_option("#edit-part", "draft")
+        page.click("#edit-turn button")
+        page.wait_for_function("() => analysis.node.question.phase === 'DRAFT_AMOUNT'")
+        page.fill("#edit-hand", "wild, Ash, Dune")
+        page.click("#edit-cards button")
+        page.wait_for_function("() => analysis.node.question.phase === 'TRADE'")
+        assert page.locator("#moves li").count() == 4 and violations(page) == []
+        there = page.evaluate("analysis.node.position")
+        page.goto("about:blank")
+        page.go_back()
+        page.wait_for_function("there => window.analysis?.root?.position === there", arg=there)
+
+
+@pytest.mark.usefixtures("no_estimates")
 def test_a_wrong_position_is_explained_on_the_page(browser: Any, tmp_path: Path) -> None:
     with served(tmp_path) as (address, _lobby):
         page = browser.new_page()  # its console reports the refusal

@@ -95,7 +95,7 @@ def test_every_section_that_is_cited_is_there() -> None:
 
 
 def test_the_code_about_replays_runs() -> None:
-    codes = code_of(page("browser"))
+    codes = code_of(page("browser"), "page = ")
     assert len(codes) == 2
     for code in codes:
         assert run_code([code])["page"].startswith("<!doctype html>")

@@ -30,6 +30,7 @@ def test_every_mode_has_words_a_goal_and_set_ups(preset: str) -> None:
     rules = Rules.preset(preset)
     assert MODES[preset].words and goal_in_words(rules).endswith(" to win.")
     found = modes()[preset]
+    assert found["rounds"] >= 5
     assert all(found["setups"][count][0] == Rules.preset(preset, count).setup for count in found["players"])
     assert "after 7 rounds" in goal_in_words(Rules.preset(preset, max_rounds=7))
     assert own_outlook(Game(rules, "classic", seed=1), 0, NAMES)["sets"]

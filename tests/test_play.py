@@ -183,6 +183,8 @@ def test_a_draft_names_its_territory_and_its_troops() -> None:
     assert understand(f"{place} 1", View(game), []).then == ()
     with pytest.raises(ValueError, match="atlantis"):
         understand("atlantis 2", view, [])
+    with pytest.raises(ValueError, match="no attack is possible now"):
+        understand("north > mex", view, [])
 
 
 def test_everything_fits_a_narrow_terminal(monkeypatch: Any) -> None:

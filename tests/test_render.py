@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from risk_env.render.layout import MARGIN, automatic_drawing, drawing_of
 from risk_env.render.picture import (
     NEUTRAL,
     SEATS,
+    Area,
+    Lines,
     compose,
     continent_colour,
     name_lines,
@@ -372,3 +375,21 @@ def test_all_pictures_of_a_game_are_of_one_size(preset):
         game.step(rng.choice(game.legal_actions().tolist()))
     assert len(heights) == 1
     assert len(goals) > 1 or preset == "capital"
+
+
+def test_territories_of_different_seats_have_different_lines() -> None:
+    board, players = load_map("classic"), 6
+    owner = np.array([t % players for t in range(board.num_territories)])
+    shapes = compose(board, Scene(owner, np.ones_like(owner), players)).shapes
+    hatches = {}
+    for area, lines in pairwise(shapes):
+        if isinstance(area, Area) and area.title and isinstance(lines, Lines) and len(lines.paths) > 1:
+            (x, y), (to_x, to_y) = lines.paths[0]
+            inside = [point for path in lines.paths for point in path]
+            xs, ys = zip(*(point for ring in area.rings for point in ring), strict=True)
+            assert all(min(xs) - 1 < x < max(xs) + 1 and min(ys) - 1 < y < max(ys) + 1 for x, y in inside)
+            found = hatches.setdefault(area.fill, set())
+            found.add((round(np.arctan2(to_y - y, to_x - x) % np.pi, 3) % 3.142, lines.colour))
+    assert len(hatches) == players - 1 and all(len(found) == 1 for found in hatches.values())
+    turns = [turn for found in hatches.values() for turn, _ in found]
+    assert len(set(turns)) == 4  # two seats share a direction, with lines at other distances

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from risk_agents.explanation import plan_words
 from risk_agents.learned.beam_value_features import num_columns
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.state_value import (
@@ -410,7 +411,8 @@ def test_it_says_what_it_considered() -> None:
     owned = {name for name, owner in zip(BOARD.territories, game.owner, strict=True) if owner == game.seat}
     assert all(plan.captures[0][0] in owned for plan in told.plans if plan.captures)
     assert any(plan.captures for plan in told.plans)
-    assert sum(told.chances) == pytest.approx(1)
+    assert sum(told.chances) == pytest.approx(1) and len(told.errors) == len(told.chances)
+    assert all("attack" in plan.words for plan in told.plans)
     assert told.to_dict()["plans"][0]["plan"] == told.chosen
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn"):
@@ -470,6 +472,28 @@ def test_in_duels_much_is_tried_only_while_they_are_open() -> None:
         told = analyse(games[is_open.index(wanted)], SMALL, seed=1)
         assert {plan.plan for plan in told.plans} == {plan.name for plan in plans}
         assert sum(told.chances) == pytest.approx(1) and all(plan.games >= 2 for plan in told.plans)
+
+
+@pytest.mark.parametrize(
+    ("drafts", "captures", "words"),
+    [
+        (
+            ["Egypt"],
+            [("Egypt", "Congo"), ("Congo", "East Africa")],
+            "attack through Africa with the draft on Egypt",
+        ),
+        ([], [("Egypt", "Congo")], "attack Congo from Egypt"),
+        (["Egypt", "Congo"], [], "no attack, draft on Egypt and Congo"),
+        ([], [], "no attack"),
+        (
+            ["Alaska", "Peru", "Egypt", "Congo"],
+            [("Alaska", "Kamchatka"), ("Peru", "Brazil"), ("Alaska", "Alberta"), ("Siam", "Indonesia")],
+            "attack through Asia, South America and 2 more with the draft on Alaska, Peru and 2 more",
+        ),
+    ],
+)
+def test_a_plan_is_told_in_words(drafts: list[str], captures: list[tuple[str, str]], words: str) -> None:
+    assert plan_words(BOARD, drafts, captures) == words
 
 
 def test_a_learned_judge_decides_what_is_chosen() -> None:

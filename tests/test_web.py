@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -258,6 +259,15 @@ def finished() -> SavedGame:
 
 def moment(game: str, frame: int, token: str = "") -> dict[str, Any]:
     return {"game": game, "frame": frame, "token": token}
+
+
+def test_a_new_game_from_a_moment_keeps_the_agents(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        begin = begun(found, players=["human", "grower"])
+        there = posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][0]))
+        assert there["players"] == ["", "grower"]
+        name = found.lobby.add_recorded(replace(finished(), players=("Ann", "breaker", "bot.py")))
+        assert posted(found, "/api/moment", moment(name, 0))["players"] == ["", "breaker", ""]
 
 
 def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None:

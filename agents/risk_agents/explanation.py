@@ -6,8 +6,13 @@ method returns an `Explanation`, or None if there is no explanation.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, runtime_checkable
+
+from risk_env.board.maps import OUTSIDE, Board
+
+MOST_NAMED = 3  # maximum number of areas, and of territories, that the words of a plan name
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class PlanEstimate:
     chance: float  # estimated win probability of the seat, 0 to 1
     error: float  # standard error of `chance`
     captures: tuple[tuple[str, str], ...]  # names of the source and the target of the plan's first attacks
+    words: str = ""  # the plan in words (`plan_words`), if they are known
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Explanation:
     chosen: str  # name of the chosen plan
     plans: tuple[PlanEstimate, ...]  # best first
     chances: tuple[float, ...] = ()  # win probability of every seat; () if not estimated
+    errors: tuple[float, ...] = ()  # standard errors of `chances`
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as a dict for `json.dumps`."""
@@ -42,3 +49,33 @@ class Explaining(Protocol):
 
     def explain(self) -> Explanation | None:
         """Return the explanation of the last choice, or None if there is none."""
+
+
+def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str, str]]) -> str:
+    """Return a plan in words, such as `attack through Africa with the draft on Egypt`.
+
+    `drafts` are the territories that get troops, `captures` the attacks of the plan.
+    """
+    draft = f"draft on {_listed(drafts)}" if drafts else ""
+    if not captures:
+        return f"no attack, {draft}" if draft else "no attack"
+    if len(captures) == 1:
+        attack = "attack {1} from {0}".format(*captures[0])
+    else:
+        attack = f"attack through {_listed([_area(board, target) for _, target in captures])}"
+    return f"{attack} with the {draft}" if draft else attack
+
+
+def _area(board: Board, territory: str) -> str:
+    """Return the continent of a territory, or the territory itself outside all continents."""
+    continent = board.continents[board.continent_of[board.territory(territory)]]
+    return territory if continent == OUTSIDE else continent
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return different names as a list in words, in their order; the last ones are counted."""
+    different = list(dict.fromkeys(names))
+    if len(different) > MOST_NAMED:
+        different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]
+    *first, last = different
+    return f"{', '.join(first)} and {last}" if first else last

@@ -1,11 +1,11 @@
 """Land borders, coasts, sea lines and arrows of a map, in the coordinates of the map's drawing."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby, pairwise
-from math import hypot
+from math import ceil, floor, hypot
 
 import numpy as np
 
@@ -173,3 +173,36 @@ def dashes(path: Path) -> list[Path]:
 def between(a: Point, b: Point, part: float) -> Point:
     """Return the point at `part` (0 ... 1) of the line from a to b."""
     return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part
+
+
+@lru_cache(maxsize=4096)
+def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tuple[Path, ...]:
+    """Return parallel lines inside rings, in the direction (x, y) of `slope`, `gap` apart."""
+    length = hypot(*slope)
+    along, across = (slope[0] / length, slope[1] / length), (-slope[1] / length, slope[0] / length)
+    turned = [[(_dot(point, along), _dot(point, across)) for point in ring] for ring in rings]
+    heights = [v for ring in turned for _, v in ring]
+    paths = []
+    for number in range(ceil(min(heights) / gap), floor(max(heights) / gap) + 1):
+        ends = iter(_crossings(turned, number * gap + 1e-6))
+        for start, end in zip(ends, ends, strict=False):
+            paths.append(tuple(_turned_back(u, number * gap, along, across) for u in (start, end)))
+    return tuple(paths)
+
+
+def _crossings(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
+    """Return where rings cross a horizontal line, in order. There is an even number of crossings."""
+    return sorted(
+        a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
+        for ring in rings
+        for a, b in zip(ring, [*ring[1:], ring[0]], strict=True)
+        if (a[1] > height) != (b[1] > height)
+    )
+
+
+def _dot(a: Point, b: Point) -> float:
+    return a[0] * b[0] + a[1] * b[1]
+
+
+def _turned_back(u: float, v: float, along: Point, across: Point) -> Point:
+    return u * along[0] + v * across[0], u * along[1] + v * across[1]

@@ -14,12 +14,14 @@ import numpy as np
 from risk_env.board.drawings import Drawing, Point, Ring
 from risk_env.board.maps import Board
 from risk_env.core.types import NOBODY, Held
-from risk_env.render.geometry import DISC, Path, dashes, geometry_of, way
+from risk_env.render.geometry import DISC, Path, dashes, geometry_of, hatching, way
 from risk_env.render.layout import drawing_of
 from risk_env.render.scene import Scene, check_scene
 
 # colours that colour-blind people can tell apart too
 SEATS = ("#2f7fc1", "#e0662f", "#1fa37c", "#f2d33c", "#c97bb0", "#7cc8ee")
+# direction and distance of the lines on the territories of each seat: seats differ without colours, too
+HATCHES = ((0, 0, 0), (1, -1, 7), (1, 0, 7), (1, 1, 7), (0, 1, 7), (1, -1, 13))
 NEUTRAL, FREE = "#9aa0a6", "#f4f0e6"
 WATER, PANEL, INK, PAPER, GOLD, LINE = "#cfe0ea", "#22303c", "#1d2329", "#ffffff", "#ffc928", "#54718a"
 CONTINENTS = (
@@ -189,7 +191,9 @@ def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
     for c, paths in enumerate(geometry.outer):
         yield Lines(paths, continent_colour(board, c), 6.0)
     for t in range(board.num_territories):
-        yield Area(drawing.outlines[t], seat_colour(scene, scene.owner[t]), _title(board, scene, t))
+        colour = seat_colour(scene, scene.owner[t])
+        yield Area(drawing.outlines[t], colour, _title(board, scene, t))
+        yield from _hatched(drawing.outlines[t], scene, scene.owner[t], colour)
     yield Lines(geometry.inner, INK, 1.1)
     for c, paths in enumerate(geometry.outer):
         yield Lines(paths, darker(continent_colour(board, c)), 2.2)
@@ -203,6 +207,13 @@ def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
         yield from _troops(scene, t, x, y)
     for t in range(board.num_territories):
         yield from _territory(board, scene, drawing, t)
+
+
+def _hatched(rings: tuple[Ring, ...], scene: Scene, owner: int, colour: str) -> Iterator[Shape]:
+    """Draw the lines of a seat on a territory; the first seat, the neutral army and nobody have none."""
+    x, y, gap = HATCHES[owner % len(HATCHES)] if 0 <= owner < scene.num_players else HATCHES[0]
+    if gap:
+        yield Lines(hatching(rings, (x, y), gap), darker(colour, 8), 1.2)
 
 
 def _title(board: Board, scene: Scene, t: int) -> str:
@@ -332,9 +343,9 @@ def _along(start: Point, angle: float, length: float) -> Point:
     return start[0] + length * cos(angle), start[1] + length * sin(angle)
 
 
-def darker(colour: str) -> str:
-    """Return a colour at 60 % of its brightness."""
-    return "#" + "".join(f"{int(colour[i : i + 2], 16) * 6 // 10:02x}" for i in (1, 3, 5))
+def darker(colour: str, tenths: int = 6) -> str:
+    """Return a colour at so many tenths of its brightness."""
+    return "#" + "".join(f"{int(colour[i : i + 2], 16) * tenths // 10:02x}" for i in (1, 3, 5))
 
 
 # ------------------------------------------------------------------------------------ the panels

@@ -35,6 +35,16 @@ class Replay:
         """Write the page to a file."""
         Path(path).write_text(self.to_html(), encoding="utf-8")
 
+    def board(self, *others: "Replay") -> Any:
+        """Return a board for notebooks, an anywidget that plays this game, alone or beside another replay.
+
+        Raise ImportError if anywidget is not installed.
+        """
+        from risk_env.viewer.widget import ReplayBoard
+
+        replays = (self, *others)
+        return ReplayBoard([one.to_html() for one in replays], [one.title for one in replays])
+
     def __repr__(self) -> str:
         return f"<Replay {self.title!r}, {len(self.facts['frames'])} frames>"
 

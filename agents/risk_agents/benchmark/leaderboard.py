@@ -1,18 +1,12 @@
-"""Leaderboard: one static page about the result files in a folder, which may be untrusted.
+"""Leaderboard: one static page about the result files in a folder, which may be untrusted (`table_page`)."""
 
-The page needs no network. All text from the files is escaped. A content security policy allows only the
-script of the page.
-"""
-
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from string import Template
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
+from risk_agents import table_page as pages
 from risk_agents.benchmark.result_file import CARD, SUFFIX, Header, read_recorded, read_results
 from risk_agents.benchmark.scoring import TrackScore
 from risk_agents.benchmark.tracks import Track, find, names
@@ -23,7 +17,10 @@ from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
 from risk_env.whole_file import whole_file
 
-STATIC = Path(__file__).parent / "static"
+ABOUT = (
+    "The score of a track is 0 for an even share of the wins, and 100 for every game won. Brackets: 95 % "
+    "confidence interval. Press a heading to sort."
+)
 FEW_DEALS = f"* fewer than {FEW_CLUSTERS} deals: the interval is too narrow"
 MOST_FILES = 500
 MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
@@ -79,12 +76,9 @@ def write_page(
             refused.append((path, str(error)))
     if not entries:
         raise ValueError("; ".join(problem for _, problem in refused))
-    script, style = ((STATIC / f"leaderboard.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
-    template = Template((STATIC / "leaderboard.html").read_text(encoding="utf-8"))
-    parts = {"policy": _policy(script), "style": style, "script": script}
+    content = "\n".join(_content(entries, verified))
     with whole_file(page) as fresh:
-        content = "\n".join(_content(entries, verified))
-        fresh.write_text(template.substitute(parts, content=content), encoding="utf-8")
+        fresh.write_text(pages.page("risk_env leaderboard", content), encoding="utf-8")
     return refused
 
 
@@ -94,12 +88,6 @@ def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
         return read_results(path)
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror or error}") from error
-
-
-def _policy(script: str) -> str:
-    """Return a content security policy that allows inline styles, and `script` as the only script."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'"
 
 
 # ------------------------------------------------------------------------------------------ replays
@@ -141,6 +129,7 @@ def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool])
     found = {title: track for entry in entries for title, track in entry.titles.items()}
     tracks = sorted(found.values(), key=lambda track: (names().index(track.name), -track.version))
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
+    yield f"<p>{ABOUT}</p>"
     yield _scores(ranked, tracks, verified)
     yield f"<p>{FEW_DEALS}</p>"
     yield "<h2>Agents</h2><div class='cards'>"
@@ -151,22 +140,6 @@ def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool])
         yield _pairwise([entry for entry in ranked if track.title in entry.titles], track)
 
 
-def _table(caption: str, heading: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> str:
-    """Return a sortable HTML table; `heading` contains the title and the kind of each column.
-
-    A kind is "text" or "number".
-    """
-    head = "".join(
-        f'<th scope="col" data-kind="{kind}"><button type="button">{for_html(title)}</button></th>'
-        for title, kind in heading
-    )
-    body = "\n".join("<tr>" + "".join(row) + "</tr>" for row in rows)
-    return (
-        f'<div class="wide" tabindex="0" role="region" aria-label="{for_html(caption)}"><table>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
-    )
-
-
 def _scores(
     entries: Sequence[LeaderboardEntry], tracks: Sequence[Track], verified: Mapping[Path, bool]
 ) -> str:
@@ -175,15 +148,21 @@ def _scores(
     rows = []
     for entry in entries:
         agent = entry.header.facts["agent"]
-        cells = [_text(agent["name"]), _text(agent["version"]), _mean(entry.mean)]
+        cells = [pages.text_cell(agent["name"]), pages.text_cell(agent["version"]), _mean(entry.mean)]
         scores = [entry.scores[track.name] if track.title in entry.titles else None for track in tracks]
         cells += [
             _rate(score.score, "score" in score.rough) if score else _rate(None, False) for score in scores
         ]
         part = "quick" if entry.header.is_quick else "all"
         state = "verified" if entry.path in verified else "not verified"
-        rows.append([*cells, _text(f"{part}, {state}"), _text(entry.header.facts["times"]["date"])])
-    return _table("Scores", heading, rows)
+        rows.append(
+            [
+                *cells,
+                pages.text_cell(f"{part}, {state}"),
+                pages.text_cell(entry.header.facts["times"]["date"]),
+            ]
+        )
+    return pages.table("Scores", heading, rows)
 
 
 def _pairwise(entries: Sequence[LeaderboardEntry], track: Track) -> str:
@@ -192,24 +171,20 @@ def _pairwise(entries: Sequence[LeaderboardEntry], track: Track) -> str:
     for entry in entries:
         score = entry.scores[track.name]
         cells = (_rate(score.ahead[each.label], each.label in score.rough) for each in track.opponents)
-        rows.append([_text(entry.header.name), *cells])
-    table = _table(f"Agents against opponents, {track.title}", heading, rows)
+        rows.append([pages.text_cell(entry.header.name), *cells])
+    table = pages.table(f"Agents against opponents, {track.title}", heading, rows)
     return f"<details><summary>{track.title}: {for_html(track.about)}</summary>{table}</details>"
 
 
-def _text(words: Any) -> str:
-    return f'<td class="text">{for_html(words)}</td>'
-
-
 def _mean(mean: float | None) -> str:
-    return '<td data-value=""></td>' if mean is None else f'<td data-value="{mean:.4f}">{mean:.1f}</td>'
+    return pages.number_cell(mean, "" if mean is None else f"{mean:.1f}")
 
 
 def _rate(rate: Estimate | None, is_rough: bool) -> str:
     if rate is None:
-        return '<td data-value=""></td>'
+        return pages.number_cell(None)
     interval = f'<span class="interval">[{rate.low:.1f}, {rate.high:.1f}]{"*" * is_rough}</span>'
-    return f'<td data-value="{rate.value:.2f}">{rate.value:.1f} {interval}</td>'
+    return pages.number_cell(rate.value, f"{rate.value:.1f} {interval}")
 
 
 def _checked(agent_played: bool | None) -> str:
@@ -238,9 +213,8 @@ def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
     if entry.replays:
         links = (f'<a href="{for_html(address)}">{for_html(title)}</a>' for address, title in entry.replays)
         lines.append(("replays", "<br>".join(links)))
-    shown = "".join(f"<dt>{name}</dt><dd>{words or '–'}</dd>" for name, words in lines)
     title = f"{agent['name']} {agent['version']}"
-    return f'<article class="card"><h3>{for_html(title)}</h3><dl>{shown}</dl></article>'
+    return f'<article class="card"><h3>{for_html(title)}</h3><dl>{pages.fact_list(lines)}</dl></article>'
 
 
 def _linked(words: str) -> str:

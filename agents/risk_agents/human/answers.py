@@ -78,6 +78,8 @@ def _problem(said: str, decision: Decision, view: View) -> str:
         return f"{DONE!r} is not legal here"
     if decision.block == "border":
         return _no_attack(said, view)
+    if decision.block == "territory" and ">" in said:
+        return "no attack is possible now: answer with one territory"
     if decision.block == "territory":
         return f"{view.board.territories[view.board.territory(said)]} is not legal here"
     return f"{said!r} is not one of {', '.join(argument_of(text, decision) for text in view.texts)}"

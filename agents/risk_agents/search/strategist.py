@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.explanation import Explanation, PlanEstimate
+from risk_agents.explanation import Explanation, PlanEstimate, plan_words
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.scripted import breaker, hunter
 from risk_agents.search import beam, marshal, planner, raider
@@ -185,9 +185,11 @@ class Strategist(Agent):
         first = estimates.pop(chosen)
         others = sorted(estimates.values(), key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
-        chances = self._rollouts.continue_games(samples, self.seat, rng, self._turns).mean(axis=0)
-        seats = tuple(map(float, chances[: view.rules.num_players]))
-        return Explanation(self.seat, game.round, first.plan, (first, *others), seats)
+        values = self._rollouts.continue_games(samples, self.seat, rng, self._turns)
+        values = values[:, : view.rules.num_players]
+        seats = tuple(map(float, values.mean(axis=0)))
+        errors = tuple(map(float, _error(values)))
+        return Explanation(self.seat, game.round, first.plan, (first, *others), seats, errors)
 
     def _chooser_of_places(self, judge: Judge, rules: Rules, board: Board) -> FirstTroops:
         """Return the object that chooses the place of the first troops."""
@@ -261,11 +263,15 @@ class Strategist(Agent):
 
     def _estimate(self, plan: CompiledBot, values: Array, game: Game) -> PlanEstimate:
         """Return the estimate of a plan from the values of its games."""
-        error = float(values.std(ddof=1) / np.sqrt(len(values)))
-        return PlanEstimate(plan.name, len(values), float(values.mean()), error, self._captures(plan, game))
+        captures, drafts = self._attacks_and_drafts(plan, game)
+        words = plan_words(game.board, drafts, captures)
+        chance, error = float(values.mean()), float(_error(values))
+        return PlanEstimate(plan.name, len(values), chance, error, captures, words)
 
-    def _captures(self, plan: CompiledBot, game: Game) -> tuple[tuple[str, str], ...]:
-        """Return the attacks that a plan makes in a sample, as pairs of a source and a target.
+    def _attacks_and_drafts(
+        self, plan: CompiledBot, game: Game
+    ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Return the attacks that a plan makes in a sample, and the territories of its drafts.
 
         In the plan's turn, the other seats play their last legal actions.
         """
@@ -275,12 +281,11 @@ class Strategist(Agent):
         )
         while match.run() != NOBODY and (match.game.round, match.game.turn) == turn:
             match.step(int(match.game.legal_actions()[-1]))
-        events, names = (
-            takewhile(lambda event: event.kind != "turn_end", match.game.events()),
-            game.board.territories,
-        )
+        events = list(takewhile(lambda event: event.kind != "turn_end", match.game.events()))
+        names = game.board.territories
         battles = [(names[event.source], names[event.target]) for event in events if event.kind == "battle"]
-        return tuple(dict.fromkeys(battles))
+        drafts = [names[event.territory] for event in events if event.kind == "draft"]
+        return tuple(dict.fromkeys(battles)), tuple(dict.fromkeys(drafts))
 
 
 class LongStrategist(Strategist):
@@ -290,6 +295,11 @@ class LongStrategist(Strategist):
 
     def __init__(self, find_judge: JudgeFinder = judge_for) -> None:
         super().__init__(LONG, find_judge)
+
+
+def _error(values: Array) -> Array:
+    """Return the standard error of the mean of values along their first axis."""
+    return np.asarray(values.std(axis=0, ddof=1) / np.sqrt(len(values)))
 
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:

@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_c
 from risk_agents.tournament.population import cycle_lines, population, population_grid
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
-from risk_agents.tournament.report import KINDS, write_report
+from risk_agents.tournament.report import KINDS, Played, write_report
 from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import Games, summarise
@@ -86,8 +87,9 @@ def main(argv: Sequence[str]) -> None:
         _say(console, f"{store.path}: {', '.join(store.config.labels)}", *config_lines(store.config))
         if store.config.sandbox:
             _say(console, f"sandbox of agents' processes: {sandbox(store.config.sandbox).says}")
-        _play(store, _games(arguments, store), arguments, console)
-        _tell(store, arguments)
+        games = _games(arguments, store)
+        _play(store, games, arguments, console)
+        _tell(store, games, arguments)
 
 
 def _check_outputs(arguments: argparse.Namespace) -> None:
@@ -213,7 +215,12 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also report Nash averaging, alpha-rank and cycles of the agents (needs the extra 'tournament')",
     )
-    add("--report", metavar="FILE", help="write a report: tables and plots (.html), or only the plots (.png)")
+    add(
+        "--report",
+        metavar="FILE",
+        help="write a report: tables, plots and the list of games, with links to --replays (.html), or "
+        "only the plots (.png)",
+    )
 
 
 def _add_sandbox(parser: argparse.ArgumentParser) -> None:
@@ -379,7 +386,7 @@ def _verdict(store: Store) -> sprt.Verdict:
     return sprt.judge(sprt.scores(games, block_size=len(store.config.schedule(1))))
 
 
-def _tell(store: Store, arguments: argparse.Namespace) -> None:
+def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
     """Print the tables, and write the output files."""
     config, results = store.config, list(store.results())
     if config.duel:
@@ -403,11 +410,27 @@ def _tell(store: Store, arguments: argparse.Namespace) -> None:
         write_json(config, summary, arguments.json, facts)
     if arguments.record:
         write_records(store, arguments.record)
+    replays = {}
     if arguments.replays:
-        count = write_replays(store, arguments.replays, arguments.replay_games, summary)
-        print(f"{count} {'replay' if count == 1 else 'replays'} in {arguments.replays}")
+        replays = write_replays(store, arguments.replays, arguments.replay_games, summary)
+        print(f"{len(replays)} {'replay' if len(replays) == 1 else 'replays'} in {arguments.replays}")
     if arguments.report:
-        write_report(config, summary, arguments.report, more)
+        played = Played(results, replays, _command(store, games))
+        write_report(config, summary, arguments.report, more, played)
+
+
+def _command(store: Store, games: int) -> str:
+    """Return the command that begins a tournament with the games of this file."""
+    words = ["risk-env", "tournament"]
+    for name, value in (store.arguments | {"games": games}).items():
+        flag = f"--{name.replace('_', '-')}"
+        if value is True and name != "record":
+            words.append(flag)
+        elif isinstance(value, list):
+            words += [word for part in value for word in (flag, str(part))]
+        elif value is not None and not isinstance(value, bool) and value != DEFAULTS.get(name):
+            words += [flag, str(value)]
+    return shlex.join(words)
 
 
 def _say(console: Console, *lines: str) -> None:

@@ -144,7 +144,7 @@ def rates(
         interval[seen] = _between(drawn_rates[:, seen])
         alike = ~np.any(np.abs(parts - found * wholes) > 1e-12, axis=0)
     number = (wholes > 0).sum(axis=0)
-    interval[alike] = _wilson(found, number if most is None else np.minimum(number, most))[alike]
+    interval[alike] = wilson(found, number if most is None else np.minimum(number, most))[alike]
     return found, interval
 
 
@@ -161,7 +161,7 @@ def _between(draws: Floats) -> Floats:
     return np.nanquantile(draws, (tail, 1.0 - tail), axis=0).T
 
 
-def _wilson(rate: Floats, number: Ints) -> Floats:
+def wilson(rate: Floats, number: Ints) -> Floats:
     """Return Wilson's interval of rates with `number` observations, or [0, 1] if `number` is 0."""
     n = np.maximum(number, 1)
     middle = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)

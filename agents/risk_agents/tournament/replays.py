@@ -26,13 +26,14 @@ def parse_selection(text: str) -> tuple[str, int]:
     return word, int(number) if number else 0
 
 
-def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> int:
-    """Write a page `game-N.html` for every selected game into a folder, and return the number of pages."""
+def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> dict[int, Path]:
+    """Write a page `game-N.html` for every selected game into a folder. Return the page of each game."""
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
     meter = meter_of(config)
     folder.mkdir(parents=True, exist_ok=True)
+    written = {}
     for result in store.results(actions=True):
         if result.game in wanted:
             saved = saved_game(config, result)
@@ -40,9 +41,10 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
             replay = game.replay(saved.players)
             if meter is not None:
                 meter.show(replay, game)
-            with whole_file(folder / f"game-{result.game}.html") as page:
+            path = written[result.game] = folder / f"game-{result.game}.html"
+            with whole_file(path) as page:
                 replay.save(page)
-    return len(wanted)
+    return written
 
 
 def selected(results: Iterable[GameResult], selection: str, ratings: Sequence[float]) -> list[int]:

@@ -6,11 +6,17 @@ request of the browser contains a position as text (docs/positions.md).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
+from risk_agents.tournament.ratings import wilson
 from risk_agents.web.analyst import Analyst
-from risk_agents.web.browser_table import amount_words, position_of, question_of
+from risk_agents.web.browser_table import amount_words, check_armies, position_of, question_of
+from risk_agents.web.position_edit import FIELDS, edited
 from risk_agents.web.work import BoundedThreads, Refused
+from risk_env.board.rules import FAST, Rules
 from risk_env.board.toml_table import similar_names
 from risk_env.bounded_io import shortened
 from risk_env.core.odds import battle_odds
@@ -22,6 +28,8 @@ from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
 
 BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
+FIRST_AGENT = "strategist"  # agent that the page offers first
+START = Rules.preset("classic", 3, profile=FAST, setup="random")
 GAMES = 256  # number of games for the win probabilities of a position
 MOST_WAITING = 8  # maximum number of waiting requests of each kind
 MOST_TROOPS = 1000  # maximum number of troops of each side in a battle; exact odds take at most about 10 ms
@@ -44,15 +52,23 @@ class Analysis:
         found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
         return await self._playing.run(_node, found)
 
+    async def start(self, wish: Any) -> dict[str, Any]:
+        """Return the position with which the page opens: the first turn of a game of three players."""
+        checked_wish(wish, {})
+        return await self._playing.run(_shown, Game(START, seed=0), _map_of)
+
+    async def edit(self, wish: Any) -> dict[str, Any]:
+        """Return the position after an edit (`position_edit`)."""
+        found = checked_wish(wish, {"position": str}, FIELDS)
+        return await self._playing.run(_edited, found)
+
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Return the win probability of every seat, estimated from games that a compiled bot plays."""
         found = checked_wish(wish, {"position": str})
         request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
-        return {
-            "chances": await self._thinking.run(self._analyst.request, request),
-            "bot": BOT,
-            "games": GAMES,
-        }
+        chances = await self._thinking.run(self._analyst.request, request)
+        intervals = wilson(np.array(chances), np.full(len(chances), GAMES)).tolist()
+        return {"chances": chances, "intervals": intervals, "bot": BOT, "games": GAMES}
 
     async def plans(self, wish: Any) -> dict[str, Any]:
         """Return the plans that an agent considers for the seat to act (`risk_agents.explanation`)."""
@@ -63,9 +79,10 @@ class Analysis:
         return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the registered agents that can explain their choices."""
+        """Return the registered agents that can explain their choices, FIRST_AGENT first."""
         if self._agents is None:
-            self._agents = await self._thinking.run(self._analyst.request, {"type": "explaining"})
+            found = await self._thinking.run(self._analyst.request, {"type": "explaining"})
+            self._agents = sorted(found, key=lambda name: name != FIRST_AGENT)
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
@@ -112,16 +129,32 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
     The map is included only if the request plays nothing, because an action does not change the map.
     """
     game = position_of(wish["position"])
-    facts, words = {"map": map_data(game.board), "players": game.num_players}, ""
-    if "action" in wish or "troops" in wish:
-        _check_choice(wish)
-        game, facts = game.reseed(wish.get("chance", 0)), {}
-        words = _play(game, wish)
+    if not ("action" in wish or "troops" in wish):
+        return _shown(game, _map_of)
+    _check_choice(wish)
+    game = game.reseed(wish.get("chance", 0))
+    words = _play(game, wish)
+    return _shown(game) | {"words": words}
+
+
+def _edited(wish: dict[str, Any]) -> dict[str, Any]:
+    """Return the position after an edit for the board."""
+    game = edited(position_of(wish.pop("position")), wish)
+    check_armies(game)
+    return _shown(game)
+
+
+def _map_of(game: Game) -> dict[str, Any]:
+    return {"map": map_data(game.board), "players": game.num_players}
+
+
+def _shown(game: Game, more: Callable[[Game], dict[str, Any]] = lambda _: {}) -> dict[str, Any]:
+    """Return a position for the board, with `more` facts about the game."""
     frames = Frames(game.tables, game.seat)
     game.watched(frames.watch)
-    return facts | {
+    return more(game) | {
         "position": game.to_text(),
-        "words": words,
+        "words": "",
         "state": frames.last | _hidden(game),
         "events": [event for _, events in frames.frames for event in events],
         "question": None if game.is_over else question_of(game),

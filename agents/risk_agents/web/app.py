@@ -25,6 +25,7 @@ from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Fe
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.reviews import Reviews
 from risk_agents.web.work import Busy, Refused
+from risk_env import bots
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -38,7 +39,7 @@ MOST_POSTS = 6  # maximum number of concurrent POST requests per address
 PATIENCE = 10.0  # time limit for the first message of a browser, in seconds
 TRY_AGAIN_LATER = 1013  # close code of a WebSocket if the server is busy
 SENDING = 10.0  # time limit for sending a message to a browser, in seconds
-OWN_MODULES = ("analysis", "guide", "lobby", "news", "play", "question", "server", "sound")
+OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question", "server", "sound")
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
@@ -64,7 +65,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         ),
         *(
             Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (analysis.node, analysis.chances, analysis.plans, analysis.agents, analysis.odds)
+            for answer in (
+                *(analysis.node, analysis.start, analysis.edit),
+                *(analysis.chances, analysis.plans, analysis.agents, analysis.odds),
+            )
         ),
         WebSocketRoute("/game/{game}/live", pages.live),
     ]
@@ -155,7 +159,13 @@ class Pages:
         """
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
-        return {"position": game.to_text(), "names": list(table.setting.names), "over": game.is_over}
+        names, players = table.setting.names, table.setting.game.players
+        return {
+            "position": game.to_text(),
+            "names": list(names),
+            "players": [_offered(*seat) for seat in zip(players, names, strict=True)],
+            "over": game.is_over,
+        }
 
     async def review(self, wish: Any) -> dict[str, Any]:
         """Return the review of a finished game, or that it is being computed (`Reviews.of`)."""
@@ -258,6 +268,11 @@ async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
         await _send(socket, json.dumps({"refused": reason[:200], "final": is_final}))
         async with asyncio.timeout(SENDING):
             await socket.close(POLICY_VIOLATION if is_final else TRY_AGAIN_LATER)
+
+
+def _offered(player: str, name: str) -> str:
+    """Return the registered agent that plays a seat, or played it in a recorded game; "" for others."""
+    return next((agent for agent in (player, name) if agent in bots.names()), "")
 
 
 def _secrets(name: str, setting: Setting) -> dict[str, Any]:

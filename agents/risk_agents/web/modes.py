@@ -19,19 +19,24 @@ class Mode(NamedTuple):
 
     title: str
     words: str
+    rounds: int  # usual length: median of 200 games of four `breaker`s (`two_player`: two), profile "fast"
 
 
 MODES = {
     "world_domination": Mode(
-        "World Domination", "Conquer the world. Older rules: fortifying troops cross one border."
+        "World Domination", "Conquer the world. Older rules: fortifying troops cross one border.", 16
     ),
-    "classic": Mode("Classic", "Conquer the world. Fortifying troops cross any number of your territories."),
-    "two_player": Mode("Duel with a neutral army", "Two players, and a neutral army that only defends."),
-    "capital": Mode("Capital", "Everybody hides a headquarters. Take all of them."),
-    "secret_mission": Mode("Secret Mission", "Everybody has a secret mission. Shorter than a conquest."),
-    "basic_training": Mode("Basic Training", "Three fixed Objectives win. A short game to learn with."),
-    "command_room": Mode("Command Room", "Three Objectives with Rewards win. Capitals and cities count."),
-    "world_conquest": Mode("World Conquest", "Conquer the world with capitals, cities and cards with stars."),
+    "classic": Mode(
+        "Classic", "Conquer the world. Fortifying troops cross any number of your territories.", 15
+    ),
+    "two_player": Mode("Duel with a neutral army", "Two players, and a neutral army that only defends.", 10),
+    "capital": Mode("Capital", "Everybody hides a headquarters. Take all of them.", 12),
+    "secret_mission": Mode("Secret Mission", "Everybody has a secret mission. Shorter than a conquest.", 11),
+    "basic_training": Mode("Basic Training", "Three fixed Objectives win. A short game to learn with.", 15),
+    "command_room": Mode("Command Room", "Three Objectives with Rewards win. Capitals and cities count.", 14),
+    "world_conquest": Mode(
+        "World Conquest", "Conquer the world with capitals, cities and cards with stars.", 14
+    ),
 }
 # Levels of agents, from the ladder (docs/ladder.md)
 LEVELS = {

@@ -2,7 +2,7 @@
 
 import { element, set, svg, write } from "risk/dom";
 import { shortNumber, textures } from "risk/board";
-import { plural, share } from "risk/words";
+import { plural, withInterval } from "risk/words";
 
 const colourOf = (map, seat, players) =>
   seat === players ? map.colours.neutral : map.colours.seats[seat % map.colours.seats.length];
@@ -64,11 +64,15 @@ export class Players {
     return { node, ...parts };
   }
 
-  draw(state, chances = null) {
-    this.rows.forEach((row, seat) => this.drawRow(row, seat, state, chances));
+  /** Draw a position, with each seat's win probability and, if known, its confidence interval. */
+  draw(state, chances = null, intervals = null) {
+    this.rows.forEach((row, seat) => {
+      this.drawRow(row, seat, state);
+      write(row.chance, chances ? withInterval(chances[seat], intervals?.[seat]) : "");
+    });
   }
 
-  drawRow(row, seat, state, chances) {
+  drawRow(row, seat, state) {
     const held = state.owner.flatMap((owner, t) => (owner === seat ? [t] : []));
     const troops = held.reduce((sum, t) => sum + state.troops[t], 0);
     const cards = state.hand_sizes[seat];
@@ -83,7 +87,6 @@ export class Players {
     ];
     write(row.holdings, state.alive[seat] ? facts.join(" · ") : "out of the game");
     write(row.more, this.more(seat, state, held).join(" · "));
-    write(row.chance, chances ? share(chances[seat]) : "");
   }
 
   /** Return continents, Objectives and Rewards, and known hidden facts: all hands on an analysis board. */

@@ -268,12 +268,25 @@ function select(tab, selected) {
   byId(tab.getAttribute("aria-controls")).hidden = !selected;
 }
 
+/** In a notebook, tell the board (widget.js) the number of turns, and show the turns that it names. */
+function listenToBoard(replay) {
+  if (window.parent === window) return;
+  const frames = [0, ...replay.history.turns];
+  window.addEventListener("message", ({ source, data }) => {
+    if (source !== window.parent || !Number.isInteger(data?.turn)) return;
+    replay.pause();
+    replay.show(frames[data.turn] ?? replay.history.length - 1);
+  });
+  window.parent.postMessage({ turns: frames.length }, "*");
+}
+
 async function start(text) {
   const facts = await unpacked(text);
   if (facts.schema !== SCHEMA)
     throw new Error(`a replay of schema ${facts.schema}; this page shows schema ${SCHEMA}`);
   listenToLooks();
   window.replay = new Replay(facts);
+  listenToBoard(window.replay);
   document.body.dataset.ready = "true";
 }
 

@@ -93,6 +93,9 @@ function defaults(event) {
 const decided = (text) => (text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`);
 /** Return a probability in percent. */
 export const share = (chance) => `${Math.round(100 * chance)} %`;
+/** Return a probability with its confidence interval, such as `54 % [50–58]`. */
+export const withInterval = (chance, interval) =>
+  interval ? `${share(chance)} [${interval.map((end) => Math.round(100 * end)).join("–")}]` : share(chance);
 export const plural = (number, word) => `${number} ${word}${number === 1 ? "" : "s"}`;
 const placed = (verb) => (event, words) => `${verb} ${words.place(event.territory)}`;
 /** Return how much the dice changed the win probability of the attacker, if it is known. */

@@ -3,11 +3,12 @@
 import { Board } from "risk/board";
 import { diceOf } from "risk/dice";
 import { element, set, write } from "risk/dom";
+import { Editor } from "risk/edit";
 import { chipTextures, Players } from "risk/panels";
 import { Asker, percent } from "risk/question";
 import { listenToLooks, rollOf } from "risk/replay";
 import { linkedPosition, post } from "risk/server";
-import { share, Words } from "risk/words";
+import { share, withInterval, Words } from "risk/words";
 import { Zoom } from "risk/zoom";
 
 const byId = (id) => document.getElementById(id);
@@ -24,6 +25,7 @@ class Analysis {
     this.patterns = element("div");
     document.body.append(this.patterns);
     this.asker = new Asker((answer) => this.play(answer));
+    this.editor = new Editor((edit, words) => this.edit(edit, words));
     this.listen();
     listenToLooks();
   }
@@ -36,6 +38,7 @@ class Analysis {
     on("forward", "click", () => this.forward());
     on("again", "click", () => this.again());
     on("play-on", "click", () => this.playOn());
+    on("copy", "click", () => this.copyLink());
     for (const id of ["source", "target"]) on(id, "change", () => this.battle());
     for (const id of ["attackers", "defenders"]) on(id, "input", () => this.odds());
     document.addEventListener("keydown", (event) => this.key(event));
@@ -62,7 +65,11 @@ class Analysis {
     const found = await post("/api/analysis/node", { position }).catch((error) =>
       write(byId("error"), error.message),
     );
-    if (!found || request !== this.request) return;
+    if (found && request === this.request) this.begin(found, names);
+  }
+
+  /** Begin with a position of the server, as the root of a new tree. */
+  begin(found, names) {
     this.setUp(
       found,
       names.some(Boolean) ? names : Array.from({ length: found.players }, (_, seat) => `Player ${seat}`),
@@ -79,7 +86,8 @@ class Analysis {
     if (isNew) this.setMap();
     this.board.names = names;
     this.players = new Players(byId("players"), map, this.words);
-    byId("play-on").disabled = false;
+    this.editor.use(map, this.words);
+    byId("play-on").disabled = byId("copy").disabled = false;
   }
 
   setMap() {
@@ -106,6 +114,9 @@ class Analysis {
     write(byId("considered"), "");
     byId("position").value = node.position;
     byId("position").scrollTop = 0;
+    this.editor.show(state);
+    history.replaceState(null, "", `#${this.link()}`);
+    write(byId("copied"), "");
     write(byId("status"), this.words.status(state));
     write(byId("happened"), this.words.sentences(events).join("; "));
     const roll = rollOf(state, events);
@@ -139,6 +150,19 @@ class Analysis {
     }
   }
 
+  /** Edit the position. The edited position follows it in the tree. */
+  async edit(edit, words) {
+    const parent = this.node;
+    const request = (this.request = {});
+    try {
+      const found = await post("/api/analysis/edit", { position: parent.position, ...edit });
+      if (request === this.request)
+        this.show(this.added({ ...found, words, parent, children: [], answer: { edit } }));
+    } catch ({ message }) {
+      if (request === this.request) this.editor.refuse(message);
+    }
+  }
+
   /** Add a position to the tree. */
   added(node) {
     node.parent.children.push(node);
@@ -155,13 +179,28 @@ class Analysis {
 
   /** Play the move that led to this position again, with other dice. */
   again() {
-    if (!this.node?.parent) return;
+    if (byId("again").disabled) return;
     const { parent, answer } = this.node;
     this.grow(parent, answer, this.played(parent, answer).length);
   }
 
   playOn() {
-    location.href = `/#${new URLSearchParams({ position: this.node.position, players: this.names.length })}`;
+    location.href = `/#${this.link()}`;
+  }
+
+  /** The part of an address that opens this position. */
+  link() {
+    const { names } = this;
+    const parts = [["position", this.node.position], ["players", names.length]];
+    return new URLSearchParams([...parts, ...names.map((name) => ["name", name])]);
+  }
+
+  async copyLink() {
+    const done = navigator.clipboard?.writeText(location.href);
+    await (done ?? Promise.reject()).then(
+      () => write(byId("copied"), "The link is copied."),
+      () => write(byId("copied"), "Copy the address of this page."),
+    );
   }
 
   // --------------------------------------------------------------------------------------------- moves
@@ -170,12 +209,14 @@ class Analysis {
     const rows = [[this.root, 0], ...variations(this.root, 0)];
     byId("moves").replaceChildren(...rows.map(([node, depth]) => this.move(node, depth)));
     byId("moves").querySelector("[aria-current=true]").scrollIntoView({ block: "nearest" });
-    byId("back").disabled = byId("again").disabled = !this.node.parent;
+    byId("back").disabled = !this.node.parent;
+    byId("again").disabled = !this.node.parent || Boolean(this.node.answer.edit);
     byId("forward").disabled = !this.node.children.length;
   }
 
   move(node, depth) {
-    const words = node.parent ? `${this.words.name(node.parent.state.seat)}: ${node.words}` : "The position";
+    const move = node.parent && !node.answer.edit ? `${this.words.name(node.parent.state.seat)}: ` : "";
+    const words = node.parent ? `${move}${node.words}` : "The position";
     const button = element(
       "button",
       { type: "button", "aria-current": node === this.node },
@@ -191,18 +232,19 @@ class Analysis {
 
   /** Show every seat's win probability, which is requested once per position. */
   async estimate(node) {
-    this.players.draw(node.state, node.chances);
+    this.players.draw(node.state, node.chances, node.intervals);
     write(byId("estimated"), node.estimated ?? "estimating …");
     if (node.estimated) return;
     try {
-      const { chances, bot, games } = await post("/api/analysis/chances", { position: node.position });
-      node.chances = chances;
-      node.estimated = `${games} games, played on by ${bot}`;
+      const wish = { position: node.position };
+      const { bot, games, ...found } = await post("/api/analysis/chances", wish);
+      Object.assign(node, found);
+      node.estimated = `${games} games, played on by ${bot}; 95 % intervals`;
     } catch ({ message }) {
       node.estimated = message;
     }
     if (node !== this.node) return;
-    this.players.draw(node.state, node.chances);
+    this.players.draw(node.state, node.chances, node.intervals);
     write(byId("estimated"), node.estimated);
   }
 
@@ -221,9 +263,18 @@ class Analysis {
     }
   }
 
-  drawPlans({ seat, chosen, plans, chances }) {
-    write(byId("considered"), `${this.words.name(seat)} would choose: ${chosen}`);
-    if (chances.length) this.players.draw(this.node.state, chances);
+  drawPlans({ seat, chosen, plans, chances, errors }) {
+    const best = plans.find(({ plan }) => plan === chosen);
+    write(byId("considered"), `${this.words.name(seat)} would choose: ${best?.words || chosen}`);
+    const ends = errors.map((error, other) => interval(chances[other], error));
+    if (chances.length) {
+      this.players.draw(this.node.state, chances, ends);
+      write(byId("estimated"), `estimated by ${byId("agent").value}; 95 % intervals`);
+    }
+    this.drawList(plans, chosen);
+  }
+
+  drawList(plans, chosen) {
     const first = plans
       .filter(({ captures }) => captures.length)
       .map(({ captures, chance }) => ({ ...this.attack(captures[0]), words: share(chance) }));
@@ -237,11 +288,12 @@ class Analysis {
 
   /** A plan in the list. A click draws its attacks in order. A second click draws all plans again. */
   plan(plan, isChosen, best) {
-    const words = `${plan.plan}${isChosen ? " (chosen)" : ""}`;
-    const estimate = `${share(plan.chance)} ± ${share(plan.error)}, ${plan.games} games`;
+    const words = `${plan.words || plan.plan}${isChosen ? " (chosen)" : ""}`;
+    const chance = withInterval(plan.chance, interval(plan.chance, plan.error));
+    const estimate = `${chance}, ${plan.games} games`;
     const button = element(
       "button",
-      { type: "button", "aria-pressed": false },
+      { type: "button", "aria-pressed": false, title: `the turn of ${plan.plan}` },
       element("span", {}, words),
       element("span", {}, estimate),
     );
@@ -318,6 +370,11 @@ function outcome(events) {
   return `−${lost} : −${killed}${events.some(({ kind }) => kind === "capture") ? ", taken" : ""}`;
 }
 
+/** Return the 95 % interval of a probability with a standard error. */
+function interval(chance, error) {
+  return [Math.max(0, chance - 1.96 * error), Math.min(1, chance + 1.96 * error)];
+}
+
 async function start() {
   window.analysis = new Analysis();
   post("/api/analysis/agents", {}).then(
@@ -327,6 +384,7 @@ async function start() {
   try {
     const linked = await linkedPosition();
     if (linked) await window.analysis.open(linked.position, linked.names);
+    else window.analysis.begin(await post("/api/analysis/start", {}), []);
   } catch ({ message }) {
     write(byId("error"), message);
   }

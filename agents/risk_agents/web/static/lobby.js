@@ -18,6 +18,7 @@ const HUMAN = "human";
 let options = null; // choices of the form, from the server
 let known = { agents: {}, refused: [] }; // levels and techniques, and the agents that cannot play this game
 let names = []; // names of the seats of a position from another page
+let agents = []; // agents that played these seats, "" for people
 
 /** Fill a select with values and their words. */
 const fillSelect = (select, entries) =>
@@ -67,13 +68,13 @@ async function goOn() {
   byId("position").value = linked.position;
   byId("position").closest("details").open = true;
   byId("new").textContent = "Continue from this position";
-  return readPosition(linked.names);
+  return readPosition(linked.names, linked.players);
 }
 
 /** Take the number of players, the rules and the map of a pasted position instead of those in the form. */
-async function readPosition(namesOfSeats = []) {
+async function readPosition(namesOfSeats = [], agentsOfSeats = []) {
   const request = (requestAgents.last = {});
-  names = namesOfSeats;
+  [names, agents] = [namesOfSeats, agentsOfSeats];
   write(byId("error"), "");
   const position = byId("position").value.trim();
   for (const id of ["preset", "mode", "map", "count", "setup", "attack", "defender"]) {
@@ -93,8 +94,8 @@ function fail({ message }) {
 
 /** Show the chosen mode in words, and the players and set-ups that it can have. */
 function drawMode(players) {
-  const { words, players: counts } = options.presets[byId("preset").value];
-  write(byId("mode"), words);
+  const { words, rounds, players: counts } = options.presets[byId("preset").value];
+  write(byId("mode"), `${words} About ${rounds} rounds.`);
   fillPlain(byId("count"), counts);
   byId("count").value = counts.includes(players) ? players : counts[0];
   drawSeats();
@@ -106,7 +107,7 @@ function drawSeats(isPosition = false) {
   const drawn = Array.from({ length: Number(byId("count").value) }, (_, seat) => {
     const input = options.programs ? element("input", { list: "agents" }) : element("select");
     if (!options.programs) fillPlain(input, options.players);
-    input.value = before[seat] ?? (seat === 0 ? HUMAN : (OPPONENTS[seat - 1] ?? "grower"));
+    input.value = agents[seat] || (before[seat] ?? (seat === 0 ? HUMAN : (OPPONENTS[seat - 1] ?? "grower")));
     const about = element("span", { class: "about" });
     input.addEventListener("change", () => describe(input, about));
     return element(

@@ -36,8 +36,10 @@ export async function post(address, value) {
 /** The position in the address of this page: a moment of a game, or a text; null if there is none. */
 export async function linkedPosition() {
   const wish = new URLSearchParams(location.hash.slice(1));
-  if (wish.has("position"))
-    return { position: wish.get("position"), names: new Array(Number(wish.get("players"))).fill("") };
+  if (wish.has("position")) {
+    const names = Array.from({ length: Number(wish.get("players")) }, (_, seat) => wish.getAll("name")[seat]);
+    return { position: wish.get("position"), names: names.map((name) => name ?? "") };
+  }
   if (!wish.has("from")) return null;
   const game = wish.get("from");
   return post("/api/moment", { game, frame: Number(wish.get("frame")), token: tokenOf(game) });

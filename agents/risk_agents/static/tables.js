@@ -11,9 +11,9 @@ for (const button of document.querySelectorAll("th button")) {
     const value = row => row.cells[column].dataset.value ?? row.cells[column].textContent;
     const compare = (a, b) => {
       const one = value(a), two = value(b);
-      if (isText) return rises ? one.localeCompare(two) : two.localeCompare(one);
       if (one === "" || two === "") return (one === "") - (two === "");
-      return rises ? one - two : two - one;
+      const difference = isText ? one.localeCompare(two, undefined, { numeric: true }) : one - two;
+      return rises ? difference : -difference;
     };
     const body = table.tBodies[0];
     body.append(...[...body.rows].sort(compare));

@@ -1,0 +1,31 @@
+"""Boards in notebooks that play replays, by anywidget: one game, or two games side by side."""
+
+from collections.abc import Sequence
+
+from risk_env.viewer.page import static
+
+try:
+    from anywidget import AnyWidget
+    from traitlets import Int, List, Unicode
+except ImportError as error:
+    raise ImportError("boards in notebooks need anywidget: pip install 'risk-env[notebook]'") from error
+
+MOST = 2  # replays side by side
+
+
+class ReplayBoard(AnyWidget):
+    """A board in a notebook. `turn` is the number of the turn that all replays show, and can be set."""
+
+    _esm = static("widget.js")
+    pages = List(Unicode()).tag(sync=True)
+    titles = List(Unicode()).tag(sync=True)
+    turn = Int(0, min=0).tag(sync=True)
+
+    def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
+        """Show the pages of replays (`Replay.to_html`). Raises ValueError if there are none or too many."""
+        if not 1 <= len(pages) <= MOST:
+            raise ValueError(f"replays={len(pages)}: a board shows 1 to {MOST} replays")
+        super().__init__(pages=list(pages), titles=list(titles))
+
+    def __repr__(self) -> str:
+        return f"<ReplayBoard of {len(self.pages)} replays, turn {self.turn}>"
