@@ -56,20 +56,9 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/api/options", pages.options),
         Route("/api/games", pages.games),
         Route("/api/games", answering(pages.begin), methods=["POST"]),
-        *(
-            Route(f"/api/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (
-                *(pages.moment, pages.agents, pages.first, pages.again, pages.delete),
-                pages.review,
-            )
-        ),
-        *(
-            Route(f"/api/analysis/{answer.__name__}", answering(answer), methods=["POST"])
-            for answer in (
-                *(analysis.node, analysis.start, analysis.edit),
-                *(analysis.chances, analysis.plans, analysis.agents, analysis.odds),
-            )
-        ),
+        *posts("/api", pages.moment, pages.agents, pages.first, pages.again, pages.delete, pages.review),
+        *posts("/api/analysis", analysis.node, analysis.start, analysis.edit, analysis.chances),
+        *posts("/api/analysis", analysis.plans, analysis.agents, analysis.odds),
         WebSocketRoute("/game/{game}/live", pages.live),
     ]
 
@@ -85,6 +74,11 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
     limits = Middleware(Rates, a_second=MOST_REQUESTS, burst=BURST, at_once=MOST_POSTS)
     middleware = [Middleware(NamedHosts, names=hosts), limits]
     return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+
+
+def posts(path: str, *answers: Callable[[Any], Awaitable[dict[str, Any]]]) -> list[Route]:
+    """Return a route for each answer. Its address is the path and the name of the answer."""
+    return [Route(f"{path}/{answer.__name__}", answering(answer), methods=["POST"]) for answer in answers]
 
 
 class Pages:
