@@ -11,6 +11,8 @@ off, so that these kernels need not be compiled. `make long` runs them compiled.
 
 import gc
 import os
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -59,3 +61,12 @@ def pytest_collection_finish() -> None:
 def kernel_mode() -> str:
     """Mode of this run, as `mode` names it."""
     return mode()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A headless Chromium for the tests of a module."""
+    from tests.browser import opened_browser  # playwright is not installed for the quick tests
+
+    with opened_browser() as found:
+        yield found

@@ -5,7 +5,6 @@ Every kind of question is answered by hand.
 
 import random
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from risk_agents.web import analysis_board, analyst
 from risk_agents.web.analyst import Analyst
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
-from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
 from tests.web_server import client, posted, refused, served
 
 NODE, EDIT, CHANCES, PLANS, ODDS = (
@@ -172,12 +171,6 @@ LATE = """() => { const soon = window.fetch;
     analysis.show(analysis.root);
     analysis.play({ action: analysis.root.question.legal.find(({ kind }) => kind === "done").action });
     analysis.show(analysis.root); }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.fixture

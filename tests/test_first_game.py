@@ -1,6 +1,5 @@
 """The first game of a new player: its position, and the guide through one turn."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +9,9 @@ pytest.importorskip("starlette")
 
 from risk_env import Game
 from risk_env.viewer.page import static
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, opened_page, violations
 from tests.test_table_page import BOARD, LEAST, PREPARED, SMALL, Hand
 from tests.web_server import client, refused, served
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 def test_the_position_is_what_the_guide_says(tmp_path: Path) -> None:

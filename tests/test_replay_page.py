@@ -1,7 +1,6 @@
 """The page of a replay in a real browser: every moment, by mouse and keyboard, on desktop and phone."""
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +8,10 @@ import pytest
 
 from risk_agents.registry import play_game
 from risk_env import Game, Rules, load_map
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, opened_page, violations
 from tests.test_replay import EVIL, played, states
 
 SLOWEST = 2000.0  # milliseconds to draw any moment, on a slow machine
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

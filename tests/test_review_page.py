@@ -1,6 +1,5 @@
 """The review in a real browser: the tab of a replay, and the button after a game on a server."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,18 +7,12 @@ import pytest
 
 from risk_agents.registry import play_game
 from risk_env import Game, Rules, SavedGame, load_map
-from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
 
 pytestmark = pytest.mark.long
 NAMES = ["Ann", "Bob", "<b>Cleo</b>"]
 BETTER = {"words": "Attack Birch.", "drafts": [[0, 3]], "attacks": [[0, 1], [1, 4]], "moves": [[4, 5, 2]]}
 PLAYED = {"words": "No attack.", "drafts": [], "attacks": [], "moves": []}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")

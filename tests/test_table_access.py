@@ -13,7 +13,7 @@ from risk_agents.web.browser_table import Answer, choice_of
 from risk_agents.web.composition import Composition
 from risk_agents.web.work import Refused
 from risk_env import Game, presets
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, opened_page, violations
 from tests.positions import position
 from tests.web_server import served
 
@@ -39,12 +39,6 @@ SILENT = """() => { window.tones = 0;
 NEXT_TURN = """() => { const { latest, view } = live;
     live.isWaiting = true;
     live.takeFrames({ frames: [], more: false, question: latest, problem: "", outlook: view.outlook }); }"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 class Reader:

@@ -1,6 +1,5 @@
 """The table in a browser: first and second taps, composed choices, a fixed board, and the lobby."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from risk_env import Game, Rules
-from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
 from tests.positions import position
 from tests.web_server import served
 
@@ -36,12 +35,6 @@ WISH = {
     "players": ["human", "human", "human"],
     "options": {"setup": "random", "attack": "blitz", "defender_dice": "max"},
 }
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 class Hand:

@@ -1,7 +1,6 @@
 """The report of a tournament as a page: sortable tables, games with links to replays, phone, dark mode."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from risk_agents.tournament.report import PLOTS, picture
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.summary import summarise
 from risk_env import __version__
-from tests.browser import DESKTOP, PHONE, TABLET, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
 
 pytest.importorskip("matplotlib")
 
@@ -67,12 +66,6 @@ def test_rates_have_axes_to_100(report: Path, monkeypatch: pytest.MonkeyPatch) -
     for name in ("Win rate by turn order", "Win rates with 95 % intervals"):
         picture(summary, [name], 1)
     assert drawn[0].get_ylim() == (0, 100) == drawn[1].get_xlim()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import random
 import socket
 import sqlite3
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +25,7 @@ from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
-from tests.browser import DESKTOP, PHONE, opened_browser, opened_page, violations
+from tests.browser import DESKTOP, PHONE, opened_page, violations
 from tests.web_server import (
     HERE,
     WISH,
@@ -454,12 +453,6 @@ def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:
 
 
 # --------------------------------------------------------------------------------------------- in the browser
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "tiny") -> None:

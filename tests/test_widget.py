@@ -4,7 +4,6 @@ import base64
 import json
 import random
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ import pytest
 from risk_env import Game, Rules
 from risk_env.viewer.page import static
 from risk_env.viewer.replay import Replay
-from tests.browser import opened_browser, opened_page, violations
+from tests.browser import opened_page, violations
 from tests.pages import code_of, run_code
 from tests.pages import page as page_of
 
@@ -34,12 +33,6 @@ def replay_of(seed: int, decisions: int) -> Replay:
     for _ in range(decisions):
         game.step(int(rng.choice(game.legal_actions())))
     return game.replay(["A", "B", "</script>"])
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with opened_browser() as found:
-        yield found
 
 
 @pytest.mark.parametrize("width", WIDTHS)
