@@ -2,7 +2,7 @@
 
 A count of instructions, unlike a time, does not depend on other processes, so that a change of 3 % shows on a
 shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with their own cache. The counts are
-kept for each version in results/instructions.json, and docs/speed.md shows them (`make docs`).
+kept for each version in instructions.json, and docs/speed.md shows them (`make docs`).
 
 `--check` (`make bench-check`) compares with the last recorded version, and fails if a piece of work needs
 over 3 % more instructions. `--record` stores the counts for the present version. Needs valgrind on x86-64.
@@ -28,10 +28,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.arguments import documented_parser
-from benchmarks.records import RESULTS, table, versions
+from benchmarks.records import table, versions
 
 ROOT = Path(__file__).parents[1]
-FILE = RESULTS / "instructions.json"
+FILE = Path(__file__).with_name("instructions.json")
 PACKAGES = ("numpy", "numba", "llvmlite")
 PROCESSOR = "haswell"  # valgrind knows no newer instructions
 LIMIT = 0.03  # growth of a count that `--check` reports

@@ -12,7 +12,7 @@ SPAN = 0.05  # the picture shows at least this change in both directions
 
 PAGE = """# Speed over versions
 
-`make docs` generates this page from `benchmarks/results/instructions.json`.
+`make docs` generates this page from `benchmarks/instructions.json`.
 
 The table shows how many million instructions fixed pieces of work take, counted by valgrind. Other processes
 do not change such a count, so small changes show on any machine. A count is no time: memory and branches cost

@@ -137,7 +137,8 @@ def test_games_of_the_tactician_are_the_same_wherever_they_are_played(tmp_path: 
     assert by_itself[0] == by_file[0] and by_itself[1] != by_file[1]
 
 
-@pytest.mark.parametrize("staleness", [pytest.param(0, marks=pytest.mark.long), 1])
+@pytest.mark.long
+@pytest.mark.parametrize("staleness", [0, 1])
 def test_a_killed_run_with_actors_resumes_to_the_bit(staleness: int, tmp_path: Path) -> None:
     config = dataclasses.replace(TWO, n_timesteps=1280, checkpoint_interval=256, staleness=staleness)
     ppo.Trainer(config, tmp_path / "whole").train()

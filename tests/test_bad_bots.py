@@ -98,7 +98,10 @@ def test_what_a_host_loads_or_compiles_first_does_not_count_as_its_agents_time(
     assert found.name == "good"
 
 
-@pytest.mark.parametrize(("spec", "survives"), [("strategist", True), (agent("Hanging"), False)])
+@pytest.mark.parametrize(
+    ("spec", "survives"),
+    [pytest.param("strategist", True, marks=pytest.mark.long), (agent("Hanging"), False)],
+)
 def test_an_installed_agent_may_compile_for_longer_than_one_from_a_file(
     monkeypatch: pytest.MonkeyPatch, spec: str, survives: bool
 ) -> None:

@@ -220,7 +220,7 @@ def test_lanes_and_actions_are_read_as_they_are_whatever_their_layout() -> None:
 
 
 @pytest.mark.modes
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [pytest.param(1, marks=pytest.mark.long), 3])
 def test_the_first_illegal_action_is_named_and_no_buffer_is_written(threads: int) -> None:
     batch = GameBatch(TINY, "tiny", 200, threads=threads)
     _, mask, _ = batch.reset()

@@ -221,7 +221,7 @@ def test_a_tone_tells_that_it_is_your_turn(browser: Any, tmp_path: Path) -> None
     ("words", "reason"),
     [
         ("", "is empty"),
-        ("x" * 201, "at most 200 characters"),
+        ("x" * 201, "at most 200 are allowed"),
         ("2", "no numbered list"),
         ("ash 99", "troops=99: must be from 1 to 3"),
         ("oak", "no territory 'oak'"),

@@ -183,6 +183,7 @@ def zoom_by_fingers(hand: Hand) -> None:
     assert page.evaluate("JSON.stringify(live.question)") == before
 
 
+@pytest.mark.long
 def test_many_choices_can_be_confirmed_and_links_replace_no_secret(browser: Any, tmp_path: Path) -> None:
     start = position("classic", "rest 3", "Kamchatka 3", "Japan 3", phase="draft", draft_left="30").to_text()
     with served(tmp_path) as (address, lobby), opened_page(browser, address, PHONE) as page:

@@ -841,7 +841,7 @@ def test_the_command_plays_tells_and_writes(tmp_path: Path, capsys: pytest.Captu
     assert facts["summary"]["games"] == 30
     assert facts["setting"]["rules"]["attack"] == "blitz"
     page = names["html"].read_text()
-    assert page.count("<img ") == len(PLOTS) == page.count("data:image/png;base64,")
+    assert page.count("<img ") == len(PLOTS) == page.count("data:image/png;base64,") / 2  # light and dark
     replay([str(names["jsonl"])])
     assert "30 games replayed" in capsys.readouterr().out
     replay([str(names["jsonl"]), "--game", "3", "--log", "--board"])
