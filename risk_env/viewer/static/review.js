@@ -13,7 +13,8 @@ export class Review {
     Object.assign(this, { facts, page });
     this.shown = null; // the frame in which a route is drawn
     const frames = turnFrames(page.history);
-    this.turns = facts.turns.map((turn) => ({ ...turn, frame: frames.get(`${turn.round} ${turn.seat}`) ?? 0 }));
+    const frameOf = (turn) => frames.get(`${turn.round} ${turn.seat}`) ?? 0;
+    this.turns = facts.turns.map((turn) => ({ ...turn, frame: frameOf(turn) }));
     this.charts = this.makeCharts();
     root.replaceChildren(
       this.table(),

@@ -55,10 +55,8 @@ function render({ model, el }) {
   window.addEventListener("message", hear);
   model.on("change:turn", draw);
   slider.style.flex = "1";
-  el.append(
-    element("div", { style: "display: flex; gap: 8px; align-items: center" }, play, ...buttons, slider, count),
-    row,
-  );
+  const style = "display: flex; gap: 8px; align-items: center";
+  el.append(element("div", { style }, play, ...buttons, slider, count), row);
   return () => {
     pause();
     window.removeEventListener("message", hear);
@@ -72,7 +70,8 @@ function frameOf(page, title) {
 
 function stepButton(step, act) {
   const words = step < 0 ? "Previous turn" : "Next turn";
-  const button = element("button", { type: "button", "aria-label": words, title: words }, step < 0 ? "‹" : "›");
+  const sign = step < 0 ? "‹" : "›";
+  const button = element("button", { type: "button", "aria-label": words, title: words }, sign);
   button.addEventListener("click", act);
   return button;
 }

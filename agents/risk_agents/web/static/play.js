@@ -143,10 +143,11 @@ class Live {
 
   /** Ask the server for the review until it is ready, and show it. */
   async review() {
-    this.asker.tell("The game is being reviewed. This takes about a minute, and some minutes the first time.", []);
+    this.asker.tell("Reviewing the game takes up to a minute, and a few minutes the first time.", []);
     try {
+      const wish = { game: GAME, token: this.token };
       let answer = {};
-      while (!(answer = await post("/api/review", { game: GAME, token: this.token })).review) await later(POLL);
+      while (!(answer = await post("/api/review", wish)).review) await later(POLL);
       this.view.tellReview(answer.review);
       byId("tab-review").click();
       byId("tab-review").scrollIntoView();
