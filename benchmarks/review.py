@@ -32,7 +32,7 @@ from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.registry import play_game
 from risk_agents.review.recorded import recorded_turns
-from risk_agents.review.reviewing import Loss, Reviewer
+from risk_agents.review.reviewing import Loss, Mistake, Reviewer
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST, Rules
 
@@ -111,7 +111,7 @@ def measure(number: int, seed: int, rollouts: int) -> Row:
     return facts | {"seconds": round(spent, 2), "checks": checked}
 
 
-def _check(mistake: Any, check: Loss) -> Row:
+def _check(mistake: Mistake, check: Loss) -> Row:
     """Return a reported turn with its check."""
     facts = {name: getattr(mistake, name) for name in ("round", "seat", "loss", "error", "games", "plan")}
     loss, error, games = check.rounded()

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from risk_env.board.maps import Board, Mission
 from risk_env.board.rules import Rules
-from risk_env.board.tables import tables
+from risk_env.board.tables import Tables, tables
 from risk_env.bots import CompiledBot, SeatedBot
 from risk_env.core.entry import determinize_game
 from risk_env.core.types import Phase
@@ -127,10 +127,17 @@ class View:
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
         """Return the record of `sample(seed)` for each of k seeds: an array (k,), which a batch can play."""
-        games, T = np.repeat(self._game.records, len(seeds)), self._game.tables
-        for row, seed in enumerate(seeds.tolist()):
-            determinize_game(games, row, T.board, T.rules, self.seat, game_seed(seed, self.seat))
-        return games
+        return samples_of(self._game.records, self.seat, self._game.tables, seeds)
+
+
+def samples_of(
+    games: npt.NDArray[Any], seat: int, table: Tables, seeds: npt.NDArray[np.integer]
+) -> npt.NDArray[Any]:
+    """Return a copy of a record (1,) for each of k seeds, with unknown facts of `seat` and chance redrawn."""
+    samples = np.repeat(games, len(seeds))
+    for row, seed in enumerate(seeds.tolist()):
+        determinize_game(samples, row, table.board, table.rules, seat, game_seed(seed, seat))
+    return samples
 
 
 def _events_of(game: Game, seat: int) -> Sequence[Event]:

@@ -73,8 +73,7 @@ def test_what_happened_is_one_of_the_outcomes_and_their_mean_luck_is_nothing() -
         ]
         assert np.concatenate(places, axis=1).all(axis=1).any()
         lucks = [
-            reviewer._luck(event.__class__(0, event.records, event.chances, event.records[k : k + 1]))
-            for k in range(len(event.records))
+            reviewer._luck(replace(event, after=event.records[k : k + 1])) for k in range(len(event.records))
         ]
         np.testing.assert_allclose(event.chances @ np.array(lucks), 0.0, atol=1e-9)
 

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from risk_env.arrays import Array
 from risk_env.chance_outcomes import possible_records
 from risk_env.core import entry
@@ -24,7 +22,6 @@ class RecordedTurn:
     seat: int
     start: Array  # record (1,) at the first decision
     decisions: list[Decision] = field(default_factory=list)  # decisions of this seat
-    luck: Array = field(default_factory=lambda: np.zeros(0))  # float64 (P,)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from risk_agents.review.recorded import ChanceEvent, RecordedTurn, recorded_turns
 from risk_agents.review.routes import Route, played_routes, route_of_plan
-from risk_agents.review.turn_rollouts import TurnRollouts, samples_of
+from risk_agents.review.turn_rollouts import TurnRollouts
 from risk_agents.search.judges import judge_for, judge_heuristically
 from risk_agents.search.rollouts import TO_THE_END
 from risk_agents.search.strategist import (
@@ -32,6 +32,7 @@ from risk_agents.search.strategist import (
     plans_for,
 )
 from risk_agents.win_chances import shares
+from risk_env.agent import samples_of
 from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -157,7 +158,7 @@ class Reviewer:
         self._later_turns = MOST_TURNS.get(self._plans, 2)
         self._budget = budget or (GOAL_BUDGET if has_goals else BUDGET)
         self._seed, self._players = seed, rules.num_players
-        self.is_calibrated = judge is not judge_heuristically
+        self._is_calibrated = judge is not judge_heuristically
 
     def prepare(self) -> None:
         """Compile all code of a review, or load it from the cache."""
@@ -175,13 +176,12 @@ class Reviewer:
     def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
         """Return the review of a game."""
         turns, events = recorded_turns(game)
-        lucks = [(event.turn, self._luck(event)) for event in events]
+        found = [(event.turn, self._luck(event)) for event in events]  # completes the turns
         if not turns:
             raise ValueError("the game has no turn yet: only turns are reviewed, not the set-up")
-        for turn in turns:
-            turn.luck = np.zeros(self._players)
-        for number, luck in lucks:
-            turns[number].luck += luck
+        lucks = np.zeros((len(turns), self._players))
+        for number, change in found:
+            lucks[number] += change
         budget = self._budget.for_turns(len(turns))
         reviewed, candidates = [], list[Candidate]()
         for number, turn in enumerate(turns):
@@ -189,14 +189,15 @@ class Reviewer:
             candidate = self._search(turn, budget, number)
             loss = candidate.loss if candidate else 0.0
             candidates += [candidate] if candidate else []
-            reviewed.append(ReviewedTurn(turn.round, turn.seat, chances, _floats(turn.luck), round(loss, 4)))
+            luck = _floats(lucks[number])
+            reviewed.append(ReviewedTurn(turn.round, turn.seat, chances, luck, round(loss, 4)))
             progress(number + 1)
         return Review(
             tuple(names),
             tuple(reviewed),
             self._end(game),
             tuple(self._mistakes(game, turns, candidates, budget)),
-            self.is_calibrated,
+            self._is_calibrated,
         )
 
     # ---------------------------------------------------------------------------------- chances and luck
@@ -305,7 +306,7 @@ class Reviewer:
     def _samples(self, turn: RecordedTurn, count: int, key: tuple[int, ...]) -> Array:
         """Return samples of the beginning of a turn, records (count,)."""
         seeds = self._rng(SAMPLES, *key).integers(2**62, size=count)
-        return samples_of(turn.start, self._rollouts.tables, seeds)
+        return samples_of(turn.start, turn.seat, self._rollouts.tables, seeds)
 
     def _ends(self, plans: Sequence[int], samples: Array, key: tuple[int, ...]) -> Array:
         """Return the records at the end of the turn of each plan, (plans, samples)."""

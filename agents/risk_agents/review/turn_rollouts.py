@@ -14,9 +14,7 @@ from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
-from risk_env.core import entry
 from risk_env.core.types import MAX_SEATS, Phase
-from risk_env.seeds import game_seed
 from risk_env.step_kernel import play_on
 
 NEAR, NEAR_SHARE = 2, 0.05  # largest difference of armies in similar situations: troops, share of the army
@@ -67,14 +65,8 @@ class TurnRollouts(Rollouts):
             arena.actions[known] = played.actions[rows[rows != NO_ROW]]
             following[known] = rows[rows != NO_ROW] + 1
             arena.play_on(waiting)
-            waiting = known[self._is_in_turn(known, turn)]
+            waiting = known[_is_turn(records[known], (turn.round, seat))]
         return records[lanes].copy()
-
-    def _is_in_turn(self, lanes: Array, turn: RecordedTurn) -> Array:
-        """Return the lanes in which the turn still goes on, bool (k,)."""
-        records = self._batch.records
-        is_open = (records["phase"][lanes] != Phase.OVER) & (records["turn"][lanes] == turn.seat)
-        return is_open & (records["round_number"][lanes] == turn.round)
 
     def ends_now(self, records: Array, passive: int) -> Array:
         """Return the games (k,) as they would be at the end of the turn if its attacks ended now.
@@ -160,14 +152,6 @@ def _is_legal(records: Array, actions: Any) -> Array:
 
 
 def _is_turn(records: Array, turn: tuple[int, int]) -> Array:
-    """Return the games in which a turn (round, seat) goes on, bool (k,)."""
+    """Return whether a turn (round, seat) goes on in each game, bool (k,)."""
     is_now = (records["round_number"] == turn[0]) & (records["turn"] == turn[1])
     return is_now & (records["phase"] != Phase.OVER)
-
-
-def samples_of(start: Array, tables: Tables, seeds: Array) -> Array:
-    """Return samples of a record (1,): facts unknown to the seat in turn, and chance, drawn from k seeds."""
-    games, seat = np.repeat(start, len(seeds)), int(start["turn"][0])
-    for row, seed in enumerate(seeds.tolist()):
-        entry.determinize_game(games, row, tables.board, tables.rules, seat, game_seed(seed, seat))
-    return games
