@@ -6,7 +6,6 @@ request of the browser contains a position as text (docs/positions.md).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -55,7 +54,7 @@ class Analysis:
     async def start(self, wish: Any) -> dict[str, Any]:
         """Return the position with which the page opens: the first turn of a game of three players."""
         checked_wish(wish, {})
-        return await self._playing.run(_shown, Game(START, seed=0), _map_of)
+        return await self._playing.run(_started)
 
     async def edit(self, wish: Any) -> dict[str, Any]:
         """Return the position after an edit (`position_edit`)."""
@@ -130,7 +129,7 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
     """
     game = position_of(wish["position"])
     if not ("action" in wish or "troops" in wish):
-        return _shown(game, _map_of)
+        return _opened(game)
     _check_choice(wish)
     game = game.reseed(wish.get("chance", 0))
     words = _play(game, wish)
@@ -144,15 +143,20 @@ def _edited(wish: dict[str, Any]) -> dict[str, Any]:
     return _shown(game)
 
 
-def _map_of(game: Game) -> dict[str, Any]:
-    return {"map": map_data(game.board), "players": game.num_players}
+def _started() -> dict[str, Any]:
+    return _opened(Game(START, seed=0))
 
 
-def _shown(game: Game, more: Callable[[Game], dict[str, Any]] = lambda _: {}) -> dict[str, Any]:
-    """Return a position for the board, with `more` facts about the game."""
+def _opened(game: Game) -> dict[str, Any]:
+    """Return a position for the board, with the map and the number of players."""
+    return {"map": map_data(game.board), "players": game.num_players} | _shown(game)
+
+
+def _shown(game: Game) -> dict[str, Any]:
+    """Return a position for the board."""
     frames = Frames(game.tables, game.seat)
     game.watched(frames.watch)
-    return more(game) | {
+    return {
         "position": game.to_text(),
         "words": "",
         "state": frames.last | _hidden(game),
