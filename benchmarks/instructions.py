@@ -22,7 +22,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,7 @@ def measure() -> dict[str, int]:
         return counts_in(path.read_text(encoding="utf-8") for path in Path(folder).iterdir())
 
 
-def counts_in(dumps: Any) -> dict[str, int]:
+def counts_in(dumps: Iterable[str]) -> dict[str, int]:
     """Return the counts in the files of callgrind, by the names of their requests."""
     found = {}
     for dump in dumps:

@@ -54,7 +54,7 @@ def test_a_bundle_is_filled_in_and_valid(name: str, hubs: ModuleType, tmp_path: 
         hubs.bundle(name, folder)
 
 
-def test_the_bundles_know_the_maps_and_the_names() -> None:
+def test_kaggles_bundle_knows_all_maps() -> None:
     specification = json.loads((HUBS / "kaggle" / "risk" / "risk.json").read_text())
     maps = (path.stem for path in (Path(risk_env.__file__).parent / "board" / "map_files").glob("*.toml"))
     assert specification["configuration"]["board"]["enum"] == sorted(maps)

@@ -184,14 +184,14 @@ def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tup
     heights = [v for ring in turned for _, v in ring]
     paths = []
     for number in range(ceil(min(heights) / gap), floor(max(heights) / gap) + 1):
-        ends = iter(_crossings(turned, number * gap + 1e-6))
+        ends = iter(_intersections(turned, number * gap + 1e-6))  # beside corners, not through them
         for start, end in zip(ends, ends, strict=False):
             paths.append(tuple(_turned_back(u, number * gap, along, across) for u in (start, end)))
     return tuple(paths)
 
 
-def _crossings(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
-    """Return where rings cross a horizontal line, in order. There is an even number of crossings."""
+def _intersections(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
+    """Return the x coordinates, ascending, at which rings cross a horizontal line: an even number."""
     return sorted(
         a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
         for ring in rings

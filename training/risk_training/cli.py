@@ -32,7 +32,8 @@ from risk_training.run_files import CHECKPOINT
 
 MOST_THREADS = 1024
 MOST_SEEDS = 1000
-LEAGUES = SELFPLAY, SB3 = "selfplay", "sb3"  # trainers whose opponents come from a league
+SELFPLAY = "selfplay"
+LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
 # settings with their own arguments

@@ -266,7 +266,7 @@ async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
 
 def _offered(player: str, name: str) -> str:
     """Return the registered agent that plays a seat, or played it in a recorded game; "" for others."""
-    return next((agent for agent in (player, name) if agent in bots.names()), "")
+    return next((agent for agent in (player, name) if bots.is_registered(agent)), "")
 
 
 def _secrets(name: str, setting: Setting) -> dict[str, Any]:

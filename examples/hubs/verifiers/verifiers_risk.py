@@ -28,7 +28,6 @@ You may think first. \
 End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
 PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
-
 MOST_ANSWERS = 10_000  # answers after which a game counts as endless
 
 
@@ -75,13 +74,11 @@ class RiskTask(vf.Task[RiskData, RiskState]):
     async def validate(self, runtime: vf.Runtime) -> bool:
         """Return whether the game begins with the prompt, and ends for a player that ends every turn."""
         game, report = self.new_game()
-        is_over = False
         for _ in range(MOST_ANSWERS):
-            if is_over:
-                break
             _, _, terminated, truncated, _ = game.step("end")
-            is_over = terminated or truncated
-        return is_over and report == self.data.prompt
+            if terminated or truncated:
+                return report == self.data.prompt
+        return False
 
 
 class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):

@@ -37,7 +37,7 @@ def interpreter(state: Any, env: Any) -> Any:
         game.step(agent.action)
     for seat, agent in enumerate(state):
         show(agent, seat, game)
-    state[0].info = {"position": game.to_text()}  # agents do not see it
+    state[0].info = {"position": game.to_text()}  # agents do not see `info`
     return state
 
 
