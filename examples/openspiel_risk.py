@@ -87,7 +87,7 @@ class RiskState(pyspiel.State):
 
     def __init__(self, game):
         super().__init__(game)
-        self.deals, self.deal, self.game = game.deals, game.deal, None  # no game before the set-up
+        self.game = None  # no game before the set-up
         self.action, self.taken, self.outcomes = None, [], []
 
     def current_player(self):
@@ -102,12 +102,13 @@ class RiskState(pyspiel.State):
     def chance_outcomes(self):
         """Return the numbers of the outcomes with their probabilities."""
         if self.game is None:
-            return [(seed, 1 / self.deals) for seed in range(self.deals)]
+            deals = self.get_game().deals
+            return [(seed, 1 / deals) for seed in range(deals)]
         return [(number, chance) for number, (_, chance) in enumerate(self.outcomes)]
 
     def _apply_action(self, action):
         if self.game is None:
-            self.game = self.deal(action)
+            self.game = self.get_game().deal(action)
             return
         if self.outcomes:
             self.taken = [*self.taken, self.outcomes[action][0]]
