@@ -52,7 +52,7 @@ def test_a_best_response_meets_one_agent_only(config: str) -> None:
     settings = cli._settings(arguments)[1]
     assert settings.league.bots == settings.evaluation.opponents == ("hunter",)
     assert settings.league.snapshot_share == 0 and getattr(settings, "league_share", 1) == 1
-    assert settings.evaluation.games == 300 if config == "selfplay_three" else 200
+    assert settings.evaluation.games == (300 if config == "selfplay_three" else 200)
 
 
 def test_a_best_response_needs_a_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
