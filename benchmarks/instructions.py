@@ -200,7 +200,7 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, float]:
 
 
 def check(before: dict[str, Any], now: dict[str, Any]) -> int:
-    """Print the changes since a record; return 1 if a piece of work needs over 3 % more instructions."""
+    """Print the changes since a record; return 1 if the count of a piece of work grew by over LIMIT."""
     found = changes(before, now)
     rows = [
         (name, f"{count / 1e6:.2f}", f"{100 * found[name]:+.1f} %" if name in found else "new")
@@ -217,9 +217,10 @@ def check(before: dict[str, Any], now: dict[str, Any]) -> int:
 def main() -> int:
     """Count, and compare or store the counts."""
     parser = documented_parser(__doc__)
-    parser.add_argument("--run", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--check", action="store_true", help="fail if a count grew by over 3 %%")
-    parser.add_argument("--record", action="store_true", help="store the counts for the present version")
+    add, limit = parser.add_argument, f"{100 * LIMIT:.0f} %%"
+    add("--check", action="store_true", help=f"fail if a count grew by over {limit}")
+    add("--run", action="store_true", help=argparse.SUPPRESS)
+    add("--record", action="store_true", help="store the counts for the present version")
     arguments = parser.parse_args()
     if arguments.run:
         run_all()
