@@ -14,7 +14,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from risk_agents.web import analysis_board, analyst
+from risk_agents.web import analysis_board, analyst, position_edit
 from risk_agents.web.analyst import Analyst
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
@@ -125,6 +125,17 @@ def test_a_position_is_edited(tmp_path: Path) -> None:
         ):
             game = edited(found, game.to_text(), seat=seat, part=part)
             assert (game.seat, game.turn, game.phase) == (seat, seat, phase)
+
+
+def test_an_edit_keeps_the_order_of_elimination() -> None:
+    text = TEXT.replace("num_players=3", "num_players=4").replace(": 2,", ": 0,")
+    game = Game.from_text(text.replace("hand 0", "fallen: 3, 2\nhand 0"))
+    for edit, deaths in (
+        ({"seat": 1, "part": "attack"}, [0, 0, 2, 1]),
+        ({"seat": 0, "cards": "Dune"}, [0, 0, 2, 1]),
+        (place(3, 2, 5), [0, 0, 0, 1]),
+    ):
+        assert position_edit.edited(game, edit).record["death"][:4].tolist() == deaths
 
 
 def test_the_page_opens_with_a_position(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ FIELDS = {"territory": int, "owner": int, "troops": int, "seat": int, "cards": s
 LONGEST_CARDS = 2000  # characters
 # Keys of lines that stay. All other lines belong to a decision or to the turn so far.
 _KEPT = (
-    *("rules", "map", "round", "starter", "random", "decisions", "hand", "discard", "sets traded"),
+    *("rules", "map", "round", "starter", "random", "decisions", "fallen", "hand", "discard", "sets traded"),
     *("mission", "headquarters", "capital", "cities", "objective", "reward", "airfield", "major airfield"),
 )
 _DROPPED = ("objective taken",)
@@ -45,6 +45,7 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
         if not 0 <= place < game.board.num_territories:
             raise Refused(f"territory={place}: must be from 0 to {game.board.num_territories - 1}")
         places[place] = _place(game, place, edit["owner"], edit["troops"])
+        lines.pop("fallen", None)  # by default, the players without territories
     elif "cards" in edit:
         lines[f"hand {edit['seat']}"] = _cards(edit["cards"])
     else:
