@@ -1,6 +1,6 @@
-"""The bundles of `examples/hubs` are complete, as far as this needs none of the hubs' packages.
+"""Bundles of `examples/hubs`: tests that need none of the hubs' packages.
 
-`make clients` runs the hubs' own checks.
+`make clients` runs the checks of the hubs.
 """
 
 import importlib.util

@@ -55,13 +55,16 @@ def test_alpha_rank_of_games_whose_shares_are_known() -> None:
     assert_allclose(alpha_rank(ROCK_PAPER_SCISSORS), np.full(3, 1 / 3), atol=1e-9)
     m = 0.01
     best = np.array([[0.5, 0.9], [0.1, 0.5]])
-    # the better agent is left with probability m, the worse one with 1 - m
+    # the better agent is left with probability m, the worse agent with 1 - m
     assert_allclose(alpha_rank(best, m), [1 - m, m], atol=1e-9)
     assert alpha_rank(np.array([[0.5]])).tolist() == [1.0]
 
 
 def duels(wins: dict[tuple[int, int], int], games: int) -> Games:
-    """Return duels: the first agent of each pair wins so many of `games` games, each of a deal of its own."""
+    """Return `games` duels of each pair of agents, each with a separate deal.
+
+    `wins` contains the number of duels that the first agent of each pair wins.
+    """
     results = []
     for (first, second), won in wins.items():
         for game in range(games):

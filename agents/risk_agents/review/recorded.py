@@ -1,4 +1,4 @@
-"""The turns of a recorded game: their decisions, chance events and records."""
+"""Turns of a recorded game, with decisions, chance events and records."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from risk_env.public import members
 
 @dataclass
 class RecordedTurn:
-    """A turn of a seat, from its first decision."""
+    """A turn of a seat, from the first decision of the turn on."""
 
     round: int
     seat: int
     start: Array  # record (1,) at the first decision
     decisions: list[Decision] = field(default_factory=list)  # decisions of this seat
-    luck: Array = field(default_factory=lambda: np.zeros(0))  # float64 (P,)
+    luck: Array = field(default_factory=lambda: np.zeros(0))  # luck of each seat, float64 (P,)
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Decision:
     """A decision of the seat in turn, with the facts by which a similar situation is recognised."""
 
     phase: int
-    owners: Array  # (T,)
+    owners: Array  # owner of each territory (T,)
     army: int  # number of troops of the seat on the map
     action: int
 
@@ -41,30 +41,31 @@ class Decision:
 class ChanceEvent:
     """A chance event: the possible records after it, their probabilities, and the record that followed."""
 
-    turn: int  # number of the turn
-    records: Array  # (k,)
-    chances: Array  # float64 (k,)
-    after: Array  # (1,)
+    turn: int  # index of the turn
+    records: Array  # possible records (k,)
+    chances: Array  # probability of each record, float64 (k,)
+    after: Array  # record that followed (1,)
 
 
 def recorded_turns(game: Game) -> tuple[list[RecordedTurn], Iterator[ChanceEvent]]:
-    """Return the turns of a game, and an iterator over its chance events that fills the list of turns.
+    """Return the list of a game's turns, and an iterator over the chance events of these turns.
 
-    The set-up and turns without a decision are left out. The list is complete when the iterator is exhausted.
+    The iterator fills the list. The list is complete when the iterator is exhausted. The set-up and turns
+    without a decision are left out.
     """
     turns: list[RecordedTurn] = []
     return turns, _Walk(game, turns).events()
 
 
 class _Walk:
-    """The game, played again from its beginning."""
+    """A replay of the game from the beginning of the game."""
 
     def __init__(self, game: Game, turns: list[RecordedTurn]) -> None:
         self._games, self._tables = game.beginning().records.copy(), game.tables
         self._actions, self._turns = game.actions, turns
 
     def events(self) -> Iterator[ChanceEvent]:
-        """Play the actions; yield the chance events of turns that are in the list."""
+        """Play the actions of the game, and yield the chance events of the turns in the list."""
         for action in self._actions:
             self._note(action)
             yield from self._act(action)
@@ -102,7 +103,7 @@ class _Walk:
             yield from self._event(before)
 
     def _event(self, before: Any, action: int | None = None) -> Iterator[ChanceEvent]:
-        """Yield the event that led from a record to the present one, unless it had one outcome only."""
+        """Yield the chance event that followed the record `before`, unless only one outcome was possible."""
         if not self._turns:
             return
         records, chances = possible_records(before, self._tables, action)

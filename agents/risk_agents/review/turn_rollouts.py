@@ -1,4 +1,4 @@
-"""Rollouts of a played turn and of other plans for it, from the same samples."""
+"""Rollouts of a played turn and of other plans for the turn, from the same samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from risk_env.step_kernel import play_on
 
 NEAR, NEAR_SHARE = 2, 0.05  # largest difference of armies in similar situations: troops, share of the army
 NO_ROW = -1
-SAME_CHANCE = np.uint64(1)  # state of the generator in all games of `ends_now`
+SAME_CHANCE = np.uint64(1)  # state of the random generator in all games of `ends_now`
 
 
 class TurnRollouts(Rollouts):
@@ -29,7 +29,7 @@ class TurnRollouts(Rollouts):
 
     @property
     def tables(self) -> Tables:
-        """Records of map and rules for kernels."""
+        """Map and rules, as records for kernels."""
         return self._batch.tables
 
     @property
@@ -45,10 +45,11 @@ class TurnRollouts(Rollouts):
     def ends_of_played(
         self, turn: RecordedTurn, plan: int, samples: Array, rng: np.random.Generator
     ) -> Array:
-        """Repeat a turn in samples of its beginning, and return the records (samples,) at its end.
+        """Repeat a turn in samples of its beginning; return the records at the end of the turn, (samples,).
 
         The seat repeats its decisions wherever the same situation comes up again (`PlayedTurn`). In any other
-        situation a plan takes over and plays the rest of the turn. The samples must fit into the lanes.
+        situation, the bot of `plan` plays the rest of the turn. The number of samples must not exceed the
+        number of lanes.
         """
         lanes, seat = np.arange(len(samples)), turn.seat
         numbers = np.full((len(samples), MAX_SEATS), self.num_plans)
@@ -71,16 +72,16 @@ class TurnRollouts(Rollouts):
         return records[lanes].copy()
 
     def _is_in_turn(self, lanes: Array, turn: RecordedTurn) -> Array:
-        """Return the lanes in which the turn still goes on, bool (k,)."""
+        """Return whether the turn still goes on in each lane, bool (k,)."""
         records = self._batch.records
         is_open = (records["phase"][lanes] != Phase.OVER) & (records["turn"][lanes] == turn.seat)
         return is_open & (records["round_number"][lanes] == turn.round)
 
     def ends_now(self, records: Array, passive: int) -> Array:
-        """Return the games (k,) as they would be at the end of the turn if its attacks ended now.
+        """Return the records at the end of the turn if the seat stops attacking now, (k,).
 
-        The plan `passive` makes all other decisions of the turn. The same dice and cards follow in all games.
-        The games must fit into the lanes.
+        The plan `passive` makes all other decisions of the turn. The future dice and cards of all games are
+        equal. The number of games must not exceed the number of lanes.
         """
         lanes, batch, arena = np.arange(len(records)), self._batch, self._arena
         games, turn = records.copy(), (int(records["round_number"][0]), int(records["turn"][0]))
@@ -102,7 +103,7 @@ class TurnRollouts(Rollouts):
         return batch.records[lanes].copy()
 
     def chances_of(self, records: Array) -> Floats:
-        """Return each seat's win probability in games where turns begin, by the judge: float64 (k, 6)."""
+        """Return the judge's win probability of each seat where turns begin, float64 (k, 6)."""
         lanes = np.arange(len(records))
         self._batch.load_records(lanes, records)
         return self.judge(self._batch, lanes)
@@ -112,7 +113,8 @@ class PlayedTurn:
     """The decisions of a turn, by the situations in which they were made.
 
     A situation comes up again if the same phase is reached with the same owners of all territories and nearly
-    the same number of troops of the seat. Before the first dice this is always so.
+    the same number of troops of the seat. Before the first dice of the turn, every
+    situation comes up again.
     """
 
     def __init__(self, decisions: Sequence[Decision], tables: Tables) -> None:
@@ -125,10 +127,10 @@ class PlayedTurn:
         self._attacks = np.isin(self.actions, borders) & (self._phases == Phase.ATTACK)
 
     def rows(self, records: Array, seat: int, following: Array) -> Array:
-        """Return the number of the decision to repeat in each game, or NO_ROW, int64 (k,).
+        """Return the index of the decision to repeat in each game, or NO_ROW, int64 (k,).
 
-        It is the first decision from number `following` (k,) on that fits. If there is none, an attack that
-        has not taken its territory goes on.
+        The first fitting decision from index `following` (k,) on is repeated. If no decision fits, an attack
+        that has not taken its target goes on.
         """
         rows = np.arange(len(self.actions))
         fits = self._fits(records, seat)
@@ -142,7 +144,7 @@ class PlayedTurn:
         return found
 
     def _fits(self, records: Array, seat: int) -> Array:
-        """Return whether games are in the situation of each decision, bool (k, decisions)."""
+        """Return whether each game is in the situation of each decision, bool (k, decisions)."""
         owners = records["owner"][:, : self._owners.shape[1]]
         troops = records["troops"][:, : self._owners.shape[1]]
         armies = np.where(owners == seat, troops, 0).sum(axis=1)
@@ -153,20 +155,23 @@ class PlayedTurn:
 
 
 def _is_legal(records: Array, actions: Any) -> Array:
-    """Return whether an action is legal in each game, bool (k,). `actions` is one action or (k,)."""
+    """Return whether an action is legal in each game, bool (k,). `actions` is one action or an array (k,)."""
     actions = np.broadcast_to(actions, len(records))
     words = records["legal"][np.arange(len(records)), actions // 64]
     return (words >> (actions % 64).astype(np.uint64) & np.uint64(1)).astype(np.bool_)
 
 
 def _is_turn(records: Array, turn: tuple[int, int]) -> Array:
-    """Return the games in which a turn (round, seat) goes on, bool (k,)."""
+    """Return whether the turn (round, seat) goes on in each game, bool (k,)."""
     is_now = (records["round_number"] == turn[0]) & (records["turn"] == turn[1])
     return is_now & (records["phase"] != Phase.OVER)
 
 
 def samples_of(start: Array, tables: Tables, seeds: Array) -> Array:
-    """Return samples of a record (1,): facts unknown to the seat in turn, and chance, drawn from k seeds."""
+    """Return one sample of a record (1,) for each of k seeds, (k,).
+
+    The facts that the seat in turn does not know, and the future dice and cards, are drawn from the seed.
+    """
     games, seat = np.repeat(start, len(seeds)), int(start["turn"][0])
     for row, seed in enumerate(seeds.tolist()):
         entry.determinize_game(games, row, tables.board, tables.rules, seat, game_seed(seed, seat))
