@@ -140,7 +140,7 @@ def run_all() -> None:
 def measure() -> dict[str, int]:
     """Return the number of instructions of each piece of work."""
     if platform.machine() != "x86_64" or not shutil.which("valgrind"):
-        raise SystemExit("instructions: needs valgrind (apt-get install valgrind) on x86-64")
+        raise SystemExit("instructions: the counts need valgrind (apt-get install valgrind) on x86-64")
     child = (sys.executable, "-m", "benchmarks.instructions", "--run")
     run(child)  # compiles the code that is not in the cache
     with tempfile.TemporaryDirectory() as folder:

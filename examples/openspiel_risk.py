@@ -10,8 +10,8 @@ uniformly random player. See docs/search.md.
     game = pyspiel.load_game("python_risk(players=3,board=classic,max_rounds=30)")
 
 The first chance node of a game chooses one of `deals` set-ups. Later chance nodes decide the roll or the
-whole blitz after an attack, and the card after a turn with a capture. A player is given the current
-observation only, without a record of earlier observations.
+whole blitz after an attack, and the card after a turn with a capture. A player sees only the current
+observation, without a record of earlier observations.
 """
 
 import argparse

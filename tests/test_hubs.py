@@ -29,7 +29,7 @@ def module(path: Path) -> ModuleType:
 
 @pytest.fixture
 def hubs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """`bundle.py` without pip and uv."""
+    """The module `bundle.py`, without calls of pip and uv."""
     found = module(HUBS / "bundle.py")
     monkeypatch.setattr(found, "add_wheel", lambda folder: None)
     monkeypatch.setattr(found, "lock", lambda folder: None)

@@ -39,7 +39,7 @@ class Decision:
 
 @dataclass(frozen=True)
 class ChanceEvent:
-    """A chance event: the possible records after it, their probabilities, and the record that followed."""
+    """A chance event: the possible records after the event, and the record that followed."""
 
     turn: int  # index of the turn
     records: Array  # possible records (k,)
@@ -73,7 +73,7 @@ class _Walk:
                 yield from self._act(legal[0])
 
     def _note(self, action: int) -> None:
-        """Add a decision to its turn."""
+        """Add the decision to the current turn; begin a turn if necessary."""
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])
         if not now[0] or game["phase"] == Phase.OVER:

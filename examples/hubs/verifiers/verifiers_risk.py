@@ -182,7 +182,9 @@ def main() -> None:
     )
     parser.add_argument("--model", required=True, help="name of the model")
     parser.add_argument(
-        "--base-url", required=True, help="address of OpenAI's chat API; OPENAI_API_KEY contains the key"
+        "--base-url",
+        required=True,
+        help="address of a server with OpenAI's chat API; the variable OPENAI_API_KEY contains the key",
     )
     parser.add_argument("--games", type=int, default=8, help="number of games (default: 8)")
     parser.add_argument(
