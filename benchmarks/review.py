@@ -1,4 +1,4 @@
-"""Check of reviews of games: are the reported turns worse than the better plans (`risk_agents.review`)?
+"""Check of game reviews: are the reported turns worse than the better plans (`risk_agents.review`)?
 
     python -m benchmarks.review                    # 50 games of 2 to 6 bots
     python -m benchmarks.review --games 10 --workers 2

@@ -58,7 +58,7 @@ def recorded_turns(game: Game) -> tuple[list[RecordedTurn], Iterator[ChanceEvent
 
 
 class _Walk:
-    """A replay of the game from the beginning of the game."""
+    """A replay of a recorded game from the first action on."""
 
     def __init__(self, game: Game, turns: list[RecordedTurn]) -> None:
         self._games, self._tables = game.beginning().records.copy(), game.tables
@@ -73,7 +73,7 @@ class _Walk:
                 yield from self._act(legal[0])
 
     def _note(self, action: int) -> None:
-        """Add the decision to the current turn; begin a turn if necessary."""
+        """Add a decision to the current turn. If the decision begins a turn, add the turn first."""
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])
         if not now[0] or game["phase"] == Phase.OVER:

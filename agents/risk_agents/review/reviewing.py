@@ -46,7 +46,7 @@ PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, in win probability
 LEAST_GAMES = 16  # minimum of `chances` and `samples` in long games
-FINALISTS = 4  # plans that are compared in all samples
+FINALISTS = 4  # number of plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn, in standard errors
 HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts
 CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of random generators
@@ -63,7 +63,7 @@ class Budget:
     """
 
     chances: int = 160  # rollouts for the chances at the beginning of a turn
-    samples: int = 48  # samples in which all plans are compared
+    samples: int = 48  # samples in which the best plans are compared
     check: int = 128  # samples in each step of a check
     steps: int = 5  # maximum number of steps of a check
     candidates: int = 5  # maximum number of turns of a seat that are checked

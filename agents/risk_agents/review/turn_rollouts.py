@@ -48,7 +48,7 @@ class TurnRollouts(Rollouts):
         """Repeat a turn in samples of its beginning; return the records at the end of the turn, (samples,).
 
         The seat repeats its decisions wherever the same situation comes up again (`PlayedTurn`). In any other
-        situation, the bot of `plan` plays the rest of the turn. The number of samples must not exceed the
+        situation, plan number `plan` plays the rest of the turn. The number of samples must not exceed the
         number of lanes.
         """
         lanes, seat = np.arange(len(samples)), turn.seat
@@ -110,11 +110,10 @@ class TurnRollouts(Rollouts):
 
 
 class PlayedTurn:
-    """The decisions of a turn, by the situations in which they were made.
+    """The decisions of a turn, by the situation of each decision.
 
     A situation comes up again if the same phase is reached with the same owners of all territories and nearly
-    the same number of troops of the seat. Before the first dice of the turn, every
-    situation comes up again.
+    the same number of troops of the seat. Before the first dice of the turn, every situation comes up again.
     """
 
     def __init__(self, decisions: Sequence[Decision], tables: Tables) -> None:

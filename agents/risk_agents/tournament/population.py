@@ -128,7 +128,8 @@ def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
 
     A population plays one agent at a time. In each step, another agent is drawn uniformly, and can replace
     the current agent. If the drawn agent finishes ahead in more than half of the games, the
-    probability is 1 - `mutation`; in exactly half of the games, 0.5; in fewer games, `mutation`.
+    probability of the replacement is 1 - `mutation`; in exactly half of the games, 0.5; in fewer games,
+    `mutation`.
     """
     gains = payoffs - payoffs.T
     K = len(gains)

@@ -1,6 +1,6 @@
 """Reviews of finished games, computed one at a time in a separate process.
 
-A review takes about a minute. The process is killed if a review takes too long. Before the first review with
+A review can take a minute. The process is killed if a review takes too long. Before the first review with
 a combination of rules and map, the process compiles the code for this combination. Requests and replies:
 
 {"type": "prepare", "game": {...}, "names": [...]}       {"result": null}
