@@ -1,11 +1,12 @@
 """Instructions of fixed pieces of work, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-A count of instructions, unlike a time, does not depend on other processes, so that a change of 3 % shows on a
-shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with their own cache. The counts are
-kept for each version in instructions.json, and docs/speed.md shows them (`make docs`).
+A count of instructions, unlike a time, does not depend on other processes, so a change of 3 % shows on a
+shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with a separate cache.
+instructions.json contains the counts of each version, and docs/speed.md shows these counts (`make docs`).
 
-`--check` (`make bench-check`) compares with the last recorded version, and fails if a piece of work needs
-over 3 % more instructions. `--record` stores the counts for the present version. Needs valgrind on x86-64.
+`--check` (`make bench-check`) compares the counts with the last recorded version, and fails if a piece
+of work needs over 3 % more instructions. `--record` stores the counts for the present version. The
+command needs valgrind on x86-64.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ from benchmarks.records import table, versions
 ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_name("instructions.json")
 PACKAGES = ("numpy", "numba", "llvmlite")
-PROCESSOR = "haswell"  # valgrind knows no newer instructions
-LIMIT = 0.03  # growth of a count that `--check` reports
+PROCESSOR = "haswell"  # valgrind does not support the instructions of newer processors
+LIMIT = 0.03  # maximum growth of a count that `--check` allows
 SEED = 7
 LANES = 64
 
-# valgrind/callgrind.h: numbers of requests, and the instructions that valgrind reads as a request
+# valgrind/callgrind.h: numbers of requests, and the machine instructions of a request
 _CALLGRIND = ord("C") << 24 | ord("T") << 16
 ZERO, DUMP_AT, START, STOP = _CALLGRIND + 1, _CALLGRIND + 3, _CALLGRIND + 4, _CALLGRIND + 5
 _REQUEST = bytes.fromhex("4889f8 31d2 48c1c703 48c1c70d 48c1c73d 48c1c733 4887db 4889d0 c3")
@@ -47,7 +48,7 @@ Work = Callable[[], Any]
 
 
 def batch_steps(observation: str | None) -> Work:
-    """Return 30 steps of LANES games with random actions."""
+    """Return a function that plays 30 steps of LANES games with random actions."""
     from benchmarks.measures import OurBatch
 
     ours = OurBatch(LANES, mask="bytes", observation=observation)
@@ -60,7 +61,7 @@ def batch_steps(observation: str | None) -> Work:
 
 
 def bot_games() -> Work:
-    """Return ten games between three growers."""
+    """Return a function that plays ten games between three growers."""
     from risk_env import GameBatch, Rules
 
     batch = GameBatch(Rules.preset("classic", 3, profile="fast"), num_games=10, seed=SEED)
@@ -68,7 +69,7 @@ def bot_games() -> Work:
 
 
 def single_game() -> Work:
-    """Return 300 decisions of one `Game`, and the legal actions of each."""
+    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions of each."""
     from risk_env import Game
 
     game = Game("classic", profile="fast", seed=SEED)
@@ -83,7 +84,7 @@ def single_game() -> Work:
 
 
 def position_texts() -> Work:
-    """Return ten round trips of a position through its text."""
+    """Return a function that reads a position from text and writes it as text, ten times."""
     from risk_env import Game
 
     text = Game("classic", profile="fast", seed=SEED).to_text()
@@ -105,7 +106,7 @@ WORKS: dict[str, Callable[[], Work]] = {
 
 
 class Requester:
-    """Sends requests to valgrind. Without valgrind, a request does nothing."""
+    """A sender of requests to valgrind. Without valgrind, a request does nothing."""
 
     def __init__(self) -> None:
         memory = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
@@ -114,14 +115,14 @@ class Requester:
         self._call = ctypes.CFUNCTYPE(ctypes.c_uint64, ctypes.c_void_p)(ctypes.addressof(self._code))
 
     def __call__(self, number: int, text: bytes = b"") -> None:
-        """Send a request with a text."""
+        """Send the request `number` with `text`."""
         buffer = ctypes.create_string_buffer(text)
         words = (ctypes.c_uint64 * 6)(number, ctypes.addressof(buffer))
         self._call(ctypes.addressof(words))
 
 
 def run_all() -> None:
-    """Do every piece of work twice; count the second time."""
+    """Do every piece of work twice, and count the instructions of the second time."""
     request = Requester()
     for name, make in WORKS.items():
         work = make()
@@ -139,9 +140,9 @@ def run_all() -> None:
 def measure() -> dict[str, int]:
     """Return the number of instructions of each piece of work."""
     if platform.machine() != "x86_64" or not shutil.which("valgrind"):
-        raise SystemExit("instructions: needs valgrind (apt-get install valgrind) on x86-64")
+        raise SystemExit("instructions: the counts need valgrind (apt-get install valgrind) on x86-64")
     child = (sys.executable, "-m", "benchmarks.instructions", "--run")
-    run(child)  # compiles what is not in the cache
+    run(child)  # compiles the code that is not in the cache
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "counts"
         run(("valgrind", "--tool=callgrind", "--instr-atstart=no", f"--callgrind-out-file={out}", *child))
@@ -149,7 +150,7 @@ def measure() -> dict[str, int]:
 
 
 def counts_in(dumps: Iterable[str]) -> dict[str, int]:
-    """Return the counts in the files of callgrind, by the names of their requests."""
+    """Return the counts in `dumps`, the contents of callgrind's files, by piece of work."""
     found = {}
     for dump in dumps:
         named = re.search(r"^desc: Trigger: Client Request: (.*)$", dump, re.MULTILINE)
@@ -162,7 +163,7 @@ def counts_in(dumps: Iterable[str]) -> dict[str, int]:
 
 
 def run(command: Sequence[str]) -> None:
-    """Run the pieces of work in a process whose number of instructions depends on the code alone."""
+    """Run a command in a process whose number of instructions depends on the code alone."""
     fixed = {"PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     compiled = {"NUMBA_CPU_NAME": PROCESSOR, "NUMBA_CPU_FEATURES": ""}
     cache = {"RISK_ENV_CACHE_DIR": str(ROOT / "build" / "instructions"), "OPENBLAS_CORETYPE": "Haswell"}
@@ -208,14 +209,14 @@ def check(before: dict[str, Any], now: dict[str, Any]) -> int:
     ]
     print("\n".join(table(("work", "million instructions", f"since {before['version']}"), rows)))
     if before["versions"] != now["versions"]:
-        print(f"The record has other versions: {before['versions']}; here: {now['versions']}")
+        print(f"Versions differ: {before['versions']} in the record, {now['versions']} now")
     slower = [name for name, change in found.items() if change > LIMIT]
     print(f"over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
     return 1 if slower else 0
 
 
 def main() -> int:
-    """Count, and compare or store the counts."""
+    """Count the instructions, and compare or store the counts."""
     parser = documented_parser(__doc__)
     add, limit = parser.add_argument, f"{100 * LIMIT:.0f} %%"
     add("--check", action="store_true", help=f"fail if a count grew by over {limit}")

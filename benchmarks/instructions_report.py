@@ -6,7 +6,7 @@ from xml.sax.saxutils import escape
 
 from benchmarks.instructions import LIMIT, PROCESSOR, WORKS
 
-WIDTH, HEIGHT, LEFT, TOP, KEY = 760, 320, 60, 20, 250  # of the picture; KEY: width of the names at the right
+WIDTH, HEIGHT, LEFT, TOP, KEY = 760, 320, 60, 20, 250  # pixels; KEY: width of the legend
 COLOURS = ("#2f7fc1", "#dd6633", "#3b8f5a", "#9b59b6", "#b8860b", "#c0392b", "#555555")
 SPAN = 0.05  # the picture shows at least this change in both directions
 
@@ -14,28 +14,28 @@ PAGE = """# Speed over versions
 
 `make docs` generates this page from `benchmarks/instructions.json`.
 
-The table shows how many million instructions fixed pieces of work take, counted by valgrind. Other processes
-do not change such a count, so small changes show on any machine. A count is no time: memory and branches cost
-time, too. [Benchmarks](benchmarks.md) has times.
+The table shows the number of instructions of fixed pieces of work, in millions. Valgrind counts the
+instructions. Other processes do not change the counts, so small changes show on any machine. Counts are not
+times, because memory accesses and branches also cost time. [Benchmarks](benchmarks.md) has times.
 
-![Instructions of each piece of work, relative to the first version that has it](pictures/speed.svg)
+![Instructions of each piece of work, relative to the first version with this work](pictures/speed.svg)
 """
 
 METHOD = f"""
 * `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more
   instructions than in the last record. It needs valgrind on x86-64.
-* `python -m benchmarks.instructions --record` stores the counts for the present version. Record them before a
-  release.
-* Every piece of work runs twice, and the second time counts. The kernels are compiled for one processor
-  (`{PROCESSOR}`), so all machines run the same code.
+* `python -m benchmarks.instructions --record` stores the counts for the present version. Record the counts
+  before a release.
+* Every piece of work runs twice, and only the second run is counted. The kernels are compiled for one
+  processor (`{PROCESSOR}`), so all machines run the same code.
 * Two counts of the same code differed by 0.1 % or less, and by 0.8 % for the games of a compiled bot.
-* Counts depend on the versions of Python, NumPy and Numba. A change of these versions is no change of speed
-  of risk-env; the record names the versions.
+* Counts depend on the versions of Python, NumPy and Numba. If these versions change, counts can
+  change without a change of risk-env. Each record therefore names the versions.
 """
 
 
 def page(records: Sequence[dict[str, Any]]) -> str:
-    """Return docs/speed.md."""
+    """Return the text of docs/speed.md."""
     head = ("version", *WORKS)
     rows = [
         (record["version"], *(_millions(record["counts"].get(name)) for name in WORKS)) for record in records

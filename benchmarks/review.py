@@ -1,21 +1,22 @@
-"""Reviews of games: are the reported turns really worse than the better plans (`risk_agents.review`)?
+"""Check of game reviews: are the reported turns worse than the better plans (`risk_agents.review`)?
 
     python -m benchmarks.review                    # 50 games of 2 to 6 bots
     python -m benchmarks.review --games 10 --workers 2
 
-Every game is reviewed. Every turn that a review reports is then checked: the turn as it was played and the
-better plan are each played in 1,000 rollouts to the end of the game, in pairs with the same hidden cards and
-the same dice to come. The samples are not those of the review. A turn is confirmed if the mean difference is
-above 0 at a level of 5 % (one-sided z test of the pairs).
+Every game is reviewed. Every turn that a review reports is then checked in 1,000 pairs of rollouts to the end
+of the game. One rollout repeats the turn as it was played, and the other rollout plays the better plan. Both
+rollouts have the same hidden cards and the same future dice. The samples differ from the samples of the
+review. A turn is confirmed if the mean difference is above 0 at a level of 5 % (one-sided z test of the
+pairs).
 
-Half of the games are played on `classic`, where a learned value judges positions, and half on `inner_sea`,
-where a heuristic does. The table has a row for each map and each number of players:
+Half of the games are played on `classic`, where a learned value evaluates positions, and half on `inner_sea`,
+where a heuristic evaluates positions. The table has a row for each map and each number of players:
 
 * turns, s: mean number of turns of a game, and CPU time of its review.
 * reported, confirmed: turns that the reviews report, and turns that the check confirms.
 * loss, checked: mean loss according to the reviews, and according to the checks.
 
-With `--record`, the results so far are stored after every game.
+With `--record`, all results so far are stored after every game.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Measure, print, and with `--record` store the result."""
+    """Review games, check the reported turns, and print the results; with `--record`, store the results."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
     add(
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar="N",
         help="number of games (default: %(default)s)",
     )
-    rollouts = "rollouts of each of both turns in a check (default: %(default)s)"
+    rollouts = "number of pairs of rollouts in a check (default: %(default)s)"
     add("--rollouts", type=at_least_one, default=ROLLOUTS, metavar="N", help=rollouts)
     add("--seed", type=int, default=42, help="seed of the games (default: %(default)s)")
     add("--workers", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def results_of(jobs: Sequence[tuple[int, int, int]], workers: int) -> Iterator[Row]:
-    """Yield the result of each game, as soon as it is known."""
+    """Yield the result of each game, as soon as the result is known."""
     if workers == 1:
         yield from (measure(*job) for job in jobs)
         return
@@ -100,7 +101,7 @@ def measure(number: int, seed: int, rollouts: int) -> Row:
     spent = time.process_time() - start
     checker, checked = Reviewer(rules, board, seed=1), []
     turns, events = recorded_turns(game)
-    for _ in events:  # completes the turns
+    for _ in events:  # completes the list of turns
         pass
     of_turn = {(turn.round, turn.seat): turn for turn in turns}
     for n, mistake in enumerate(found.mistakes):
@@ -112,14 +113,14 @@ def measure(number: int, seed: int, rollouts: int) -> Row:
 
 
 def _check(mistake: Mistake, check: Loss) -> Row:
-    """Return a reported turn with its check."""
+    """Return a reported turn with the result of the check."""
     facts = {name: getattr(mistake, name) for name in ("round", "seat", "loss", "error", "games", "plan")}
     loss, error, games = check.rounded()
     return facts | {"checked": loss, "checked_error": error, "checked_games": games}
 
 
 def is_confirmed(check: Row) -> bool:
-    """Return whether the check of a reported turn is positive at a level of 5 %."""
+    """Return whether the check confirms a reported turn at a level of 5 %."""
     return bool(check["checked"] > LEVEL * check["checked_error"])
 
 
@@ -144,7 +145,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def _cells(name: str, games: Sequence[Row]) -> list[str]:
-    """Return the cells of a row: the mean over games, or over reported turns."""
+    """Return the cells of a row: means over games, and means over reported turns."""
     checks = [check for row in games for check in row["checks"]]
     confirmed, most = sum(map(is_confirmed, checks)), max(len(checks), 1)
     mean = [sum(row[name] for row in games) / len(games) for name in ("turns", "seconds")]

@@ -9,9 +9,9 @@ uniformly random player. See docs/search.md.
     import openspiel_risk, pyspiel
     game = pyspiel.load_game("python_risk(players=3,board=classic,max_rounds=30)")
 
-The first chance node of a game chooses one of `deals` set-ups. Then players and chance take turns: after an
-attack, the outcomes of the roll or of the whole blitz; after a turn with a capture, the card. The state of a
-player is its observation, and no record of earlier observations.
+The first chance node of a game chooses one of `deals` set-ups. Later chance nodes decide the roll or the
+whole blitz after an attack, and the card after a turn with a capture. A player sees only the current
+observation, without a record of earlier observations.
 """
 
 import argparse
@@ -23,12 +23,12 @@ from open_spiel.python.algorithms import ismcts, mcts
 from risk_env import Game, Rules, load_map
 
 DEFAULTS = {"players": 2, "board": "tiny", "max_rounds": 20, "deals": 1000, "cards": True}
-MOST_OUTCOMES = 1 << 17  # a blitz has an outcome for each number of troops that may be left
-DECISIONS = 500  # most decisions and chance events of a turn on average, for `max_game_length`
+MOST_OUTCOMES = 1 << 17  # a blitz has an outcome for each possible number of remaining troops
+DECISIONS = 500  # maximum mean number of decisions and chance events per turn, for `max_game_length`
 
 
 def game_type(cards=True):
-    """Return the type of the game. Without cards, no fact is hidden."""
+    """Return the type of the game. If `cards` is False, no fact is hidden."""
     information = pyspiel.GameType.Information
     return pyspiel.GameType(
         short_name="python_risk",
@@ -36,7 +36,7 @@ def game_type(cards=True):
         dynamics=pyspiel.GameType.Dynamics.SEQUENTIAL,
         chance_mode=pyspiel.GameType.ChanceMode.EXPLICIT_STOCHASTIC,
         information=information.IMPERFECT_INFORMATION if cards else information.PERFECT_INFORMATION,
-        utility=pyspiel.GameType.Utility.GENERAL_SUM,  # a game that ends without a winner
+        utility=pyspiel.GameType.Utility.GENERAL_SUM,  # a game can end without a winner
         reward_model=pyspiel.GameType.RewardModel.TERMINAL,
         max_num_players=6,
         min_num_players=2,
@@ -49,7 +49,7 @@ def game_type(cards=True):
 
 
 class RiskGame(pyspiel.Game):
-    """The rules "classic" with the profile "fast" on a map, for some players."""
+    """The preset "classic" with the profile "fast", with a map and a number of players as parameters."""
 
     def __init__(self, params=None):
         settings = {**DEFAULTS, **(params or {})}
@@ -70,7 +70,7 @@ class RiskGame(pyspiel.Game):
         super().__init__(game_type(settings["cards"]), info, params or {})
 
     def deal(self, seed):
-        """Return the game with a seed, which decides the set-up."""
+        """Return the game whose set-up `seed` decides."""
         return Game(self.rules, self.board, seed=seed)
 
     def new_initial_state(self):
@@ -78,7 +78,7 @@ class RiskGame(pyspiel.Game):
         return RiskState(self)
 
     def make_py_observer(self, iig_obs_type=None, params=None):
-        """Return the observer, which writes the columns of docs/observation.md."""
+        """Return an observer that writes the columns of docs/observation.md."""
         return RiskObserver(self)
 
 
@@ -91,7 +91,7 @@ class RiskState(pyspiel.State):
         self.action, self.taken, self.outcomes = None, [], []
 
     def current_player(self):
-        """Return the seat to act, chance or the end."""
+        """Return the seat that decides, or OpenSpiel's number for chance or for the end of the game."""
         if self.game is None or self.outcomes:
             return pyspiel.PlayerId.CHANCE
         return pyspiel.PlayerId.TERMINAL if self.game.is_over else self.game.seat
@@ -129,13 +129,13 @@ class RiskState(pyspiel.State):
         return self.current_player() == pyspiel.PlayerId.TERMINAL
 
     def returns(self):
-        """Return the reward of every seat, 0 before the end."""
+        """Return the reward of every seat. Before the end of the game, all rewards are 0."""
         return self.game.returns().tolist() if self.is_terminal() else [0.0] * self.num_players()
 
     def resample_from_infostate(self, player_id, probability_sampler):
-        """Return a copy of a decision in which the facts that a player does not know are drawn again.
+        """Return a copy of the state in which the facts that a player does not know are drawn again.
 
-        The history of the copy keeps its chance events, so the copy is for search and not for saving.
+        The history of the copy contains the original chance events, so use the copy only for search.
         """
         if self.is_chance_node():
             raise ValueError(
@@ -146,7 +146,7 @@ class RiskState(pyspiel.State):
         return other
 
     def __str__(self):
-        """Return the position and the chance events under way, all hidden facts included."""
+        """Return the position and the chance events of the current action, with all hidden facts."""
         if self.game is None:
             return "before the set-up"
         events = [outcome.text(self.game.board) for outcome in self.taken]
@@ -165,7 +165,7 @@ class RiskObserver:
         self.tensor[:] = 0.0 if state.game is None else state.game.observe(player)
 
     def string_from(self, state, player):
-        """Return everything that a player knows: the public facts, its hand and the decision."""
+        """Return all facts that a player knows: the public facts, the player's hand and the decision."""
         if state.game is None:
             return "before the set-up"
         public = state.game.public(player).to_json()
@@ -178,7 +178,7 @@ pyspiel.register_game(game_type(), RiskGame)
 
 
 def search_hidden(game, simulations, seed):
-    """Return an IS-MCTS player, which knows only what its seat knows."""
+    """Return an IS-MCTS player, which uses only facts that the seat knows."""
     evaluator = mcts.RandomRolloutEvaluator(1, np.random.RandomState(seed))
     return ismcts.ISMCTSBot(
         game,
@@ -198,7 +198,7 @@ def search_open(game, simulations, seed):
 
 
 def play(game, players, seed):
-    """Play a game between a player with a method `step` for each seat, and return the final state."""
+    """Play a game, and return the final state. `players` has an object with a method `step` for each seat."""
     random, state = np.random.RandomState(seed), game.new_initial_state()
     while not state.is_terminal():
         if state.is_chance_node():
@@ -216,16 +216,16 @@ class RandomPlayer:
         self.random = np.random.RandomState(seed)
 
     def step(self, state):
-        """Return an action."""
+        """Choose a legal action."""
         return self.random.choice(state.legal_actions())
 
 
 def main():
-    """Play games of IS-MCTS against a random player, which take the first seat in turn."""
+    """Play games of IS-MCTS against a random player. The players swap seats after every game."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--games", type=int, default=4, help="number of games (default: 4)")
     parser.add_argument(
-        "--simulations", type=int, default=100, help="simulations per decision (default: 100)"
+        "--simulations", type=int, default=100, help="number of simulations per decision (default: 100)"
     )
     arguments = parser.parse_args()
     game = pyspiel.load_game("python_risk")

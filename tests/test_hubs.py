@@ -1,6 +1,6 @@
-"""The bundles of `examples/hubs` are complete, as far as this needs none of the hubs' packages.
+"""Bundles of `examples/hubs`: tests that need none of the hubs' packages.
 
-`make clients` runs the hubs' own checks.
+`make clients` runs the checks of the hubs.
 """
 
 import importlib.util
@@ -29,7 +29,7 @@ def module(path: Path) -> ModuleType:
 
 @pytest.fixture
 def hubs(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    """`bundle.py` without pip and uv."""
+    """The module `bundle.py`, without calls of pip and uv."""
     found = module(HUBS / "bundle.py")
     monkeypatch.setattr(found, "add_wheel", lambda folder: None)
     monkeypatch.setattr(found, "lock", lambda folder: None)

@@ -1,6 +1,6 @@
-"""Counts of instructions: what callgrind writes is read, changes are reported, the page shows every version.
+"""Counts of instructions: files of callgrind, the report of changes, and the page of all versions.
 
-`make bench-check` does the counting.
+`make bench-check` counts the instructions.
 """
 
 import json

@@ -55,13 +55,16 @@ def test_alpha_rank_of_games_whose_shares_are_known() -> None:
     assert_allclose(alpha_rank(ROCK_PAPER_SCISSORS), np.full(3, 1 / 3), atol=1e-9)
     m = 0.01
     best = np.array([[0.5, 0.9], [0.1, 0.5]])
-    # the better agent is left with probability m, the worse one with 1 - m
+    # the better agent is left with probability m, the worse agent with 1 - m
     assert_allclose(alpha_rank(best, m), [1 - m, m], atol=1e-9)
     assert alpha_rank(np.array([[0.5]])).tolist() == [1.0]
 
 
 def duels(wins: dict[tuple[int, int], int], games: int) -> Games:
-    """Return duels: the first agent of each pair wins so many of `games` games, each of a deal of its own."""
+    """Return `games` duels of each pair of agents, each with a separate deal.
+
+    `wins` contains the number of duels that the first agent of each pair wins.
+    """
     results = []
     for (first, second), won in wins.items():
         for game in range(games):
@@ -78,19 +81,19 @@ def result(game: int, seats: tuple[int, int], places: tuple[int, int]) -> GameRe
 
 
 def test_a_cycle_is_found_where_its_rates_are_certain() -> None:
-    found = population(duels({(0, 1): 40, (1, 2): 40, (2, 0): 40}, games=50), seed=0)
+    found = population(duels({(0, 1): 40, (1, 2): 40, (2, 0): 40}, games=50), "abc", seed=0)
     assert found.cycles == ((0, 1, 2),)
     assert cycle_lines(found, "abc") == ["cycle: a is ahead of b is ahead of c is ahead of a"]
     assert [round(each.value, 2) for each in found.nash] == [0.33, 0.33, 0.33]
     assert all(each.low <= each.value <= each.high for each in (*found.skill, *found.alpha_rank))
-    assert population(duels({(0, 1): 26, (1, 2): 26, (2, 0): 26}, games=50), seed=0).cycles == ()
+    assert population(duels({(0, 1): 26, (1, 2): 26, (2, 0): 26}, games=50), "abc", seed=0).cycles == ()
 
 
 def test_what_cannot_be_analysed_is_refused() -> None:
-    with pytest.raises(ValueError, match="agents number 1 and 3 never met"):
-        population(duels({(0, 1): 1, (1, 2): 1}, games=2), seed=0)
+    with pytest.raises(ValueError, match="a and c never met"):
+        population(duels({(0, 1): 1, (1, 2): 1}, games=2), "abc", seed=0)
     with pytest.raises(ValueError, match="the tournament has one"):
-        population(duels({(0, 0): 1}, games=2), seed=0)
+        population(duels({(0, 0): 1}, games=2), "abc", seed=0)
 
 
 def test_the_command_shows_and_writes_the_analysis(

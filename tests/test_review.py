@@ -79,7 +79,7 @@ def test_what_happened_is_one_of_the_outcomes_and_their_mean_luck_is_nothing() -
 
 
 def test_a_turn_that_gives_a_win_away_is_reported_with_the_way_to_win() -> None:
-    """Seat 1 has one troop left, and cards for many. Seat 0 could take the last territory, and passes."""
+    """Seat 1 has one troop and cards worth many. Seat 0 could take the last territory, and passes."""
     game = position(
         "num_players=2, setup=random, attack=blitz, defender_dice=max",
         "Ash 20, rest",
@@ -175,7 +175,7 @@ def test_the_server_reviews_a_finished_game_once(
     asked: list[str] = []
 
     class NoProcess:
-        """The far end of the pipe, in this process."""
+        """A stand-in for the process of reviews, which computes reviews in the test."""
 
         is_alive = True
 

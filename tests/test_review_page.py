@@ -80,7 +80,7 @@ def test_a_replay_without_a_review_has_no_tab(browser: Any, game: Game, tmp_path
         page.wait_for_selector("body[data-ready]")
         assert page.get_by_role("tab", name="Review").count() == 0
         page.get_by_role("tab", name="Curves").click()
-        page.get_by_role("tab", name="Curves").press("ArrowRight")  # passes over the hidden tab
+        page.get_by_role("tab", name="Curves").press("ArrowRight")  # skips the hidden tab
         assert page.get_by_role("tab", name="Text").get_attribute("aria-selected") == "true"
 
 

@@ -1,4 +1,4 @@
-"""The report of a tournament as a page: sortable tables, games with links to replays, phone, dark mode."""
+"""The report of a tournament as a page: sortable tables, links to replays, small screens and dark mode."""
 
 import re
 from pathlib import Path

@@ -16,7 +16,7 @@ from tests.browser import opened_page, violations
 from tests.pages import code_of, run_code
 from tests.pages import page as page_of
 
-# a page that shows the board as a notebook does, with a model in place of the kernel
+# a page that shows the board as a notebook does, with a model instead of the kernel
 PAGE = """<!doctype html><html lang="en"><head><title>A notebook</title></head><body><main></main>
 <script type="module">
 const facts = %s, calls = [];

@@ -1,7 +1,7 @@
 """Static pages with sortable tables: the leaderboard, and the report of a tournament.
 
 A page is one HTML document that needs no network. A content security policy allows only the script of the
-page. All text of cells and captions is escaped; `page` takes content that is HTML already.
+page. All text of cells and captions is escaped. The content passed to `page` must be HTML.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Heading = Sequence[tuple[str, str]]  # title and kind (text or number) of each c
 
 
 def page(title: str, content: str) -> str:
-    """Return a page. `content` is HTML, the title is text."""
+    """Return an HTML page. `content` is HTML, and `title` is plain text."""
     script, style = ((STATIC / f"tables.{kind}").read_text(encoding="utf-8") for kind in ("js", "css"))
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; "
@@ -30,7 +30,7 @@ def page(title: str, content: str) -> str:
 
 
 def table(caption: str, heading: Heading, rows: Sequence[Sequence[str]]) -> str:
-    """Return a sortable table. Each row contains cells of `text_cell` and `number_cell`."""
+    """Return a sortable table. Each row contains cells from `text_cell`, `number_cell` and `linked_cell`."""
     head = "".join(
         f'<th scope="col" data-kind="{kind}"><button type="button">{for_html(title)}</button></th>'
         if title
@@ -50,15 +50,15 @@ def text_cell(words: Any) -> str:
 
 
 def number_cell(value: float | None, shown: str = "") -> str:
-    """Return a cell that is sorted by a number. `shown` is HTML; a cell without a value is empty."""
+    """Return a cell that is sorted by `value` and contains `shown`, as HTML; empty if `value` is None."""
     return '<td data-value=""></td>' if value is None else f'<td data-value="{value:.6g}">{shown}</td>'
 
 
 def linked_cell(address: str, words: Any) -> str:
-    """Return a cell with a link to a relative address. The cell is sorted by its words."""
+    """Return a cell with a link to a relative address. The cell is sorted by `words`."""
     return f'<td class="text"><a href="{for_html(address)}">{for_html(words)}</a></td>'
 
 
 def fact_list(facts: Sequence[tuple[str, str]]) -> str:
-    """Return a list of named facts. The facts are HTML."""
+    """Return a list of named facts. The names are plain text, and the facts are HTML."""
     return "".join(f"<dt>{for_html(name)}</dt><dd>{words or '–'}</dd>" for name, words in facts)

@@ -1,13 +1,13 @@
-"""Write the folder that a hub for environments takes: `python examples/hubs/bundle.py NAME` (`make hub`).
+"""Write the folder that a hub for environments needs: `python examples/hubs/bundle.py NAME` (`make hub`).
 
-The folders beside this file are the bundles without the parts that follow from the clone. The command copies
-one of them, writes the version of risk-env into it, and adds what the hub needs:
+The folders beside this file are the sources of the bundles. The command copies one of these folders, writes
+the version of risk-env into the copy, and adds the other files that the hub needs:
 
-* openenv: a wheel of risk-env and the lock file. This needs `pip install uv`.
-* verifiers: nothing else. The hub installs risk-env from a package index.
-* kaggle: nothing else. Kaggle's package and risk-env are installed beside it.
+* openenv: a wheel of risk-env and the lock file. The lock file needs `pip install uv`.
+* verifiers: no other files. The hub installs risk-env from a package index.
+* kaggle: no other files. Kaggle's package and risk-env are installed separately.
 
-docs/hubs.md says how each bundle is checked and uploaded.
+docs/hubs.md explains how each bundle is checked and uploaded.
 """
 
 import argparse
@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 HUBS = ("kaggle", "openenv", "verifiers")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", "build", ".venv")
-PLACEHOLDER = "0.0.0"  # of the version, in TEXTS
+PLACEHOLDER = "0.0.0"  # stands for the version in files of TEXTS
 TEXTS = ("*.toml", "*.json")
 
 
@@ -51,27 +51,27 @@ def add_wheel(folder: Path) -> None:
 
 
 def lock(folder: Path) -> None:
-    """Write `uv.lock`."""
+    """Write the lock file `uv.lock` into a folder."""
     if not (uv := shutil.which("uv", path=Path(sys.executable).parent) or shutil.which("uv")):
         raise SystemExit("bundle: the lock file needs uv: pip install uv")
     run(uv, "lock", "--quiet", "--project", str(folder))
 
 
 def run(*command: str) -> None:
-    """Run a command; exit with its error if it fails."""
+    """Run a command. If the command fails, exit with the output of its error stream."""
     done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if done.returncode:
         raise SystemExit(f"bundle: {' '.join(command)}: status {done.returncode}\n{done.stderr}")
 
 
 def main() -> None:
-    """Write one bundle."""
+    """Write the bundle that the command line names."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("name", choices=HUBS, help="hub of the bundle")
+    parser.add_argument("name", choices=HUBS, help="name of the hub")
     parser.add_argument("--out", type=Path, metavar="FOLDER", help="new folder (default: build/hubs/NAME)")
     arguments = parser.parse_args()
     folder = arguments.out or ROOT / "build" / "hubs" / arguments.name
-    print(f"wrote {bundle(arguments.name, folder)}; docs/hubs.md says how to check and upload it")
+    print(f"wrote {bundle(arguments.name, folder)}; docs/hubs.md explains how to check and upload the bundle")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Boards in notebooks that play replays, by anywidget: one game, or two games side by side."""
+"""Boards that play replays in notebooks, with anywidget: one game, or two games side by side."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ try:
 except ImportError as error:
     raise ImportError("boards in notebooks need anywidget: pip install 'risk-env[notebook]'") from error
 
-MOST = 2  # replays side by side
+MOST = 2  # maximum number of replays side by side
 
 
 class ReplayBoard(AnyWidget):
@@ -22,7 +22,7 @@ class ReplayBoard(AnyWidget):
     turn = Int(0, min=0).tag(sync=True)
 
     def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
-        """Show the pages of replays (`Replay.to_html`). Raises ValueError if there are none or too many."""
+        """Show the `pages` of 1 or 2 replays (`Replay.to_html`). Raise ValueError for another number."""
         if not 1 <= len(pages) <= MOST:
             raise ValueError(f"replays={len(pages)}: a board shows 1 to {MOST} replays")
         super().__init__(pages=list(pages), titles=list(titles))

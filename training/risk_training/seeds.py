@@ -1,7 +1,8 @@
-"""Runs of one configuration that differ in their seeds, and the learning curves of all of them together.
+"""Training runs of one configuration with different seeds, and learning curves over all these runs.
 
 A single run says little: two runs of one configuration can differ more than two algorithms. The win rate of
-several runs is their interquartile mean, with an interval by a bootstrap over the runs (Agarwal et al. 2021).
+several runs is the interquartile mean of the runs' win rates. Its confidence interval comes from a bootstrap
+over the runs (Agarwal et al. 2021).
 """
 
 import json
@@ -18,7 +19,7 @@ from risk_training.curves import read_log, win_rates
 SUMMARY, PICTURE = "seeds.json", "curves.png"
 TRIMMED = 0.25  # share of the runs that the interquartile mean leaves out at each end
 SAMPLES = 2000  # number of bootstrap samples
-LEVEL = 0.95
+LEVEL = 0.95  # confidence level
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,18 @@ class Point:
 
     steps: int
     rates: tuple[float, ...]  # (S,) win rate of each run
-    rate: float  # their interquartile mean
-    low: float  # ends of its 95 % interval: equal to `rate` with a single run
+    rate: float  # interquartile mean of `rates`
+    low: float  # bounds of the 95 % confidence interval; equal to `rate` with a single run
     high: float
 
 
 def folder_of(folder: Path, seed: int) -> Path:
-    """Return the folder of the run with a seed."""
+    """Return the folder of the run with `seed`."""
     return folder / f"seed-{seed}"
 
 
 def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
-    """Return the learning curve of each opponent, from the evaluations that all runs have."""
+    """Return the learning curve against each opponent, from the evaluations that all runs have in common."""
     runs = [
         {
             rival: {steps: rate for steps, rate, *_ in points}
@@ -62,23 +63,23 @@ def _point(steps: int, rates: Sequence[float]) -> Point:
 
 
 def interquartile_mean(values: Floats) -> Floats:
-    """Return the mean of the middle half of the last axis of `values` (..., S): float (...).
+    """Return the interquartile mean of `values` (..., S) over the last axis, float (...).
 
-    The lowest and the highest quarter are left out, each rounded down to whole runs.
+    The lowest and the highest quarter of the runs are left out. A quarter is rounded down to whole runs.
     """
     left_out = int(TRIMMED * values.shape[-1])
     return np.sort(values, axis=-1)[..., left_out : values.shape[-1] - left_out].mean(axis=-1)
 
 
 def write(found: dict[str, list[Point]], folder: Path) -> None:
-    """Write the curves as JSON."""
+    """Write the curves to SUMMARY in `folder`."""
     facts = {rival: [asdict(point) for point in points] for rival, points in found.items()}
     with whole_file(folder / SUMMARY) as fresh:
         fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
 def draw(found: dict[str, list[Point]], folder: Path, title: str) -> None:
-    """Draw the curves: the interquartile mean with its interval, and a thin line for each run."""
+    """Draw the curves to PICTURE in `folder`: interquartile means, intervals and a thin line for each run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")
@@ -100,7 +101,7 @@ def draw(found: dict[str, list[Point]], folder: Path, title: str) -> None:
 
 
 def lines(found: dict[str, list[Point]], even: float) -> list[str]:
-    """Return a line for each opponent: the last evaluation, and the gain over the even share of wins."""
+    """Return a line for each opponent: the last win rate, and the gain over `even`, the even share."""
     return [
         f"{rival}: win rate {100 * last.rate:.1f} % [{100 * last.low:.1f}, {100 * last.high:.1f}] "
         f"after {last.steps:,} steps, {len(last.rates)} {'run' if len(last.rates) == 1 else 'runs'}; "

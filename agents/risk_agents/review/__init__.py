@@ -1,4 +1,4 @@
-"""Review of a game: each seat's chances to win, its luck, and the turns that cost it most."""
+"""Review of a game: chances and luck of each seat, and the turns that cost each seat most."""
 
 from risk_agents.review.reviewing import Review, review
 

@@ -1,4 +1,4 @@
-"""The turns of a recorded game: their decisions, chance events and records."""
+"""Turns of a recorded game, with decisions, chance events and records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from risk_env.public import members
 
 @dataclass
 class RecordedTurn:
-    """A turn of a seat, from its first decision."""
+    """A turn of a seat, from the first decision of the turn on."""
 
     round: int
     seat: int
@@ -29,39 +29,40 @@ class Decision:
     """A decision of the seat in turn, with the facts by which a similar situation is recognised."""
 
     phase: int
-    owners: Array  # (T,)
+    owners: Array  # owner of each territory (T,)
     army: int  # number of troops of the seat on the map
     action: int
 
 
 @dataclass(frozen=True)
 class ChanceEvent:
-    """A chance event: the possible records after it, their probabilities, and the record that followed."""
+    """A chance event: the possible records after the event, and the record that followed."""
 
-    turn: int  # number of the turn
-    records: Array  # (k,)
-    chances: Array  # float64 (k,)
-    after: Array  # (1,)
+    turn: int  # index of the turn
+    records: Array  # possible records (k,)
+    chances: Array  # probability of each record, float64 (k,)
+    after: Array  # record that followed (1,)
 
 
 def recorded_turns(game: Game) -> tuple[list[RecordedTurn], Iterator[ChanceEvent]]:
-    """Return the turns of a game, and an iterator over its chance events that fills the list of turns.
+    """Return the list of a game's turns, and an iterator over the chance events of these turns.
 
-    The set-up and turns without a decision are left out. The list is complete when the iterator is exhausted.
+    The iterator fills the list. The list is complete when the iterator is exhausted. The set-up and turns
+    without a decision are left out.
     """
     turns: list[RecordedTurn] = []
     return turns, _Walk(game, turns).events()
 
 
 class _Walk:
-    """The game, played again from its beginning."""
+    """A replay of a recorded game from the first action on."""
 
     def __init__(self, game: Game, turns: list[RecordedTurn]) -> None:
         self._games, self._tables = game.beginning().records.copy(), game.tables
         self._actions, self._turns = game.actions, turns
 
     def events(self) -> Iterator[ChanceEvent]:
-        """Play the actions; yield the chance events of turns that are in the list."""
+        """Play the actions of the game, and yield the chance events of the turns in the list."""
         for action in self._actions:
             self._note(action)
             yield from self._act(action)
@@ -69,7 +70,7 @@ class _Walk:
                 yield from self._act(legal[0])
 
     def _note(self, action: int) -> None:
-        """Add a decision to its turn."""
+        """Add a decision to the current turn. If the decision begins a turn, add the turn first."""
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])
         if not now[0] or game["phase"] == Phase.OVER:
@@ -99,7 +100,7 @@ class _Walk:
             yield from self._event(before)
 
     def _event(self, before: Any, action: int | None = None) -> Iterator[ChanceEvent]:
-        """Yield the event that led from a record to the present one, unless it had one outcome only."""
+        """Yield the chance event that followed the record `before`, unless only one outcome was possible."""
         if not self._turns:
             return
         records, chances = possible_records(before, self._tables, action)

@@ -25,7 +25,7 @@ def lines(review: Review) -> Iterator[str]:
 
 
 def _row(review: Review, seat: int) -> tuple[str, ...]:
-    """Return the cells of a seat."""
+    """Return the cells of a seat's row."""
     luck = sum(turn.luck[seat] for turn in review.turns)
     cost = sum(turn.loss for turn in review.turns if turn.seat == seat)
     start, end = review.turns[0].chances[seat], review.end[seat]
@@ -34,7 +34,7 @@ def _row(review: Review, seat: int) -> tuple[str, ...]:
 
 
 def _heading(count: int) -> str:
-    """Return how many turns of a seat are reported."""
+    """Return the heading above `count` reported turns of a seat."""
     if not count:
         return "no turn cost this player much"
     return "this turn cost most" if count == 1 else f"these {count} turns cost most"

@@ -1,12 +1,12 @@
 """Review of a game: chances to win over the game, luck of dice and cards, and the turns that cost most.
 
-* A seat's chance is the share of games that it wins when fast bots play the position on to the end.
-* The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. The value is
-  the judge's, for the position in which the turn ended right after the event.
+* A seat's chance is the share of games that the seat wins when fast bots play from the position to the end.
+* The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. A value
+  function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
-  start in the same samples, in which dice, cards and hidden facts are drawn again. The first samples choose
-  the plan. Other samples measure the loss, so that it does not contain the luck of the choice.
-* A turn is reported only if rollouts to the end of the game, in samples of their own, confirm its loss.
+  start in the same samples, in which dice, cards and hidden facts are drawn again. Some samples choose the
+  plan. Other samples measure the loss, so that the loss does not contain the luck of the choice.
+* A turn is reported only if rollouts to the end of the game, in new samples, confirm the loss.
 """
 
 from __future__ import annotations
@@ -43,32 +43,35 @@ from risk_env.viewer.replay import seat_names
 
 SCHEMA = 1
 LANES = 512
-PASSIVE = "breaker"  # plan that ends a turn in which attacks have ended
+PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
-LEAST_LOSS = 0.06  # minimum loss of a reported turn, as a chance to win
+LEAST_LOSS = 0.06  # minimum loss of a reported turn, in win probability
 LEAST_GAMES = 16  # minimum of `chances` and `samples` in long games
-FINALISTS = 4  # plans that are compared in all samples
-SURE = 3.0  # minimum loss of a reported turn in standard errors
-HOPEFUL = 0.03  # minimum loss in the first samples for a check by rollouts
-CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of generators
-LATER_TURNS = -1  # number of turns before a position is judged: the usual number of the table
+FINALISTS = 4  # number of plans that are compared in all samples
+SURE = 3.0  # minimum loss of a reported turn, in standard errors
+HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts
+CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of random generators
+LATER_TURNS = -1  # stands for the usual number of later turns before the judge evaluates a position
 
-Progress = Callable[[int], None]  # takes the number of turns that are compared with the plans
+Progress = Callable[[int], None]  # receives the number of turns that have been compared with the plans
 
 
 @dataclass(frozen=True)
 class Budget:
-    """Numbers of games of a review of at most `turns` turns. In longer games, each turn gets fewer."""
+    """Numbers of rollouts and samples in a review of a game with at most `turns` turns.
+
+    In longer games, each turn gets fewer rollouts and samples.
+    """
 
     chances: int = 160  # rollouts for the chances at the beginning of a turn
-    samples: int = 48  # samples in which all plans are compared
-    check: int = 128  # samples of a step of the check
+    samples: int = 48  # samples in which the best plans are compared
+    check: int = 128  # samples in each step of a check
     steps: int = 5  # maximum number of steps of a check
-    candidates: int = 5  # turns of a seat that are checked
+    candidates: int = 5  # maximum number of turns of a seat that are checked
     turns: int = 60
 
     def for_turns(self, turns: int) -> Budget:
-        """Return the budget for a game of this number of turns."""
+        """Return the budget for a game with `turns` turns."""
         share = min(1.0, self.turns / max(turns, 1))
         chances = max(min(self.chances, LEAST_GAMES), int(share * self.chances))
         samples = max(min(self.samples, LEAST_GAMES), int(share * self.samples))
@@ -76,30 +79,30 @@ class Budget:
 
 
 BUDGET = Budget()
-# for games in which GOAL_PLAYERS play on: their rollouts take about twenty times as long
+# for games that GOAL_PLAYERS continue: these rollouts take about twenty times as long
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
 @dataclass(frozen=True)
 class ReviewedTurn:
-    """A turn with the chances at its beginning."""
+    """A turn of a review: chances at the beginning of the turn, luck and loss."""
 
     round: int
     seat: int
     chances: tuple[float, ...]  # (P,) win probability of each seat when the turn begins
-    luck: tuple[float, ...]  # (P,) change of each seat's chance by dice and cards of the turn
-    loss: float  # estimated loss of the seat against the best plan; below 0 if it was played better
+    luck: tuple[float, ...]  # (P,) change in each seat's chance through dice and cards of the turn
+    loss: float  # estimated loss of the seat against the best plan; below 0 if the turn was played better
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A turn that cost its seat much, and a better plan for it."""
+    """A turn that cost the seat much, and a better plan for this turn."""
 
     round: int
     seat: int
     loss: float  # confirmed loss of the chance to win
     error: float  # standard error of `loss`
-    games: int  # number of rollouts of each of both turns
+    games: int  # number of rollouts of the played turn, and of the better plan
     plan: str  # name of the bot that plays the better plan
     played: Route
     better: Route
@@ -111,17 +114,17 @@ class Review:
 
     names: tuple[str, ...]
     turns: tuple[ReviewedTurn, ...]
-    end: tuple[float, ...]  # (P,) chances at the end
-    mistakes: tuple[Mistake, ...]  # by seat, the most costly first
-    calibrated: bool  # whether a learned value judges the luck; otherwise it is a heuristic
+    end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
+    mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
+    calibrated: bool  # True if the judge of the luck is a learned value, False for a heuristic
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`."""
+        """Return the review as a dict for `json.dumps`."""
         return {"schema": SCHEMA, **asdict(self)}
 
 
 class Candidate(NamedTuple):
-    """A turn that may have cost its seat much."""
+    """A turn that may have cost the seat much: index, estimated loss, and index of the best plan."""
 
     number: int
     loss: float
@@ -135,9 +138,9 @@ def review(
     seed: int = 0,
     progress: Progress = lambda done: None,
 ) -> Review:
-    """Review a game with its history. The same game and seed always give the same review.
+    """Return the review of a game that has its history. Raise ValueError for a game without a turn.
 
-    Raise ValueError for a game without a turn.
+    `progress` receives the number of finished turns. The same game and `seed` always give the same review.
     """
     names = seat_names(names, game.num_players)
     reviewer = Reviewer(game.rules, game.board, budget, seed)
@@ -145,7 +148,7 @@ def review(
 
 
 class Reviewer:
-    """Reviews games by the same rules on the same map."""
+    """A reviewer of games with the same rules on the same map."""
 
     def __init__(self, rules: Rules, board: Board, budget: Budget | None = None, seed: int = 0) -> None:
         self._plans = plans_for(rules, board)
@@ -161,7 +164,7 @@ class Reviewer:
         self._is_calibrated = judge is not judge_heuristically
 
     def prepare(self) -> None:
-        """Compile all code of a review, or load it from the cache."""
+        """Compile the code that reviews need, or load the code from the cache."""
         self._rollouts.prepare()
         tables, game = self._rollouts.tables, Game(self._rollouts.rules, self._rollouts.board, seed=0)
         scratch = game.records.copy()
@@ -170,7 +173,7 @@ class Reviewer:
         entry.apply_action(scratch, 0, tables.board, tables.rules, int(game.legal_actions()[0]))
 
     def plan_named(self, name: str) -> int:
-        """Return the number of a plan."""
+        """Return the index of the plan called `name`."""
         return [plan.name for plan in self._plans].index(name)
 
     def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
@@ -211,7 +214,7 @@ class Reviewer:
         return _floats(found.mean(axis=0)[: self._players])
 
     def _end(self, game: Game) -> tuple[float, ...]:
-        """Return each seat's chance at the end of the game: the winner's is 1."""
+        """Return each seat's chance after the last action, (P,). The winner of a finished game has 1."""
         if game.is_over:
             return _floats(shares(np.array([game.winner]), game.alive))
         turn = RecordedTurn(game.round, game.turn, game.records)
@@ -235,8 +238,8 @@ class Reviewer:
     def _search(self, turn: RecordedTurn, budget: Budget, number: int) -> Candidate | None:
         """Compare a turn with all plans. Return None if the seat decided nothing.
 
-        The first samples choose some plans. The best of them in one half of the other samples is compared
-        with the played turn in the other half.
+        The first samples choose FINALISTS plans. The plan that is best in one half of the other samples is
+        compared with the played turn in the other half.
         """
         if not turn.decisions:
             return None
@@ -256,14 +259,14 @@ class Reviewer:
     def _values_of(
         self, plans: Sequence[int], turn: RecordedTurn, count: int, key: tuple[int, ...]
     ) -> Floats:
-        """Return the seat's values after its turn by plan and sample, (plans, count)."""
+        """Return the seat's value after the turn for each plan and sample, (plans, count)."""
         ends = self._ends(plans, self._samples(turn, count, key), key)
         return np.array([self._values(turn, of_plan, key) for of_plan in ends])
 
     def _mistakes(
         self, game: Game, turns: Sequence[RecordedTurn], candidates: Sequence[Candidate], budget: Budget
     ) -> Iterator[Mistake]:
-        """Yield the turns of each seat whose loss is confirmed, the most costly first."""
+        """Yield the turns with a confirmed loss, by seat; within a seat, the most costly turn first."""
         routes = played_routes(game)
         for seat in range(self._players):
             own = [each for each in candidates if turns[each.number].seat == seat and each.loss >= HOPEFUL]
@@ -277,7 +280,7 @@ class Reviewer:
                 yield Mistake(turn.round, seat, *found.rounded(), plan.name, played, better)
 
     def _check(self, turn: RecordedTurn, candidate: Candidate, budget: Budget) -> Loss:
-        """Measure a loss by rollouts to the end of the game, in new samples."""
+        """Measure the loss of a turn by rollouts to the end of the game, in new samples."""
         found = Loss(0.0, 1.0, 0)
         differences = np.zeros(0)
         for step in range(1, budget.steps + 1):
@@ -309,7 +312,7 @@ class Reviewer:
         return samples_of(turn.start, turn.seat, self._rollouts.tables, seeds)
 
     def _ends(self, plans: Sequence[int], samples: Array, key: tuple[int, ...]) -> Array:
-        """Return the records at the end of the turn of each plan, (plans, samples)."""
+        """Return the records at the end of the turn for each plan and sample, (plans, samples)."""
         return self._rollouts.ends_of_turn(plans, samples, self._rng(BOTS, *key))
 
     def _played(self, turn: RecordedTurn, plan: int, samples: Array, key: tuple[int, ...]) -> Array:
@@ -319,19 +322,22 @@ class Reviewer:
     def _values(
         self, turn: RecordedTurn, ends: Array, key: tuple[int, ...], later: int | None = LATER_TURNS
     ) -> Floats:
-        """Return the seat's values after its turn, (samples,). The same chance follows for every plan."""
+        """Return the seat's value after the turn in each sample, (samples,).
+
+        The dice and cards after the turn are the same for every plan.
+        """
         rng, games = self._rng(PLAYING_ON, *key), ends.copy()
         games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
         later = self._later_turns if later == LATER_TURNS else later
         return self._rollouts.continue_games(games, turn.seat, rng, later)[:, turn.seat]
 
     def _rng(self, *key: int) -> np.random.Generator:
-        """Return the generator of a key of whole numbers of at least 0."""
+        """Return the random generator for a key of non-negative integers."""
         return np.random.default_rng([self._seed, *key])
 
 
 class Loss(NamedTuple):
-    """A measured loss: its mean, its standard error, and the number of pairs of rollouts."""
+    """A measured loss: the mean, the standard error, and the number of pairs of rollouts."""
 
     loss: float
     error: float
@@ -339,26 +345,26 @@ class Loss(NamedTuple):
 
     @classmethod
     def of(cls, differences: Floats) -> Loss:
-        """Return the mean loss of pairs of rollouts."""
+        """Return the loss that the `differences` of pairs of rollouts measure."""
         error = float(differences.std(ddof=1) / np.sqrt(len(differences)))
         return cls(float(differences.mean()), error, len(differences))
 
     @property
     def is_certain(self) -> bool:
-        """Return whether the loss is large and certain enough to be reported."""
+        """True if the loss is large and certain enough to be reported."""
         return self.loss >= LEAST_LOSS and self.loss >= SURE * self.error
 
     @property
     def is_settled(self) -> bool:
-        """Return whether more rollouts would hardly change `is_certain`."""
+        """True if more rollouts would hardly change `is_certain`."""
         margin = self.loss - LEAST_LOSS
         return margin < -self.error or margin > SURE * self.error
 
     def rounded(self) -> tuple[float, float, int]:
-        """Return loss, error and games, rounded for people."""
+        """Return `loss`, `error` and `games`, with four decimal places."""
         return round(self.loss, 4), round(self.error, 4), self.games
 
 
 def _floats(values: Array) -> tuple[float, ...]:
-    """Return numbers rounded to four places."""
+    """Return the values, rounded to four decimal places."""
     return tuple(round(float(value), 4) for value in values)

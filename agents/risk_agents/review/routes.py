@@ -15,24 +15,24 @@ from risk_env.events import Event
 from risk_env.game import Game
 from risk_env.match import Match
 
-TRIES = 5  # samples in which a plan is played to find its usual course
-MOST_NAMED = 6  # attacks of a turn that are given in words
+TRIES = 5  # number of samples in which a plan is played to find its usual route
+MOST_NAMED = 6  # maximum number of attacks of a turn that are described in words
 
 Attack = tuple[int, int]  # source and target
 
 
 @dataclass(frozen=True)
 class Route:
-    """Drafts, attacks and moves of a turn, by numbers of territories, and in words."""
+    """Drafts, attacks and moves of a turn, as indices of territories and in words."""
 
     words: str
     drafts: tuple[tuple[int, int], ...] = ()  # (territory, troops)
-    attacks: tuple[Attack, ...] = ()  # in order; an attack that goes on counts once
+    attacks: tuple[Attack, ...] = ()  # in order; consecutive battles of the same attack count once
     moves: tuple[tuple[int, int, int], ...] = ()  # fortifications (source, target, troops)
 
     @classmethod
     def of(cls, events: Iterable[Event], board: Board) -> Route:
-        """Return the route of the events of one turn."""
+        """Return the route that the events of one turn describe."""
         trades, drafts, moves = 0, Counter[int](), Counter[Attack]()
         attacks: list[Attack] = []
         for event in events:
@@ -73,7 +73,7 @@ def route_of_plan(plan: CompiledBot, start: Game) -> Route:
 
 
 def _route_in(plan: CompiledBot, game: Game) -> Route:
-    """Return the route of a plan in a sample. Defenders play their last legal actions."""
+    """Return the route of a plan in a sample. Defenders choose the last legal action."""
     seat, turn = game.turn, (game.round, game.turn)
     players = [CompiledAgent(plan) if other == seat else None for other in range(game.num_players)]
     match = Match.of(game, players)
@@ -109,7 +109,7 @@ def _in_words(
 
 
 def _attacks_in_words(attacks: Sequence[Attack], board: Board) -> Iterator[str]:
-    """Yield the attacks in words: one part for the attacks of an army that advances."""
+    """Yield the attacks in words. The attacks of an advancing army become one part."""
     name = board.territories.__getitem__
     chains: list[list[int]] = []
     for source, target in attacks:
@@ -123,5 +123,5 @@ def _attacks_in_words(attacks: Sequence[Attack], board: Board) -> Iterator[str]:
 
 
 def _listed(parts: Sequence[str]) -> str:
-    """Return parts as a list in words."""
+    """Return the parts, joined by commas and "and"."""
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

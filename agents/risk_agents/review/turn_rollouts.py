@@ -1,4 +1,4 @@
-"""Rollouts of a played turn and of other plans for it, from the same samples."""
+"""Rollouts of a played turn and of other plans for the turn, from the same samples."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from risk_env.step_kernel import play_on
 
 NEAR, NEAR_SHARE = 2, 0.05  # largest difference of armies in similar situations: troops, share of the army
 NO_ROW = -1
-SAME_CHANCE = np.uint64(1)  # state of the generator in all games of `ends_now`
+SAME_CHANCE = np.uint64(1)  # state of the random generator in all games of `ends_now`
 
 
 class TurnRollouts(Rollouts):
@@ -27,7 +27,7 @@ class TurnRollouts(Rollouts):
 
     @property
     def tables(self) -> Tables:
-        """Records of map and rules for kernels."""
+        """Map and rules, as records for kernels."""
         return self._batch.tables
 
     @property
@@ -43,10 +43,11 @@ class TurnRollouts(Rollouts):
     def ends_of_played(
         self, turn: RecordedTurn, plan: int, samples: Array, rng: np.random.Generator
     ) -> Array:
-        """Repeat a turn in samples of its beginning, and return the records (samples,) at its end.
+        """Repeat a turn in samples of its beginning; return the records at the end of the turn, (samples,).
 
         The seat repeats its decisions wherever the same situation comes up again (`PlayedTurn`). In any other
-        situation a plan takes over and plays the rest of the turn. The samples must fit into the lanes.
+        situation, plan number `plan` plays the rest of the turn. The number of samples must not exceed the
+        number of lanes.
         """
         lanes, seat = np.arange(len(samples)), turn.seat
         numbers = np.full((len(samples), MAX_SEATS), self.num_plans)
@@ -69,10 +70,10 @@ class TurnRollouts(Rollouts):
         return records[lanes].copy()
 
     def ends_now(self, records: Array, passive: int) -> Array:
-        """Return the games (k,) as they would be at the end of the turn if its attacks ended now.
+        """Return the records at the end of the turn if the seat stops attacking now, (k,).
 
-        The plan `passive` makes all other decisions of the turn. The same dice and cards follow in all games.
-        The games must fit into the lanes.
+        The plan `passive` makes all other decisions of the turn. The future dice and cards of all games are
+        equal. The number of games must not exceed the number of lanes.
         """
         lanes, batch, arena = np.arange(len(records)), self._batch, self._arena
         games, turn = records.copy(), (int(records["round_number"][0]), int(records["turn"][0]))
@@ -94,17 +95,17 @@ class TurnRollouts(Rollouts):
         return batch.records[lanes].copy()
 
     def chances_of(self, records: Array) -> Floats:
-        """Return each seat's win probability in games where turns begin, by the judge: float64 (k, 6)."""
+        """Return the judge's win probability of each seat where turns begin, float64 (k, 6)."""
         lanes = np.arange(len(records))
         self._batch.load_records(lanes, records)
         return self.judge(self._batch, lanes)
 
 
 class PlayedTurn:
-    """The decisions of a turn, by the situations in which they were made.
+    """The decisions of a turn, by the situation of each decision.
 
     A situation comes up again if the same phase is reached with the same owners of all territories and nearly
-    the same number of troops of the seat. Before the first dice this is always so.
+    the same number of troops of the seat. Before the first dice of the turn, every situation comes up again.
     """
 
     def __init__(self, decisions: Sequence[Decision], tables: Tables) -> None:
@@ -117,10 +118,10 @@ class PlayedTurn:
         self._attacks = np.isin(self.actions, borders) & (self._phases == Phase.ATTACK)
 
     def rows(self, records: Array, seat: int, following: Array) -> Array:
-        """Return the number of the decision to repeat in each game, or NO_ROW, int64 (k,).
+        """Return the index of the decision to repeat in each game, or NO_ROW, int64 (k,).
 
-        It is the first decision from number `following` (k,) on that fits. If there is none, an attack that
-        has not taken its territory goes on.
+        The first fitting decision from index `following` (k,) on is repeated. If no decision fits, an attack
+        that has not taken its target goes on.
         """
         rows = np.arange(len(self.actions))
         fits = self._fits(records, seat)
@@ -134,7 +135,7 @@ class PlayedTurn:
         return found
 
     def _fits(self, records: Array, seat: int) -> Array:
-        """Return whether games are in the situation of each decision, bool (k, decisions)."""
+        """Return whether each game is in the situation of each decision, bool (k, decisions)."""
         owners = records["owner"][:, : self._owners.shape[1]]
         troops = records["troops"][:, : self._owners.shape[1]]
         armies = np.where(owners == seat, troops, 0).sum(axis=1)
@@ -145,7 +146,7 @@ class PlayedTurn:
 
 
 def _is_legal(records: Array, actions: Any) -> Array:
-    """Return whether an action is legal in each game, bool (k,). `actions` is one action or (k,)."""
+    """Return whether an action is legal in each game, bool (k,). `actions` is one action or an array (k,)."""
     actions = np.broadcast_to(actions, len(records))
     words = records["legal"][np.arange(len(records)), actions // 64]
     return (words >> (actions % 64).astype(np.uint64) & np.uint64(1)).astype(np.bool_)

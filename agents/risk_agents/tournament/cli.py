@@ -397,9 +397,12 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
             results = [result for result in results if result.deal < verdict.blocks]
     summary, more, lines, facts = summarise(config, results), model_grids(config, results), [], {}
     if arguments.population:
-        found = population(Games(results, len(config.entrants)), config.seed)
-        more.append(population_grid(found, config.labels))
-        lines, facts = cycle_lines(found, config.labels), {"population": asdict(found)}
+        try:
+            found = population(Games(results, len(config.entrants)), config.labels, config.seed)
+            more.append(population_grid(found, config.labels))
+            lines, facts = cycle_lines(found, config.labels), {"population": asdict(found)}
+        except ValueError as error:
+            lines = [f"no population analysis: {error}"]
     console = Console(width=None if sys.stdout.isatty() else 160)
     for table in rich_tables(summary, more):
         console.print(table, "")

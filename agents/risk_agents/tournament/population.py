@@ -5,9 +5,10 @@ in which the first agent finishes ahead of the second agent. In two-player tourn
 rate, without the games that nobody wins. In tournaments with more players, the pay-off is the marginal rate
 in the line-ups of the tournament, so the analysis is valid only for these line-ups.
 
-A rating is an average over the agents that happened to play. Nash averaging (Balduzzi et al. 2018) does not
-change if an agent is entered twice. Alpha-rank (Omidshafiei et al. 2019) is the share of time that each agent
-is played if players change to better agents again and again. Both show cycles that a single rating hides.
+A rating is an average over the agents that happened to play. The Nash average (Balduzzi et al. 2018) does not
+change if an agent is entered twice. The alpha-rank (Omidshafiei et al. 2019) is the share of time in which
+each agent is played if players change to better agents again and again. Both measures take account of cycles,
+which a single rating hides.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,16 +35,16 @@ class Population:
     nash: tuple[Estimate, ...]  # (K,) probability of each agent in the equilibrium of maximum entropy
     # (K,) share of games in which each agent finishes ahead of an agent drawn from `nash`
     skill: tuple[Estimate, ...]
-    alpha_rank: tuple[Estimate, ...]  # (K,) share of time that the agent is played
+    alpha_rank: tuple[Estimate, ...]  # (K,) share of time in which each agent is played
     # cycles: each agent finishes ahead of the next agent, and the last agent ahead of the first agent; the
     # intervals of these three shares lie above 0.5
     cycles: tuple[tuple[int, int, int], ...]
 
 
-def population(games: Games, seed: int) -> Population:
-    """Return the analysis of a tournament's games.
+def population(games: Games, labels: Sequence[str], seed: int) -> Population:
+    """Return the analysis of a tournament's games. `seed` is the seed of the bootstrap.
 
-    Raises ValueError if there is only one agent, or if two agents never met.
+    Raise ValueError if there is only one agent, or if two agents never met.
     """
     K = games.num_agents
     if K < 2:
@@ -54,7 +55,7 @@ def population(games: Games, seed: int) -> Population:
     met = ~np.isnan(payoffs) | np.eye(K, dtype=bool)
     if not met.all():
         a, b = np.argwhere(~met)[0]
-        raise ValueError(f"agents number {a + 1} and {b + 1} never met in a game: play more games")
+        raise ValueError(f"{labels[a]} and {labels[b]} never met in a game: play more games")
     draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
     # if two agents do not meet in a sample, the sample gets their pay-offs in all games
     draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
@@ -70,7 +71,7 @@ def population(games: Games, seed: int) -> Population:
 
 
 def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
-    """Return the share of games in which the row finished before the column, (K, K); NaN without games."""
+    """Return the share of games in which the row finished before the column, (K, K); NaN without a game."""
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (parts / wholes).reshape(num_agents, num_agents)
     np.fill_diagonal(found, 0.5)
@@ -91,9 +92,9 @@ def nash_average(payoffs: Floats) -> Floats:
     """Return the equilibrium of maximum entropy of the game of pairs, float (K,).
 
     `payoffs`, float (K, K), is the share of games in which the row finishes ahead of the column. No agent has
-    a share above 0.5 against `nash_average(payoffs)`. The equilibria of a symmetric zero-sum game are a
-    convex set. Linear programs find the agents that at least one equilibrium plays. Among these agents, the
-    equilibrium of maximum entropy is an interior point.
+    a share above 0.5 against the equilibrium. The equilibria of a symmetric zero-sum game form a convex set.
+    Linear programs find the agents that at least one equilibrium plays. Among these agents, the equilibrium
+    of maximum entropy is an interior point.
     """
     from scipy.optimize import linprog, minimize
 
@@ -123,11 +124,11 @@ def nash_average(payoffs: Floats) -> Floats:
 
 
 def alpha_rank(payoffs: Floats, mutation: float = MUTATION) -> Floats:
-    """Return the share of time that each agent is played, float (K,), in the limit of strong selection.
+    """Return the share of time in which each agent is played, float (K,), in the limit of strong selection.
 
-    A population plays one agent. In each step, one of the other agents is drawn evenly, and can replace this
-    agent. If the drawn agent finishes ahead in more than half of the games, it replaces the agent with
-    probability 1 - `mutation`; if in exactly half, with probability 0.5; if in fewer, with probability
+    A population plays one agent at a time. In each step, another agent is drawn uniformly, and can replace
+    the current agent. If the drawn agent finishes ahead in more than half of the games, the
+    probability of the replacement is 1 - `mutation`; in exactly half of the games, 0.5; in fewer games,
     `mutation`.
     """
     gains = payoffs - payoffs.T
@@ -158,10 +159,10 @@ def population_grid(found: Population, labels: Sequence[str]) -> Grid:
 
 
 def cycle_lines(found: Population, labels: Sequence[str]) -> list[str]:
-    """Return the cycles in words."""
+    """Return a line for each of the first MOST_CYCLES cycles, and the number of the other cycles."""
     lines = [
         "cycle: " + " is ahead of ".join(labels[k] for k in (*cycle, cycle[0]))
         for cycle in found.cycles[:MOST_CYCLES]
     ]
     more = len(found.cycles) - len(lines)
-    return lines + ([f"and {more} more cycles of three agents"] if more > 0 else [])
+    return lines + ([f"other cycles of three agents: {more}"] if more > 0 else [])

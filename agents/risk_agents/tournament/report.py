@@ -40,7 +40,7 @@ _DARK: Any = {  # settings of matplotlib
 
 @dataclass(frozen=True)
 class Played:
-    """The games of a report, and facts about their making."""
+    """The games of a report, the replays of games, and the command that plays the games."""
 
     results: Sequence[GameResult] = ()
     replays: Mapping[int, Path] = field(default_factory=dict)  # page of each game that has a replay
@@ -54,10 +54,10 @@ def write_report(
     more: Sequence[Grid] = (),
     played: Played = Played(),  # frozen
 ) -> None:
-    """Write the report, in the format of the file's suffix.
+    """Write the report in the format that the suffix of `path` selects.
 
-    An `.html` file contains tables, plots and the games of `played`, a `.png` file only plots. Raise
-    ValueError for other suffixes.
+    An `.html` file contains tables, plots and the games of `played`. A `.png` file contains only plots. Raise
+    ValueError for any other suffix.
     """
     path = Path(path)
     if path.suffix not in KINDS:
@@ -85,7 +85,7 @@ def _content(
 
 
 def _facts(config: TournamentConfig, played: Played) -> list[tuple[str, str]]:
-    """Return facts about the configuration and the making of the report, as HTML."""
+    """Return facts about the configuration and the origin of the report, as HTML."""
     games, rules = config_lines(config)
     facts = [
         ("date", time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())),
@@ -98,7 +98,7 @@ def _facts(config: TournamentConfig, played: Played) -> list[tuple[str, str]]:
 
 
 def _grid(title: str, heading: list[str], rows: list[list[str]]) -> str:
-    """Return a sortable table of texts. Cells that begin with a number are sorted by the number."""
+    """Return a sortable table. A column in which every cell begins with a number is sorted by the numbers."""
     columns = list(zip(*rows, strict=True))
     kinds = ["number" if all(map(_is_number, filter(None, column))) else "text" for column in columns]
     cells = {"text": text_cell, "number": _number}
@@ -125,7 +125,7 @@ def _number(cell: str) -> str:
 
 
 def _games(config: TournamentConfig, played: Played, folder: Path) -> str:
-    """Return the list of the first games and of all games with a replay."""
+    """Return a table of the first games and of all games with a replay, as HTML."""
     results = played.results
     listed = [game for k, game in enumerate(results) if k < MOST_LISTED or game.game in played.replays]
     has_luck = all(game.luck is not None for game in results)
@@ -179,7 +179,7 @@ def _image(summary: Summary, name: str) -> str:
 
 
 def picture(summary: Summary, names: list[str], columns: int, is_dark: bool = False) -> bytes:
-    """Draw the PLOTS in `names` in a grid with `columns` columns, and return the content of a PNG file."""
+    """Draw the plots `names` in a grid with `columns` columns, and return the content of a PNG file."""
     from matplotlib import rc_context
 
     with rc_context(_DARK if is_dark else {}):

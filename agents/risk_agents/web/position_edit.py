@@ -1,7 +1,7 @@
-"""Edits of a position on the analysis board: owner and troops of a territory, cards of a seat, the turn.
+"""Edits of a position on the analysis board: owner and troops of a territory, cards of a seat, and the turn.
 
 An edit changes lines of the position's text (docs/positions.md). `Game.from_text` then checks the position.
-After an edit, the part of the turn begins again: draft, attacks or fortifying.
+After an edit, the current part of the turn begins again: the draft, the attacks or the fortification.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.text.positions import HEADER, PositionError
 
-# Phases in which a part of the turn can begin. The first one that is possible is taken.
+# Phases in which each part of the turn can begin. The first possible phase is used.
 PARTS = {"draft": ("trade", "draft"), "attack": ("attack",), "fortify": ("fortify_from",)}
 EDITS = ({"territory", "owner", "troops"}, {"seat", "cards"}, {"seat", "part"})
 FIELDS = {"territory": int, "owner": int, "troops": int, "seat": int, "cards": str, "part": str}
 LONGEST_CARDS = 2000  # characters
-# Keys of lines that stay. All other lines belong to a decision or to the turn so far.
+# Keys of the lines that an edit keeps. All other lines belong to a decision or to the turn so far.
 _KEPT = (
     *("rules", "map", "round", "starter", "random", "decisions", "fallen", "hand", "discard", "sets traded"),
     *("mission", "headquarters", "capital", "cities", "objective", "reward", "airfield", "major airfield"),
@@ -29,13 +29,14 @@ _DROPPED = ("objective taken",)
 
 
 def edited(game: Game, edit: dict[str, Any]) -> Game:
-    """Return a game at the edited position; raise ValueError if the edit or its result is not possible.
+    """Return a game at the edited position; raise ValueError if the edit or the position is not possible.
 
     `edit` has the fields of one of `EDITS`, with values of the types in `FIELDS`.
     """
     if set(edit) not in EDITS:
         allowed = "; ".join(", ".join(name for name in FIELDS if name in fields) for fields in EDITS)
-        raise Refused(f"an edit with {', '.join(sorted(edit)) or 'nothing'}: it must have {allowed}")
+        given = ", ".join(sorted(edit)) or "nothing"
+        raise Refused(f"an edit with {given}: it must have one of these sets of fields: {allowed}")
     if game.is_over or not game.round:
         raise Refused("only positions between the set-up and the end of a game can be edited")
     lines, places = _lines(game)
@@ -57,7 +58,7 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
 
 
 def _cards(words: str) -> str:
-    """Return the names of cards as one line of a text."""
+    """Return the names of cards on one line."""
     if len(words) > LONGEST_CARDS:
         raise Refused(f"cards: {len(words)} characters; at most {LONGEST_CARDS} are allowed")
     return " ".join(words.split()) or "-"
@@ -71,7 +72,7 @@ def _part(phase: Phase) -> str:
 
 
 def _lines(game: Game) -> tuple[dict[str, str], list[str]]:
-    """Return the lines of a position that stay, by key, and a line for each territory."""
+    """Return the lines of a position that an edit keeps, by key, and the line of each territory."""
     head, _, _ = game.to_text().partition("\n[")
     lines = {}
     for line in head.splitlines()[1:]:
@@ -90,7 +91,7 @@ def _place(game: Game, territory: int, owner: int, troops: int) -> str:
 
 
 def _read(lines: dict[str, str], places: list[str], part: str) -> Game:
-    """Return the game of these lines, in the first phase of the part of the turn that is possible."""
+    """Return the game that the lines describe, in the first possible phase of `part`."""
     problem = ""
     for phase in PARTS[part]:
         head = [f"{key}: {value}" for key, value in (lines | {"phase": phase}).items()]
@@ -98,4 +99,4 @@ def _read(lines: dict[str, str], places: list[str], part: str) -> Game:
             return Game.from_text("\n".join([HEADER, *head, "[territories]", *places, ""]))
         except PositionError as error:
             problem = str(error)
-    raise Refused(re.sub(r"^line \d+(, |: )", "", problem))  # the person does not see these lines
+    raise Refused(re.sub(r"^line \d+(, |: )", "", problem))  # the person does not see the numbered lines

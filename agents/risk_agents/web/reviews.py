@@ -1,7 +1,7 @@
-"""Reviews of finished games, computed one at a time in a process of their own.
+"""Reviews of finished games, computed one at a time in a separate process.
 
-A review takes about a minute. The process is killed if a review takes too long. Before the first review by
-some rules, the process compiles the code for these rules.
+A review can take a minute. The process is killed if a review takes too long. Before the first review with
+a combination of rules and map, the process compiles the code for this combination. Requests and replies:
 
 {"type": "prepare", "game": {...}, "names": [...]}       {"result": null}
 {"type": "review", "game": {...}, "names": [...]}        {"result": {"turns": [...], ...}}
@@ -19,10 +19,10 @@ from risk_agents.web.browser_table import BrowserTable
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.saved_game import SavedGame
 
-MOST_WAITING = 4  # reviews that are computed or wait
-MOST_KEPT = 50  # reviews that are kept
-MOST_KNOWN = 1000  # combinations of rules and map that are remembered
-LIMIT, FIRST_LIMIT = 600.0, 1200.0  # seconds for a review, and for compiling code
+MOST_WAITING = 4  # maximum number of reviews that are computed or wait
+MOST_KEPT = 50  # maximum number of stored reviews
+MOST_KNOWN = 1000  # maximum number of remembered combinations of rules and map
+LIMIT, FIRST_LIMIT = 600.0, 1200.0  # time limits of a review and of the compilation, in seconds
 
 
 class Reviews:
@@ -32,17 +32,17 @@ class Reviews:
         self._program: Program | None = None
         self._prepared: set[str] = set()  # rules and maps for which the process has compiled the code
         self._thread = BoundedThreads(1, MOST_WAITING)
-        self._found: dict[str, dict[str, Any]] = {}  # by name of the game, the newest last
+        self._found: dict[str, dict[str, Any]] = {}  # reviews by the name of the game, the newest last
         self._running: dict[str, asyncio.Task[dict[str, Any]]] = {}
 
     async def of(self, name: str, table: BrowserTable) -> dict[str, Any]:
-        """Return {"review": ...} for a game, or {"waiting": true} while it is computed.
+        """Return {"review": ...} for a game, or {"waiting": true} while the review is computed.
 
-        The first call begins the computation. Raise Refused before the game is over, and ValueError with the
-        reason if there is no review.
+        The first call begins the computation. Raise Refused if the game is not over, and ValueError with the
+        reason if the computation failed.
         """
         if not table.game.is_over:
-            raise Refused("a game is reviewed when it is over: play it to the end first")
+            raise Refused("a game can be reviewed only when it is over: play the game to the end first")
         if name in self._found:
             return {"review": self._found[name]}
         if name not in self._running:
@@ -71,7 +71,7 @@ class Reviews:
         return found
 
     def _running_program(self) -> Program:
-        """Return the process; start it if it does not run."""
+        """Return the process; start the process if none is running."""
         if self._program is None or not self._program.is_alive:
             self._program = Program(python_command(__name__), "the review")
             self._prepared.clear()
@@ -85,13 +85,13 @@ class Reviews:
 
 
 def _result(reply: dict[str, Any]) -> Any:
-    """Return the result in a reply of the process; raise ValueError with the reason if there is none."""
+    """Return the result in a reply of the process; raise ValueError if the reply is an error."""
     if "error" in reply:
         raise ValueError(reply["error"])
     return reply["result"]
 
 
-# ------------------------------------------------------------------------------------------------ the far end
+# ------------------------------------------------------------------------------------------------ the process
 
 
 def serve() -> None:

@@ -10,7 +10,7 @@ from .models import RiskAction, RiskObservation
 
 
 class RiskClient(EnvClient[RiskAction, RiskObservation, State]):
-    """A client. Each `RiskClient(base_url=...)` has a separate session."""
+    """A client of the environment. Each `RiskClient(base_url=...)` has a separate session."""
 
     def _step_payload(self, action: RiskAction) -> dict[str, Any]:
         return {"text": action.text}

@@ -2,7 +2,7 @@
 
     python verifiers_risk.py --model NAME --base-url http://127.0.0.1:8000/v1 --games 8
 
-A task is a seed, and an episode plays the game of the seed to its end. A user message is a report, and an
+A task is a seed, and an episode is the game of this seed. A user message is a report, and an
 answer is a plan. `risk_env.text_env` computes the reward.
 """
 
@@ -54,7 +54,7 @@ class RiskState(vf.State):
 
 
 class RiskTask(vf.Task[RiskData, RiskState]):
-    """One game."""
+    """A task: one game."""
 
     def new_game(self) -> tuple[text_env.TextEnv, str]:
         """Return the environment at the start of the game, and the first report."""
@@ -68,7 +68,7 @@ class RiskTask(vf.Task[RiskData, RiskState]):
 
     @vf.metric
     async def answers(self, trace: vf.Trace) -> dict[str, float]:
-        """Return the counts of the model's answers."""
+        """Return the numbers of the model's answers, by kind of answer."""
         return trace.state.counts
 
     async def validate(self, runtime: vf.Runtime) -> bool:
@@ -105,7 +105,7 @@ class RiskTaskset(vf.Taskset[RiskTask, RiskConfig]):
 
 
 class RiskEnvConfig(vf.EnvConfig):
-    """The seat of the model. The model runs no code, so its requests come from this process."""
+    """Settings of the model's seat. The model runs no code, so the requests come from this process."""
 
     player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
@@ -114,7 +114,7 @@ class RiskEnv(vf.Env[RiskEnvConfig]):
     """An environment in which the game takes the role of the user, and answers plans with reports."""
 
     async def run(self, task: RiskTask, agents: vf.Agents) -> None:
-        """Play one game, and keep its reward and counts in the state of the trace."""
+        """Play one game, and store the reward and the counts of the game in the state of the trace."""
         game, _ = task.new_game()
         is_over = False
         async with agents.player.interaction(task) as interaction:
@@ -161,7 +161,7 @@ class RiskHarness(vf.Harness[vf.HarnessConfig]):
 
 
 async def evaluate(model: str, base_url: str, games: int, **taskset: Any) -> list[vf.Episode]:
-    """Play some games, at most 16 at the same time."""
+    """Play `games` games, at most 16 at the same time, and return the episodes."""
     env = vf.load_environment(vf.resolve_env_config({"taskset": {"id": "verifiers_risk", **taskset}}))
     context = vf.ModelContext(
         model=model, client=vf.EvalClientConfig(base_url=base_url, api_key_var="OPENAI_API_KEY")
@@ -173,16 +173,20 @@ async def evaluate(model: str, base_url: str, games: int, **taskset: Any) -> lis
 
 
 def main() -> None:
-    """Play and print the reward of every game."""
+    """Play games, and print the reward of every game."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--model", required=True)
+    parser.add_argument("--model", required=True, help="name of the model")
     parser.add_argument(
-        "--base-url", required=True, help="address of OpenAI's chat API; OPENAI_API_KEY contains the key"
+        "--base-url",
+        required=True,
+        help="address of a server with OpenAI's chat API; the variable OPENAI_API_KEY contains the key",
     )
-    parser.add_argument("--games", type=int, default=8)
-    parser.add_argument("--curriculum", default="tiny", choices=text_env.CURRICULA)
+    parser.add_argument("--games", type=int, default=8, help="number of games (default: 8)")
+    parser.add_argument(
+        "--curriculum", default="tiny", choices=text_env.CURRICULA, help="stage of the games (default: tiny)"
+    )
     arguments = parser.parse_args()
     episodes = asyncio.run(
         evaluate(arguments.model, arguments.base_url, arguments.games, curriculum=arguments.curriculum)

@@ -8,10 +8,10 @@ import { plural, share } from "risk/words";
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.round(Math.abs(100 * value))} %`;
 
 export class Review {
-  /** The review in `root`, as `risk_agents.review` makes it. `page` is the Replay that shows the game. */
+  /** Show the review `facts` (`Review.to_dict`) in `root`. `page` is the Replay that shows the game. */
   constructor(root, facts, page) {
     Object.assign(this, { facts, page });
-    this.shown = null; // the frame in which a route is drawn
+    this.shown = null; // frame and button of the drawn route
     const frames = turnFrames(page.history);
     const frameOf = (turn) => frames.get(`${turn.round} ${turn.seat}`) ?? 0;
     this.turns = facts.turns.map((turn) => ({ ...turn, frame: frameOf(turn) }));
@@ -48,7 +48,7 @@ export class Review {
     return chart;
   }
 
-  /** Return the sums of a number over the turns: a point at the beginning of every turn, and at the end. */
+  /** Return the running sums of `number(turn, seat)` at the beginning of every turn and at the end. */
   sums(number) {
     let values = this.facts.names.map(() => 0);
     const points = this.turns.map((turn) => {
@@ -81,7 +81,7 @@ export class Review {
     return badge(this.page.facts.map, seat, this.facts.names.length);
   }
 
-  /** Return the turns that cost a seat most. */
+  /** Return the section with the turns that cost a seat most. */
   player(name, seat) {
     const turns = this.facts.mistakes.filter((mistake) => mistake.seat === seat);
     const none = element("p", { class: "about" }, "No turn cost this player much.");
@@ -107,7 +107,7 @@ export class Review {
     );
   }
 
-  /** Return a button with a route in words. A click draws the route on the board of its turn. */
+  /** Return a button with a route in words. A click draws the route on the board before the turn. */
   route({ round, seat }, label, route) {
     const button = element(
       "button",
@@ -148,7 +148,7 @@ export class Review {
     this.page.board.drawPlans([]);
   }
 
-  /** Follow the page to another moment. A drawn route belongs to its own moment. */
+  /** Move the charts to a frame, and remove a route that is drawn in another frame. */
   point(frame) {
     this.charts.forEach((chart) => chart.point(frame));
     if (this.shown && this.shown.frame !== frame) this.clear();

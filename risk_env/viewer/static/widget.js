@@ -3,10 +3,10 @@
 const HEIGHT = 780; // height of a replay, in pixels
 const PACE = 700; // milliseconds per turn
 
-/** Show the replays of a model with `pages`, `titles` and `turn`. */
+/** Show the replays of `model`, which has `pages`, `titles` and `turn`, in `el`. */
 function render({ model, el }) {
   const frames = model.get("pages").map((page, i) => frameOf(page, model.get("titles")[i]));
-  const turns = frames.map(() => 0); // last turn of each replay, once it has answered
+  const turns = frames.map(() => 0); // last turn of each replay; 0 until the replay has reported it
   const row = element("div", { style: "display: flex; flex-wrap: wrap; gap: 8px" }, ...frames);
   const slider = element("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "Turn" });
   const count = element("output", { style: "min-width: 7em; font-variant-numeric: tabular-nums" });

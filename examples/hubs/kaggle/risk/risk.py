@@ -1,7 +1,8 @@
 """Risk for kaggle-environments: specification, interpreter, renderers and a random agent.
 
-In this folder's parent, `from risk.risk import register; register()` makes `kaggle_environments.make("risk")`
-work. Inside `kaggle_environments/envs`, the package registers the environment itself.
+If the parent of this folder is on `sys.path`, `from risk.risk import register; register()` makes
+`kaggle_environments.make("risk")` work. In the folder `kaggle_environments/envs`, kaggle-environments
+registers the environment itself.
 """
 
 import json
@@ -20,10 +21,10 @@ specification = json.loads((FOLDER / "risk.json").read_text(encoding="utf-8"))
 
 
 def interpreter(state: Any, env: Any) -> Any:
-    """Play the action of the agent that must act, and show the agents what they may see.
+    """Play the action of the active agent, and write the observation of every agent.
 
     An agent with an error, a timeout or an illegal action ends the game. The reward of every other agent that
-    still plays is then 1 / (players - 1).
+    is still in the game is then 1 / (players - 1).
     """
     if env.done:
         game = new_game(len(state), env.configuration)
@@ -42,7 +43,7 @@ def interpreter(state: Any, env: Any) -> Any:
 
 
 def new_game(players: int, configuration: Any) -> Game:
-    """Return the game at its start."""
+    """Return a new game."""
     rules = Rules.preset("classic", players, profile="fast", max_rounds=configuration.maxRounds)
     seed = configuration.seed
     seed = random.SystemRandom().randrange(2**31) if seed is None else seed
@@ -59,7 +60,7 @@ def forfeited(state: Any, game: Game) -> Any:
 
 
 def show(agent: Any, seat: int, game: Game) -> None:
-    """Write status, reward and observation of an agent."""
+    """Write the status, the reward and the observation of an agent."""
     acts = seat == game.seat and not game.is_over
     agent.status = "DONE" if game.is_over else "ACTIVE" if acts else "INACTIVE"
     agent.reward = float(game.returns()[seat])
@@ -76,7 +77,7 @@ def renderer(state: Any, env: Any) -> str:
 
 
 def html_renderer(env: Any) -> str:
-    """Return the page that shows the steps of an environment."""
+    """Return the HTML page that shows the steps of an environment."""
     board = load_map(env.configuration.board)
     drawn = {
         "centres": [[float(x), float(y)] for x, y in drawing_of(board).centres],

@@ -3,8 +3,8 @@
     server --port 8000 --curriculum duel
 
 Environment variables change the settings of a container: `RISK_CURRICULUM`, `RISK_OPPONENTS`,
-`RISK_SESSIONS` (most sessions at the same time) and `RISK_SESSION_TIMEOUT` (seconds after which a session
-whose client sends nothing makes room for another).
+`RISK_SESSIONS` (maximum number of concurrent sessions) and `RISK_SESSION_TIMEOUT` (seconds after which a
+session whose client sends nothing is closed).
 """
 
 import argparse
@@ -23,7 +23,7 @@ SETTINGS = {"curriculum": "tiny", "opponents": "random", "sessions": "64", "sess
 
 
 def make_app(**settings: str) -> Any:
-    """Return the application of the server. A setting comes from the arguments, or else the environment."""
+    """Return the application of the server. `settings` override environment variables."""
     found = {name: os.environ.get(f"RISK_{name.upper()}", default) for name, default in SETTINGS.items()}
     found |= settings
     limits = ConcurrencyConfig(
@@ -47,9 +47,9 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8000, help="port (default: 8000)")
     parser.add_argument("--curriculum", choices=text_env.CURRICULA, help="stage of the games (default: tiny)")
     parser.add_argument("--opponents", help="compiled bot in the other seats (default: random)")
-    parser.add_argument("--sessions", help="most sessions at the same time (default: 64)")
+    parser.add_argument("--sessions", help="maximum number of concurrent sessions (default: 64)")
     parser.add_argument(
-        "--session-timeout", metavar="SECONDS", help="idle time that ends a session (default: 1800)"
+        "--session-timeout", metavar="SECONDS", help="idle time that closes a session (default: 1800)"
     )
     arguments = vars(parser.parse_args())
     host, port = arguments.pop("host"), arguments.pop("port")

@@ -10,7 +10,7 @@ from ..models import RiskAction, RiskObservation
 
 
 class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
-    """A game in words. The learner plays all seats in turn; compiled bots play the other seats."""
+    """A game in words. From game to game, the learner changes seats. Compiled bots play the other seats."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 
@@ -21,13 +21,13 @@ class RiskEnvironment(Environment[RiskAction, RiskObservation, State]):
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, **options: Any
     ) -> RiskObservation:
-        """Begin an episode. Without a seed, begin the game after the previous game."""
+        """Begin an episode. Without `seed`, begin the next game of the last seed."""
         text, info = self._env.reset(seed)
         self._state = State(episode_id=episode_id, step_count=0)
         return RiskObservation(text=text, info=info)
 
     def step(self, action: RiskAction, timeout_s: float | None = None, **options: Any) -> RiskObservation:
-        """Play an answer."""
+        """Play the actions of an answer."""
         text, reward, terminated, truncated, info = self._env.step(action.text)
         self._state.step_count += 1
         return RiskObservation(text=text, reward=reward, done=terminated or truncated, info=info)
