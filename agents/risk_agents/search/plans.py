@@ -43,7 +43,9 @@ PLANS = {
 }
 NAMES = tuple(PLANS)
 TABLE = np.array(list(PLANS.values()))  # int64 (plans, 4)
-SET_UP = NAMES.index("breaker")  # plan that places the first troops, and acts in turns of other seats
+SET_UP = NAMES.index(
+    "breaker"
+)  # plan that places the first troops, and decides during the turns of other seats
 FOR_THE_REST = 4  # number of the first plans that can play the rest of a turn
 # Memory of a bot that follows plans, after the memory of the plan: round in which the plan was chosen plus 1,
 # number of the plan, and number of decisions about attacks

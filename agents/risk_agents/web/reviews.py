@@ -32,8 +32,7 @@ class Reviews:
         self._program: Program | None = None
         self._prepared: set[str] = set()  # rules and maps for which the process has compiled the code
         self._thread = BoundedThreads(1, MOST_WAITING)
-        self._found: dict[str, dict[str, Any]] = {}  # reviews by the name of the game, the newest last
-        self._running: dict[str, asyncio.Task[dict[str, Any]]] = {}
+        self._tasks: dict[str, asyncio.Task[dict[str, Any]]] = {}  # by the name of the game, the newest last
 
     async def of(self, name: str, table: BrowserTable) -> dict[str, Any]:
         """Return {"review": ...} for a game, or {"waiting": true} while the review is computed.
@@ -43,17 +42,22 @@ class Reviews:
         """
         if not table.game.is_over:
             raise Refused("a game can be reviewed only when it is over: play the game to the end first")
-        if name in self._found:
-            return {"review": self._found[name]}
-        if name not in self._running:
-            self._running[name] = asyncio.create_task(self._thread.run(self._compute, table))
-            self._running[name].add_done_callback(lambda task: task.cancelled() or task.exception())
-        if not self._running[name].done():
+        if name not in self._tasks:
+            self._begin(name, table)
+        task = self._tasks[name]
+        if not task.done():
             return {"waiting": True}
-        self._found[name] = self._running.pop(name).result()
-        while len(self._found) > MOST_KEPT:
-            del self._found[next(iter(self._found))]
-        return {"review": self._found[name]}
+        if task.cancelled() or task.exception() is not None:
+            del self._tasks[name]  # the next call begins again
+        return {"review": task.result()}
+
+    def _begin(self, name: str, table: BrowserTable) -> None:
+        """Begin the computation. Drop the oldest finished reviews, even if nobody asked for them."""
+        finished = [other for other, task in self._tasks.items() if task.done()]
+        for other in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
+            del self._tasks[other]
+        self._tasks[name] = asyncio.create_task(self._thread.run(self._compute, table))
+        self._tasks[name].add_done_callback(lambda task: task.cancelled() or task.exception())
 
     def _compute(self, table: BrowserTable) -> dict[str, Any]:
         """Return the review of a game, computed by the process."""
