@@ -20,10 +20,11 @@ Numbers = Ints  # numbers of lanes, seats or actions
 
 
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
-    """Return the arrays in a NumPy archive (.npz) of at most `most` bytes, by name.
+    """Return the arrays in a NumPy archive (.npz), by name.
 
-    `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Raises one of
-    UNREADABLE for any other file.
+    The archive may have at most `most` bytes, and its expanded files together too. `kinds` are the letters of
+    the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of UNREADABLE for any other
+    file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}

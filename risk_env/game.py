@@ -56,9 +56,9 @@ class SavedGameError(ValueError):
 class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
-    `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
-    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game
-    of a lane (`game_by_chance`), and with `ask_forced`.
+    `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
+    cannot restore the game: for a loaded game, for a game with redrawn hidden facts or chance, after a step
+    with given outcomes, for the game of a lane (`game_by_chance`), and with `ask_forced`.
     """
 
     seed: int
@@ -261,7 +261,7 @@ class Game:
         return None if number == NOBODY else self.board.missions[number]
 
     def headquarters(self, seat: int) -> str | None:
-        """Return the headquarters of a seat, or None if the seat has not picked one (RULES 7)."""
+        """Return the headquarters of a seat, or None if the seat has no headquarters (RULES 7)."""
         self._check_seat(seat)
         place = int(self._games["headquarters"][0, seat])
         return None if place == NOWHERE else self.board.territories[place]
@@ -289,11 +289,11 @@ class Game:
         """Play an action, given by its number or in words.
 
         `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
-        outcomes decides several events. The game's own dice decide all further events. After a step with
-        outcomes, the history begins again with the new state.
+        outcomes decides several events. The game's own generator decides all further events. After a step
+        with outcomes, the history begins again with the new state.
 
-        An illegal action raises IllegalAction. An outcome that cannot occur raises ValueError. After both
-        errors, the game is unchanged.
+        An illegal action raises IllegalAction. An outcome that cannot occur raises ValueError. After either
+        error, the game is unchanged.
         """
         if outcome is not None and (taken := _listed(outcome)):
             self._step_to(action, taken)
@@ -602,9 +602,9 @@ class Game:
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
         """Return the game from the bytes that `to_bytes` returned.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises
-        SavedGameError, which names the problem. Bytes from an untrusted source are safe: they are
-        rejected, or they give a game that can be played.
+        `board` is the map of the game, and is needed unless the game is on a shipped map. Raises
+        SavedGameError, which names the problem, if the bytes do not contain such a game. Bytes from an
+        untrusted source are safe: they are rejected, or they give a game that can be played.
         """
         facts, state = _unpack(data)
         try:
@@ -631,9 +631,9 @@ class Game:
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """Return the game from a text that `to_text` returned, or that was written by hand.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Forced decisions are
-        played at once, unless `ask_forced` is set. Raises PositionError, which names the line and the
-        problem.
+        `board` is the map of the game, and is needed unless the game is on a shipped map. Forced decisions
+        are played at once, unless `ask_forced` is set. Raises PositionError, which names the problem, if the
+        text is not a valid position.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
@@ -705,7 +705,7 @@ class Game:
 
 
 def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
-    """Return one outcome, or several, as a list. Raises ValueError for anything else."""
+    """Return one outcome, or several, as a list. Raises ValueError for an entry that is not an `Outcome`."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
         raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")

@@ -211,9 +211,10 @@ class GameVector(FixedArrays):
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
-        """Raise ValueError if play cannot continue from a record that was read from a file.
+        """Raise ValueError if play cannot continue from one of the records.
 
-        Kernels do not check records. A lane whose first game has not begun has no legal action.
+        Call this method after the records have been read from a file, because kernels do not check records.
+        A lane whose first game has not begun is accepted.
         """
         not_begun = self.tables.new_games(1).tobytes()
         for lane, record in enumerate(self.games):
@@ -353,8 +354,9 @@ class GameVector(FixedArrays):
     def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
         """Move the new games in these lanes, int (k,), to their start positions.
 
-        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine future dice. Raises
-        ValueError for positions of games with other rules or on another map.
+        `games`, int (k,), are the numbers of the games. A game for which `positions` has no start position
+        does not change. The seeds of the lanes determine future dice. Raises ValueError for positions of
+        games with other rules or on another map.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):

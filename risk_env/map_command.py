@@ -108,7 +108,7 @@ def check_map(arguments: argparse.Namespace) -> None:
 
 
 def write_imported_map(arguments: argparse.Namespace) -> None:
-    """Read a map from another program, and write it as a map file."""
+    """Import a map from another program, print its size, and write it as a map file if `--out` is given."""
     if arguments.out is not None:
         check_new_output("--out", arguments.out, ".toml")
     found = _imported(arguments)

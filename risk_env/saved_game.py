@@ -66,9 +66,10 @@ class SavedGame:
 
     @classmethod
     def of(cls, game: Game, players: Sequence[str]) -> SavedGame:
-        """Return a game with all its actions. Raises ValueError if the actions do not restore the game.
+        """Return a game with all its actions.
 
-        `players` are the specs or names of the players, one for each seat.
+        `players` are the specs or names of the players, one for each seat. Raises ValueError for another
+        number of players, and if the actions do not restore the game.
         """
         seed, lane, episode, position = game.origin
         if position is None:
@@ -76,7 +77,8 @@ class SavedGame:
                 f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()"
             )
         if len(players) != game.num_players:
-            raise ValueError(f"{len(players)} players, but the game has {game.num_players} seats")
+            problem = f"{len(players)} players, but the game has {game.num_players} seats"
+            raise ValueError(f"players={list(players)!r}: {problem}")
         saved = cls(
             game.rules,
             game.board.source,
@@ -138,7 +140,7 @@ class SavedGame:
         return game
 
     def replay(self, board: Board | None = None) -> Game:
-        """Return the game after its actions. Raises SavedGameError if its state differs from `state`."""
+        """Return the game after its actions. Raises SavedGameError if the actions do not lead to `state`."""
         game = self.start(board)
         self._play(game.step)
         self.check_end(game)

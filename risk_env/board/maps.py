@@ -206,7 +206,7 @@ class Board:
         return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only
 
     def chart(self, num_players: int) -> Chart | None:
-        """Return the start chart for a number of players (RULES 9.1), or None if the map has none."""
+        """Return the start chart for `num_players` (RULES 9.1), or None if the map has no such chart."""
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
     def __hash__(self) -> int:
@@ -217,7 +217,7 @@ class Board:
         """SHA-256 (hex) of the facts in `_PLAYED`.
 
         The drawing, the aliases, the map's name and the name of the file do not change the digest. Start
-        charts do not change it either: a chart only sets a position, which every saved game contains.
+        charts do not change the digest either, because a chart only sets the first position of a game.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
@@ -420,7 +420,7 @@ def _territory_tables(file: TomlTable) -> list[TomlTable]:
 
 
 def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
-    """Return the aliases of each territory. Raises MapError if two territories share a name."""
+    """Return the aliases of each territory. Raises MapError if a name or an alias is used twice."""
     seen: dict[str, str] = {}
     for table in territories:
         table.check_new("name", table.values["name"], seen)
@@ -512,7 +512,7 @@ def _listed_borders(table: TomlTable, names: list[str]) -> tuple[list[int], list
 
 
 def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], list[int]]]) -> None:
-    """Raise MapError unless both sides list a two-way border, and one side lists a one-way border."""
+    """Raise MapError unless both sides list a two-way border, and only the source lists a one-way border."""
     for source, table in enumerate(territories):
         two_way, one_way = listed[source]
         name = table.values["name"]

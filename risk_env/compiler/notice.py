@@ -46,7 +46,7 @@ register("numba:compile", _listener)
 
 
 def report_compiling(entry: Any, folder: str | None) -> None:
-    """Report all later compilations of an entry point.
+    """Include an entry point in the reports of later compilations.
 
     `folder` is the cache folder of the entry point, or None.
     """
@@ -54,7 +54,7 @@ def report_compiling(entry: Any, folder: str | None) -> None:
 
 
 def report_once(line: str, error: Exception) -> None:
-    """Report an error of the cache folder, once per process."""
+    """Report `line` with an error of the cache folder. Each `line` is reported once per process."""
     if line not in _reported:
         _reported.add(line)
         _LOGGER.warning("risk_env: %s (%s: %s)", line, type(error).__name__, str(error)[:MOST_LETTERS])

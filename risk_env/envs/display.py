@@ -36,7 +36,10 @@ class Display:
         self._next_frame = 0.0
 
     def render(self, game: Game) -> Any:
-        """Return the board as text or as pixels, or show it in the window and return None."""
+        """Return the board as text or as pixels, or show it in the window and return None.
+
+        Without a `render_mode`, warn and return None.
+        """
         if self.mode == "human":
             return self._show(game)
         if self.mode is not None:

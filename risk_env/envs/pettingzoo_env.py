@@ -47,7 +47,7 @@ def env(
     observation: str = FLAT,
     **options: Any,
 ) -> OrderedEnv:
-    """Return `raw_env` with these arguments, in PettingZoo's usual wrapper."""
+    """Return a `raw_env` with these arguments, wrapped in `OrderedEnv`."""
     return OrderedEnv(raw_env(preset, num_players, board, render_mode, reward, observation, **options))
 
 
@@ -190,7 +190,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def step(self, action: int | None) -> None:
         """Play a legal action of the selected agent, or None for an agent that has ended.
 
-        An illegal action raises IllegalAction and changes nothing.
+        An illegal action raises IllegalAction and changes nothing. Raises RuntimeError if no agent is left.
         """
         # Remove an agent that has ended. When all such agents are removed, a game that is not over continues.
         if self._ending:

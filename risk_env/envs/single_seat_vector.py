@@ -166,9 +166,8 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes`, int64 (k,), are stepped (None: all lanes). Other lanes do not change, whatever their
-        actions.
-        An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. An
+        illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
         truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
@@ -225,8 +224,8 @@ class SingleSeatVector:
         weights = np.asarray(weights, np.float64)
         if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
-                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.opponent_order!r}, "
-                f"and {len(self._bounds)} opponents to draw from"
+                f"weights of shape {weights.shape}: opponent_order must be 'drawn', and is "
+                f"{self.opponent_order!r}; the shape must be ({len(self._bounds)},), one weight per opponent"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
             raise ValueError(f"weights={weights.tolist()}: each must be 0 or more, and at least one above 0")
@@ -365,7 +364,7 @@ class SingleSeatVector:
                 self.arena.resume(again)
 
     def _over(self, lanes: Array) -> Array:
-        """Return those of `lanes`, which have stopped, whose games are over for the learner."""
+        """Return the lanes among `lanes` whose games are over for the learner. All `lanes` have stopped."""
         return lanes
 
     def _write_end(self, lanes: Array) -> None:

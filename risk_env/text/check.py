@@ -235,7 +235,7 @@ class Position:
 def due_trade(p: Position) -> Trade:
     """Return the reason for a trade (RULES 3.3.2, 5.3).
 
-    A trade is obligatory after an elimination, and with five cards at the start of the turn.
+    A trade is obligatory after an elimination, and with five or more cards at the start of the turn.
     """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
@@ -338,6 +338,8 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
 
 
 # ------------------------------------------------------------------------------------ 2. sense
+#
+# Each of these functions checks some of the fields, and yields a reason for each problem.
 
 
 def _phase(p: Position) -> Reasons:
@@ -592,7 +594,7 @@ def _layout(p: Position) -> Reasons:
 
 
 def _rewards(p: Position) -> Reasons:
-    """Check that each Reward lies on one objective and has a possible owner (RULES 3.3.3, 9.8).
+    """Check that each Reward lies on at most one objective and has a possible owner (RULES 3.3.3, 9.8).
 
     The owner is the seat that took the objective, or nobody.
     """
@@ -652,7 +654,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the actions from the first decision of the move to the current one, each with its phase."""
+    """Return the actions between the first decision of the move and the current decision, with phases."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
@@ -707,9 +709,9 @@ def _choose_again(p: Position) -> Reasons:
 
 
 def _nothing_legal(p: Position) -> Reasons:
-    """Write the legal actions of the decision, and check that an action is legal.
+    """Write the legal actions of the decision. Yield a reason if no action is legal.
 
-    In TRADE, a card must be legal. In COMMANDER, a die must be legal.
+    Also yield a reason if no card is legal in TRADE, or no die in COMMANDER.
     """
     entry.write_legal_actions(p.games, 0, p.tables.board, p.tables.rules)
     legal, done = members(p.games[0].legal), [int(p.tables.rules[0].done)]

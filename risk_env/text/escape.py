@@ -19,8 +19,8 @@ _FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 def for_terminal(words: Any, keep: str = "") -> str:
     """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    These are control characters, escape sequences, directional controls and surrogates. Characters in `keep`,
-    such as a line break, are not escaped.
+    Such characters are control characters (also in escape sequences), directional controls and surrogates.
+    Characters in `keep`, such as a line break, are not escaped.
     """
     text = str(words)
     if text.isprintable():

@@ -182,7 +182,7 @@ def _territory(name: str, board: Board) -> int:
 
 
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
-    """Return the step for an action number. It is the same step as for the text of the action."""
+    """Return the step for an action number: the step that the text of the action would give."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
     decision = DECISIONS[phase]
     words = {
@@ -226,9 +226,9 @@ class ActionPlan:
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
         """Take an answer for the current decision.
 
-        `answer` is a text, or a list of texts and action numbers. The first step must be legal. The other
-        steps are checked at later decisions. Raises ValueError if the answer is not valid. The seat then
-        needs a new answer.
+        `answer` is a text, or a list of texts and action numbers. It must contain a legal action for the
+        current decision, or a standing order. Later steps are checked at later decisions. Raises ValueError
+        for any other answer. The seat then needs a new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]

@@ -82,7 +82,7 @@ def write_report(
     style: str = "brief",
     before: Armies | None = None,
 ) -> str:
-    """Return the report of a position. It is deterministic: equal facts give equal texts.
+    """Return the report of a position. Equal facts always give equal reports.
 
     `legal` are the legal actions (empty unless the reader is to act). `before` are the armies at the end of
     the reader's last turn, or None if there was no turn. Raises ValueError unless `style` is "brief" or

@@ -6,8 +6,8 @@
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
     tensorboard/      the same metrics for TensorBoard
 
-The checkpoint is replaced in one step, and policy and log are written afterwards. If a run is killed in
-between, resuming writes policy and log again.
+The checkpoint is replaced atomically. The policy and the log are written afterwards. If a run is killed in
+between, resuming writes the policy and the log again.
 """
 
 import json
@@ -329,7 +329,7 @@ class TorchRun(Run):
 
 
 class DivergedError(ValueError):
-    """Raised if an update produces values that are too large or not finite."""
+    """Error: an update has produced values that are too large or not finite."""
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
@@ -436,18 +436,21 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file of a run, completely or not at all, by calling `write`. Errors are those of `naming`."""
+    """Write a file of a run atomically with `write`. Raises OSError as described in `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Replace an OSError of a `with` block by an OSError that names the file and says how to continue."""
+    """Replace an OSError or RuntimeError of a `with` block by an OSError with advice.
+
+    The OSError names the file, and says how to continue the run if the run has a checkpoint.
+    """
     try:
         yield
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
         then = f", then run risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else ""
-        advice = f"correct the problem (a full disk needs room){then}"
+        advice = f"correct the problem (for a full disk, free disk space){then}"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

@@ -156,7 +156,10 @@ class RiskVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return the boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
+        """Return each board as pixels, uint8 (H, W, 3), with `render_mode="rgb_array"`.
+
+        Without a `render_mode`, warn and return None for each environment.
+        """
         if self.render_mode is None:
             warnings.warn(
                 "get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2

@@ -225,7 +225,7 @@ class SelfPlay:
     )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return games, players and random generators, for a checkpoint between two rollouts."""
+        """Return the state of games, players and random generators, for a checkpoint between two rollouts."""
         return self.game_state() | {
             "playing": {label: copy.state_dict() for label, copy in self.playing.items()}
         }

@@ -97,7 +97,8 @@ class StateNetworkSettings(RunSettings):
             raise ValueError(f"tables={self.tables!r}: name each number of players once")
         if self.round_games % len(self.tables):
             raise ValueError(
-                f"round_games={self.round_games!r}: must be a multiple of the {len(self.tables)} tables"
+                f"round_games={self.round_games!r}: must be a multiple of {len(self.tables)}, "
+                "the number of entries of tables"
             )
         for players in self.tables:
             self.rules_for(players)

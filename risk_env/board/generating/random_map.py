@@ -53,7 +53,7 @@ def random_map(spec: RandomMap) -> dict[str, Any]:
 
 
 def _land(count: int, numbers: RandomNumbers) -> Cells:
-    """Return `count` connected cells of land. Some of the cells between them are sea."""
+    """Return `count` connected cells of land. The other random cells are sea."""
     cells = random_cells(count + count // SEA_CELLS, numbers)
     land = set(range(len(cells.centres)))
     joined = {(t, s.beyond) for t, own in enumerate(cells.sides) for s in own if s.squared_length}
@@ -72,7 +72,8 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
     """Return the continent of each territory. Continents are connected and of similar sizes.
 
     The first territories of the continents are far from each other. Then the smallest continent that can grow
-    takes the adjacent free territory nearest to its first territory, until no territory is free.
+    takes the adjacent free territory nearest to the first territory of the continent, until no territory is
+    free.
     """
     first = [0]
     while len(first) < spec.continents:

@@ -32,7 +32,10 @@ ANY = "*"  # in a mission: a third continent of the player's choice
 
 
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
-    """Return the map of a `.map` text and, if given, a `.cards` text."""
+    """Return the map in a `.map` text, with the cards and missions in the text `cards` unless it is None.
+
+    Raises ValueError if a section of the `.map` text is missing.
+    """
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))
     names = NameIndex("continent", report)
