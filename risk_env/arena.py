@@ -590,11 +590,10 @@ def play(
 ) -> Array:
     """Play whole games between players of any kind, and return the results: `result_dtype` (games,).
 
-    `lanes` is the maximum number of games played at once (always 1 with agents), and does not change the
-    results. Player s sits at seat s in every game. With `line_ups`, int (games, P), player `line_ups[g, s]`
-    sits at seat s of game g. Game g plays deal g or, with `deals`, int (games,), deal `deals[g]`. A deal has
-    the seed `mix(seed, deal, 0)` and, with `positions`, a start position. `progress` is called with the
-    number of games that have just ended.
+    At most `lanes` games are played at once (a single game with agents), which does not change the results.
+    Player s sits at seat s in every game. With `line_ups`, int (games, P), player `line_ups[g, s]` sits at
+    seat s of game g. Game g plays deal g or, with `deals`, int (games,), deal `deals[g]`. A deal has the seed
+    `mix(seed, deal, 0)` and one of `positions`. `progress` is called with the number of games just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)

@@ -30,7 +30,7 @@ def shortened(value: Any) -> str:
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
-        return f"a {type(value).__name__} too large to be shown"
+        return f"<{type(value).__name__} too large to be shown>"
     return words if len(words) <= 80 else words[:77] + "..."
 
 

@@ -248,7 +248,7 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
         if error.name != "benchmarks":
             raise
         raise ImportError(
-            "benchmarks are not installed: in a clone run `python -m risk_env bench`"
+            "benchmarks are not installed: run `python -m risk_env bench` in a clone of the repository"
         ) from error
 
 

@@ -745,7 +745,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SavedGameError("not a saved game: bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
-        raise SavedGameError(f"format {schema}; this version reads format {SCHEMA}")
+        raise SavedGameError(f"saved in format {schema}: this version reads format {SCHEMA}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
         raise SavedGameError("not a saved game, or a damaged one: the checksum does not match")

@@ -106,9 +106,8 @@ class SavedGame:
             values["rules"] = Rules.from_dict(facts["rules"])
             saved = cls(**values, place=place)
             if len(saved.players) != saved.rules.num_players:
-                raise ValueError(
-                    f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
-                )
+                problem = f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
+                raise ValueError(f"players={shortened(list(saved.players))}: {problem}")
         return saved
 
     def to_dict(self) -> dict[str, Any]:
@@ -129,7 +128,8 @@ class SavedGame:
             board = load_map(self.map) if board is None else board
             if board.digest != self.map_digest:
                 saved, loaded = self.map_digest[:16], board.digest[:16]
-                raise ValueError(f"saved on map {shortened(saved)}, but {board.source!r} is map {loaded}")
+                written = f"saved on the map with digest {shortened(saved)}"
+                raise ValueError(f"{written}, but {board.source!r} has digest {loaded}")
             lane, episode, position = self.lane, self.episode, self.position or None
             game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
             if game.num_actions != self.num_actions:

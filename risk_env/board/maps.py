@@ -577,7 +577,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
     if not numbers or len(set(numbers)) < len(numbers):
         raise table.error(f"{shortened(list(names))}: name at least one continent, none twice", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
-        raise table.error("the map has no continents besides those named", "any_third")
+        raise table.error("the map has no continents besides those that the mission names", "any_third")
     return numbers
 
 

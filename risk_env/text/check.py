@@ -373,7 +373,8 @@ def _territories(p: Position) -> Reasons:
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
             yield f"{p.board.territories[t]}: {has}; only free territories must have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
-        yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}"
+        allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
+        yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
 
 
 def _seats(p: Position) -> Reasons:
@@ -390,7 +391,7 @@ def _seats(p: Position) -> Reasons:
     if len(p.living) < 2 and p.phase != Phase.OVER:
         yield "only one seat lives, but the game is not over"
     if p.game.turn not in p.living:
-        yield f"turn {p.game.turn}: that seat is eliminated"
+        yield f"turn {p.game.turn}: seat {p.game.turn} is eliminated"
     for seat in p.seats:
         things = {"territories": p.held[seat], "objectives": seat in p.game.objective}
         things |= {"cards": p.game.hand[seat] or p.game.wilds[seat], "rewards": seat in p.game.reward_owner}
@@ -408,7 +409,7 @@ def _the_end(p: Position) -> Reasons:
         ended = f"the game is over with winner {p.game.winner} and truncated {truncated}"
         yield f"{ended}: exactly one of the two is needed"
     if decided and p.game.winner not in p.living:
-        yield f"winner {p.game.winner}: that seat is eliminated"
+        yield f"winner {p.game.winner}: seat {p.game.winner} is eliminated"
     if truncated and p.game.round_number != p.rules.max_rounds:
         yield f"truncated in round {p.game.round_number}: max_rounds is {p.rules.max_rounds}"
 
@@ -480,7 +481,7 @@ def _cards(p: Position) -> Reasons:
     if p.game.shown - seen:
         yield f"shown cards that nobody has: {_names(p.game.shown - seen, p.board)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
-        yield "a hand has cards in the set-up"
+        yield "a hand has cards in the set-up: all hands must be empty"
 
 
 def _trade(p: Position) -> Reasons:
@@ -604,7 +605,8 @@ def _rewards(p: Position) -> Reasons:
     holder = dict(zip(p.game.objective_reward, p.game.objective, strict=True))
     for reward, owner in enumerate(p.game.reward_owner):
         if owner not in (NOBODY, holder.get(reward)):
-            yield f"reward {Reward(reward).name} of seat {owner}: that seat does not hold its objective"
+            problem = f"seat {owner} does not hold the objective of the Reward"
+            yield f"reward {Reward(reward).name} of seat {owner}: {problem}"
 
 
 def _airfields(p: Position) -> Reasons:

@@ -346,7 +346,7 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
     """Restore Adam's moments and step counts, not its settings, or raise ValueError for negative values."""
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
-        raise ValueError("optimizer: squares and steps must be 0 or more")
+        raise ValueError("optimizer: exp_avg_sq and step must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 
 
@@ -384,7 +384,8 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
-            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be a known trainer")
+            known = ", ".join(TRAINERS)
+            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be one of {known}")
     except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
