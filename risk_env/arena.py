@@ -156,7 +156,7 @@ class TallyBook:
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def _in_play(self, lanes: Numbers) -> Numbers:
-        """Return lanes for kernels, int64 (k,). Raises ValueError unless each has a game in progress."""
+        """Return lanes for kernels, int64 (k,). Raises ValueError unless each lane has a game in progress."""
         lanes = self._batch.as_lanes(lanes, are_begun=True)
         over = lanes[self._batch.records["seat"][lanes] < 0]
         if len(over):
@@ -164,7 +164,7 @@ class TallyBook:
         return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """Convert the cycles of each seat's bot in a call of the kernel, and add them to the thinking times.
+        """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
 
         `cycles` and `seconds` are the cycles and the duration of the whole call.
         """
@@ -378,7 +378,10 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """Play one action in each of these lanes: the entry in `actions`, or else the player's action."""
+        """Play one action in each of these lanes: the entry in `actions`, or else the player's action.
+
+        If a lane waits for the caller and has no entry, the game of the lane does not change.
+        """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -644,7 +647,10 @@ def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: N
 
 
 def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
-    """Return the number of the player at each seat, int (games, P). Raises ValueError for wrong numbers."""
+    """Return the number of the player at each seat, int (games, P).
+
+    Raises ValueError for wrong `line_ups`, or, without `line_ups`, for a wrong number of players.
+    """
     if line_ups is None:
         if num_players != seats:
             raise ValueError(

@@ -128,7 +128,7 @@ def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
 
 
 def _outcomes_now(games: Games, table: Tables) -> Outcomes:
-    """Return the outcomes of the chance event that is due."""
+    """Return the outcomes of the chance event that is due, with their probabilities."""
     if games["phase"][0] != Phase.ROLL:
         return _card_outcomes(games, table)
     armies = _armies(games)
@@ -143,7 +143,10 @@ def _outcomes_now(games: Games, table: Tables) -> Outcomes:
 
 
 def _card_outcomes(games: Games, table: Tables) -> Outcomes:
-    """Return the cards that can be drawn (RULES 2.4). The discard pile replaces an empty deck."""
+    """Return the outcomes of the draw of a card, with their probabilities (RULES 2.4).
+
+    The discard pile replaces an empty deck.
+    """
     game = games[0]
     deck, wilds = members(games["deck"][0]), int(game.deck_wilds)
     if not deck and not wilds:
@@ -156,7 +159,7 @@ def _card_outcomes(games: Games, table: Tables) -> Outcomes:
 
 
 def _die_outcomes() -> Outcomes:
-    """Return the faces of a re-rolled die (RULES 10.4)."""
+    """Return the outcomes of a re-rolled die, with their probabilities (RULES 10.4)."""
     faces = range(1, NUM_FACES + 1)
     return [(Outcome("die", (face,), (((face - 1, NUM_FACES),),)), 1 / NUM_FACES) for face in faces]
 
@@ -253,7 +256,7 @@ def _armies(games: Games) -> tuple[int, int]:
 
 
 def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Outcomes:
-    """Return the ends of a blitz (RULES 3.2.4): the troops left on both sides."""
+    """Return the outcomes of a blitz, with their probabilities (RULES 3.2.4)."""
     rolls = {
         (attack, defence): _rolls(games, table, attack, defence) for attack in (1, 2, 3) for defence in (1, 2)
     }

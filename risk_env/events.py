@@ -284,7 +284,10 @@ def _roll(values: npt.NDArray[np.int8]) -> Roll:
 
 
 def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
-    """Return the events of the chance results of a set-up, in the order of RULES 11.4."""
+    """Return the events of the chance results of a set-up, in the order of RULES 11.4.
+
+    The events of the first turn follow if this turn begins at once.
+    """
     players = rules.num_players
     events = [Event("starter", seat=int(record.starter))]
     if rules.victory == "mission":
@@ -389,7 +392,7 @@ def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Return a function that yields the event of troops that moved from one territory to another."""
+    """Return a function that yields the event of a move of troops, or nothing if no troops moved."""
 
     def write(step: Step) -> Iterator[Event]:
         source, target = int(step.before.source), int(step.before.target)

@@ -350,9 +350,9 @@ class Game:
             pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
-        """Return a new step buffer that holds this game (`engine.step_buffer`).
+        """Return a new step buffer that contains this game (`engine.step_buffer`).
 
-        From now on the game's record is in this buffer. An earlier step buffer is no longer used.
+        After this call, the game's record is in the new buffer, and earlier step buffers are not used.
         """
         board, rules, sizes, _ = self._tables
         buffer = new_step_buffer(self._games, rules, board, sizes, observation_scales(self.board))
@@ -435,7 +435,7 @@ class Game:
     def _history(self) -> GameLog:
         """Return the history so far.
 
-        The history is computed from the actions when it is needed, so it does not slow `step` down.
+        The history is computed from the actions only when it is needed, so that `step` stays fast.
         """
         if self._game_log is None:
             self._game_log = self._new_log(None)
@@ -496,7 +496,7 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy of the game in which future dice and cards follow from `seed`.
+        """Return a copy of the game in which `seed` determines future dice and cards.
 
         Hidden facts stay as they are. `determinize` also redraws hidden facts. The history of the copy begins
         with this state.
@@ -550,7 +550,7 @@ class Game:
         return other
 
     def _begin_anew(self, seed: int) -> None:
-        """Begin the history with this state, which no origin restores."""
+        """Begin a new history with the current state. No origin can restore this state."""
         self.origin, self._chance = Origin(int(seed), position=None), uint64(0)
         self._begin_history()
 

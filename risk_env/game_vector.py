@@ -307,9 +307,10 @@ class GameVector(FixedArrays):
         """Begin the next game in each of these lanes, int (k,), at a position.
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
-        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may
-        differ in `max_rounds` only. The position determines future dice and cards. With `reseed`, the seed
-        of the lane's game determines them instead. Then call `ask` to write observation, mask and seat.
+        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The rules of
+        the position may differ in `max_rounds` only. The position determines future dice and cards. With
+        `reseed`, the seed of the lane's game determines future dice and cards instead. Call `ask` afterwards
+        to write observation, mask and seat.
 
         Raises ValueError, which names the lane and the problem, if play cannot continue from a position. The
         batch is then unchanged. A `Game` is not checked, because its state comes from the rules.

@@ -128,7 +128,7 @@ def _adjacency(board: Board) -> npt.NDArray[np.float32]:
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """Return the columns of a territory that the rules use: first the counts of troops, then the flags."""
+    """Return the columns of a territory that the rules use: first the counts of troops, then all others."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]

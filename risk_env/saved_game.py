@@ -66,7 +66,7 @@ class SavedGame:
 
     @classmethod
     def of(cls, game: Game, players: Sequence[str]) -> SavedGame:
-        """Return a game with all its actions.
+        """Return the saved form of a game, with all its actions.
 
         `players` are the specs or names of the players, one for each seat. Raises ValueError for another
         number of players, and if the actions do not restore the game.

@@ -1,4 +1,4 @@
-"""Seeds of games and players. A user's seed determines all dice and cards, and all choices of bots."""
+"""Seeds of games and players. A user's seed determines all dice and cards, and the seeds of all players."""
 
 import hashlib
 

@@ -115,7 +115,7 @@ def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None
 
 
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:
-    """Return the record of a position. Raises ValueError if it does not belong to these rules and map."""
+    """Return the record of a position. Raises ValueError if the position does not fit the rules and map."""
     if isinstance(position, str):
         return texts.position_for(position, rules, board)[0]
     if isinstance(position, bytes):

@@ -1,8 +1,8 @@
 """A game as text for training language models.
 
-The learner plays one seat. The environment plays the other seats with compiled bots. An observation is a
-report (`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step.
-See docs/llm.md.
+The learner plays one seat. Opponents inside the environment play the other seats. An observation is a report
+(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step. See
+docs/llm.md.
 """
 
 from collections.abc import Sequence

@@ -384,7 +384,10 @@ def _continent_tables(file: TomlTable) -> list[TomlTable]:
 def _outside_tables(
     file: TomlTable, continents: list[TomlTable], territories: list[TomlTable]
 ) -> list[TomlTable]:
-    """Return a continent without a bonus for the territories outside all continents, if there are any."""
+    """Return a list with a continent without a bonus for the territories outside all continents.
+
+    The list is empty if there are no such territories. Raises MapError if the map cannot have this continent.
+    """
     outside = [t for t in territories if "continent" not in t.values]
     if not outside:
         return []
@@ -444,7 +447,7 @@ def _continent_of(
 
 
 def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None, ...] | None:
-    """Return the symbols of the cards, with None for each territory without a card."""
+    """Return the symbol of each territory's card (None: no card), or None if the map has no symbols."""
     words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
     symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
     if symbols is not None and not any(symbols):
@@ -481,7 +484,7 @@ def _colour(table: TomlTable) -> str | None:
 
 
 def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
-    """Return the directed borders. Raises MapError unless every territory reaches every other territory."""
+    """Return the directed borders. Raises MapError for wrong or too many borders, and for a split map."""
     names = [t.values["name"] for t in territories]
     listed = [_listed_borders(t, names) for t in territories]
     _check_returns(territories, listed)

@@ -72,7 +72,7 @@ class TomlTable:
         return self.checked_name(self.text("name"), "name")
 
     def checked_name(self, name: str, at: str) -> str:
-        """Return `name` unchanged. Raises MapError if it is not allowed as a name."""
+        """Return `name` unchanged. Raises MapError if `name` is not allowed as a name."""
         if problem := problem_of(name):
             raise self.error(f"{shortened(name)} cannot be a name: {problem}", at)
         return name

@@ -33,7 +33,10 @@ class KernelFiles:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """Return the code saved under `key`, or None. Raises ValueError if the file is damaged."""
+        """Return the code saved under `key`, or None if there is none.
+
+        Raises ValueError if the file is damaged.
+        """
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -73,9 +76,9 @@ class GuardedCache:
         return getattr(self._cache, name)
 
     def load_overload(self, *arguments: Any) -> Any:
-        """Return the compiled code from the disk, or None.
+        """Return the compiled code from the disk, or None if there is no file for the argument types.
 
-        If a file cannot be read, all files of the entry point are removed.
+        If a file cannot be read, return None, and remove all files of the entry point.
         """
         try:
             return self._cache.load_overload(*arguments)

@@ -29,7 +29,10 @@ class _Notice(Listener):
         self.last_end = float("-inf")
 
     def on_start(self, event: Event) -> None:
-        """Report that an entry point is about to be compiled. Other uses of Numba are not reported."""
+        """Report that an entry point is about to be compiled, unless another compilation has just ended.
+
+        Other uses of Numba are not reported.
+        """
         entry = event.data["dispatcher"]
         if entry in self.folder_of and monotonic() - self.last_end > PAUSE:
             _LOGGER.warning("risk_env: %s", _notice(entry.py_func.__module__, self.folder_of[entry]))

@@ -35,7 +35,7 @@ def begin_turn(game, board, rules, seat):
 
 @kernel
 def clear_turn(game):
-    """Clear the marks of the last turn."""
+    """Clear the marks of the previous turn."""
     game.battles = 0
     game.trade = Trade.FREE
     game.source = NOWHERE

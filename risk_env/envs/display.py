@@ -58,7 +58,7 @@ class Display:
             self._next_frame = time.monotonic() + self._pause
 
     def close(self) -> None:
-        """Close the window, if there is one. May be called again."""
+        """Close the window, if there is one. Further calls do nothing."""
         if self.window is not None:
             self.window.close()
             self.window = None

@@ -189,7 +189,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window, and the agents that the environment has made. May be called again."""
+        """Close the window, and the agents that the environment has made. Repeated calls are allowed."""
         self._display.close()
         self.lanes.close()
 

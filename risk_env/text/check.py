@@ -227,7 +227,7 @@ class Position:
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Return those of the needed options that the rules do not have."""
+        """Return the options in the text `needs` that the rules do not have, as text."""
         pairs = [need.partition("=") for need in needs.split()]
         return " ".join("".join(n) for n in pairs if str(getattr(self.rules, n[0])) not in n[2].split("|"))
 
@@ -497,7 +497,7 @@ def _trade(p: Position) -> Reasons:
 
 
 def _turn(p: Position) -> Reasons:
-    """Check the events of this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
+    """Check the facts about this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
         yield f"held_at_start {_names(held - own, p.board)}: seat {game.turn} no longer holds them"
@@ -656,7 +656,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the actions between the first decision of the move and the current decision, with phases."""
+    """Return the phase and the action of each choice in the current move before the current decision."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]

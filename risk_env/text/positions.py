@@ -390,14 +390,18 @@ def _usual(p: Position, field: str) -> Any:
 
 
 def _usual_to_place(p: Position) -> list[int]:
-    """Return each army's starting troops minus the troops on the board (RULES 4.2)."""
+    """Return each army's starting troops minus the troops on the board (RULES 4.2), or 0 after the set-up."""
     start = int(p.tables.rules[0].initial_troops) if p.game.round_number == 0 else 0
     left = [max(0, start - p.placed(army)) for army in p.armies]
     return left + [0] * (types.MAX_OWNERS - len(left))
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of each objective. The objectives of Basic Training are face up (RULES 9.1)."""
+    """Return the state of each objective.
+
+    With fixed objectives, the objectives of Basic Training are face up (RULES 9.1). All other objectives are
+    not in play.
+    """
     face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 

@@ -137,7 +137,7 @@ class _Report:
         )
 
     def some(self, names: Sequence[str]) -> str:
-        """Return as many names as the style allows."""
+        """Return as many names as the style allows, and the number of further names."""
         shown, more = names[: self.style.names], len(names) - self.style.names
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -252,7 +252,7 @@ class _Report:
         return lines + [f"Objectives: {'; '.join(filter(None, held))}"] * any(held)
 
     def _objective(self, number: int, holder: int) -> str:
-        """Return the words for an Objective: name, holder and Reward, or "" if it is not in play."""
+        """Return the words for an Objective in play: name, holder and Reward. Return "" for any other."""
         if holder == Held.NOT_IN_PLAY:
             return ""
         reward = reward_name(self.state.objective_rewards[number])

@@ -68,7 +68,7 @@ HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 @dataclass(frozen=True)
 class Config(RunSettings):
-    """Configuration of a run of the value trainer. A step is a game."""
+    """Configuration of a run of the trainer `beam_value`. A step is a game."""
 
     TRAINER: ClassVar[str] = "beam_value"
     LENGTH: ClassVar[str] = "games"

@@ -1,4 +1,4 @@
-"""Declare what a checkpoint may contain, and check a loaded checkpoint against the declaration.
+"""Declarations of the values in a checkpoint, and the check of a loaded checkpoint.
 
     declared = {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors}
     check_declared("checkpoint", state, declared)

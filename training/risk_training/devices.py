@@ -19,8 +19,8 @@ DEVICES = "auto, cpu, cuda, cuda:N or mps"
 def find_device(name: str) -> torch.device:
     """Return the device that a setting names.
 
-    `auto` is a GPU if there is one. Raises ValueError for a malformed name, or for a GPU that PyTorch does
-    not find.
+    `auto` is a GPU if there is one, and otherwise the CPU. Raises ValueError for a malformed name, or for a
+    GPU that PyTorch does not find.
     """
     if name == AUTO:
         return torch.device(

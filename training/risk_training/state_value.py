@@ -6,7 +6,8 @@ place all their first troops on a random territory; `strategist` may choose such
 
 The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
 (Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
-`tactician` plays the other seats. The current network, or a value from a file, then evaluates plans.
+`tactician` plays the other seats. The current network, or the value that `judge` names, then evaluates the
+plans of `tactician`.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class StateNetworkSettings(RunSettings):
 
 @dataclass(frozen=True)
 class Config(StateNetworkSettings):
-    """Configuration of a run of the state value trainer."""
+    """Configuration of a run of the trainer `state_value`."""
 
     TRAINER: ClassVar[str] = "state_value"
 
@@ -364,7 +365,7 @@ def _by_game(games: Array) -> list[tuple[int, Array]]:
 
 
 class Trainer(TorchRun):
-    """A run of the state value trainer: network and optimizer."""
+    """A run of the trainer `state_value`: network and optimizer."""
 
     CONFIG, FILE, KIND = Config, STATE_VALUE_FILE, StateValueFile
     config: Config

@@ -97,7 +97,7 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
 
 
 def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int]) -> list[Border]:
-    """Return the borders to keep, so that the map fits into the size class of its territories.
+    """Return the borders to keep, so that the map fits into the size class for its number of territories.
 
     Short borders are removed first; a border within a continent counts as twice as long. All territories stay
     connected, also within each continent. A territory loses its second border only if no other border can be
@@ -179,7 +179,7 @@ def _drawing(cells: Cells, names: list[str], borders: list[Border]) -> dict[str,
 
 
 def _outline(territory: int, cells: Cells, kept: set[Border]) -> Iterator[Point]:
-    """Yield the corners of a cell. A side without a border recedes from the other cell."""
+    """Yield the corners of a cell. A side between two cells of land without a border recedes."""
     for side in cells.sides[territory]:
         if not side.squared_length:
             continue
