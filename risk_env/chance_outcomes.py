@@ -64,7 +64,7 @@ def play_outcomes(
 
     With `ask_forced`, forced actions count as decisions and are not played. Returns the outcomes of the next
     chance event: an empty list if a decision or the end of the game follows. Raises ValueError if an outcome
-    cannot occur.
+    cannot occur, and if there are more outcomes than chance events.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):

@@ -734,7 +734,7 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """Return the facts in the header and the state of a saved game.
 
-    Raises SavedGameError for damaged bytes.
+    Raises SavedGameError for damaged bytes, and for any other value.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")

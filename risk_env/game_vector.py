@@ -312,8 +312,8 @@ class GameVector(FixedArrays):
         `reseed`, the seed of the lane's game determines future dice and cards instead. Call `ask` afterwards
         to write observation, mask and seat.
 
-        Raises ValueError, which names the lane and the problem, if play cannot continue from a position. The
-        batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
+        Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
+        The batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)

@@ -55,7 +55,7 @@ def features(
 
     Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
     float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError
-    for observations of another dtype or shape, and for negative codes.
+    for observations of another dtype or shape, for negative codes, and without `rules` or `board`.
     """
     if isinstance(source, Game):
         seat = max(source.seat, 0) if seat is None else seat

@@ -193,7 +193,8 @@ def as_agent(named: Any) -> Agent:
 def as_agents(named: Sequence[Any]) -> list[Agent]:
     """Return an agent for each of several seats, from anything that `find_player` takes.
 
-    Raises ValueError if one agent has several seats. After an error, the agents made so far are closed.
+    Raises ValueError as `find_player` does, and if one agent has several seats. After an error, the agents
+    made so far are closed.
     """
     agents = list[Agent]()
     with closed_on_error(lambda: close_made(agents, named)):
@@ -351,7 +352,10 @@ def query_policy(
 
 
 def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
-    """Return the actions of a policy as an array. Raises ValueError if the masks do not allow them."""
+    """Return the actions of a policy as an array.
+
+    Raises ValueError for another shape or type, and for an action that its mask does not allow.
+    """
     actions = whole_numbers(actions, (len(masks),), f"{policy.name}: act_batch must return")
     inside = (actions >= 0) & (actions < masks.shape[1])
     legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] > 0)

@@ -235,10 +235,10 @@ def map_names() -> tuple[str, ...]:
 
 
 def load_map(name_or_path: str | PathLike[str]) -> Board:
-    """Return the shipped map with this name, or the map in the .toml file at this path.
+    """Return the shipped map with this name, or the map in the map file at this path.
 
     The name `random:SEED:territories=60,continents=8` gives a random map. `territories` and `continents` may
-    be left out. Raises MapError if there is no such map, or if the file contains an error.
+    be left out. Raises MapError if there is no such map, or if the file cannot be read or contains an error.
     """
     if is_random(name_or_path):
         return _generate(read_spec(str(name_or_path)))
@@ -311,7 +311,7 @@ def _generate(spec: RandomMap) -> Board:
 def _file_text(path: Path) -> str:
     """Return the text of a map file.
 
-    Raises MapError unless `path` is a regular file (no device, no pipe) of at most MOST_BYTES.
+    Raises MapError unless `path` is a regular text file (no device, no pipe) of at most MOST_BYTES.
     """
     try:
         return read_text(path, MOST_BYTES)
@@ -322,7 +322,7 @@ def _file_text(path: Path) -> str:
 def read_map(text: str, source: str = "<text>") -> Board:
     """Return the map in a TOML text. `source` names the text in error messages.
 
-    Raises MapError if the text contains an error, or if a TOML reader would need seconds to read it.
+    Raises MapError if the text contains an error, is too large, or would take a TOML reader seconds to read.
     """
     size = len(text.encode(errors="surrogatepass"))
     sizes = {"bytes": (size, MOST_BYTES), "table headers": (text.count("\n["), MOST_HEADERS)}

@@ -321,8 +321,8 @@ def rules_from(
     """Return `rules`, or, if `rules` is the name of a preset, `Rules.preset` with these options.
 
     `profile` is used unless `options` name another profile. Raises ValueError for options together with a
-    `Rules` object, and for an unknown option. `functions` are the public functions that took the options. The
-    hint for an unknown option may name an argument of `functions`.
+    `Rules` object, for an unknown option, and as `Rules.preset` does. `functions` are the public functions
+    that took the options. The hint for an unknown option may name an argument of `functions`.
     """
     _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
@@ -370,7 +370,7 @@ def _preset(name: str) -> Preset:
 def _players_of(name: str, num_players: int | None) -> int:
     """Return the number of players of a preset: by default 3, or 2 for `two_player`.
 
-    Raises ValueError for a number that the preset does not allow.
+    Raises ValueError for an unknown preset, and for a number that the preset does not allow.
     """
     allowed = _preset(name).players
     if num_players is None:

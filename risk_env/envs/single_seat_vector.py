@@ -144,7 +144,7 @@ class SingleSeatVector:
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
         position i + k N modulo the number of positions. Seed, lane and k determine the future dice. Raises
-        ValueError if a position is invalid, or if the game is over at a position.
+        ValueError for an empty or too long list, an invalid position, and a position whose game is over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 

@@ -81,7 +81,7 @@ def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
 
 
 def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
-    """Return the longest paths of wanted edges around a ring."""
+    """Return the maximal paths of consecutive wanted edges around a ring."""
     if all(wanted):
         return [(*ring, ring[0])]
     start, size = wanted.index(False), len(ring)

@@ -270,7 +270,7 @@ def short_number(troops: int) -> str:
 
 
 def name_lines(name: str) -> list[str]:
-    """Return a name in one line, or in two lines of similar length if it is long."""
+    """Return a name in one line, or a long name of several words in two lines of similar length."""
     words = name.split(" ")
     if len(name) <= 9 or len(words) == 1:
         return [name]

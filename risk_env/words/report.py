@@ -327,7 +327,7 @@ class _Report:
         ]
 
     def threats(self) -> list[str]:
-        """Return the line about the reader's territories that a neighbour is likely to take."""
+        """Return the line about the reader's territories under threat (LEAST_THREAT), if there are any."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:

@@ -375,7 +375,7 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
-    """Return the checkpoint of a run, or raise ValueError if no checkpoint exists or can be read."""
+    """Return the checkpoint of a run. Raise ValueError if there is no checkpoint of this version."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"

@@ -62,7 +62,7 @@ class RiskVecEnv(VecEnv):
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin the next game of every environment, or the first game after `seed`; return observations."""
+        """Begin the next game of every environment, or the first game of a new seed; return observations."""
         if "positions" in self._options[0]:
             self.lanes.start_at(self._options[0]["positions"])
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)

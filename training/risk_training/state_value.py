@@ -163,7 +163,10 @@ class Config(StateNetworkSettings):
         return self.bot_share < 1
 
     def first_weights(self, source: str) -> dict[str, Tensor]:
-        """Return the weights of a value as initial weights; raise ValueError for another network size."""
+        """Return the weights of a value as initial weights.
+
+        Raises ValueError as `read_value` does, and for another network size.
+        """
         value = self.read_value(source)
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):

@@ -35,7 +35,10 @@ IGNORED_OF_MAP = ("objectives", "requirements", "positions", "transforms", "coll
 
 
 def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map in an XML text. Raises ValueError for a text that `parse_xml` refuses."""
+    """Return the map in an XML text.
+
+    Raises ValueError as `parse_xml` does, and MapError as `check_before_borders` does.
+    """
     root = parse_xml(text)
     draft = MapDraft(_text(root, "name") or name)
     elements = list(root.iterfind("territories/territory"))

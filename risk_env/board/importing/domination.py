@@ -34,7 +34,7 @@ ANY = "*"  # in a mission: a third continent of the player's choice
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
     """Return the map in a `.map` text, with the cards and missions in `cards`, a `.cards` text or None.
 
-    Raises ValueError if a section of the `.map` text is missing.
+    Raises ValueError if a section of the `.map` text is missing, and MapError as `check_before_borders` does.
     """
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))

@@ -106,7 +106,7 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
 def decoded(content: bytes, what: str, report: Report) -> str:
     """Return the text of a file in UTF-8, or else in the Windows variant of Latin-1.
 
-    Raises ValueError for other encodings.
+    Raises ValueError for any other content.
     """
     try:
         return text_of(content)
