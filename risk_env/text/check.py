@@ -345,7 +345,8 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
 def _phase(p: Position) -> Reasons:
     """Check that the rules have the phase, and that the right fields are in use.
 
-    Fields that the rules or the phase do not use must be empty. A move must have a source and a target.
+    Fields that the rules or the phase do not use must be empty. `source` and `target` must be set in every
+    phase that uses them.
     """
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"

@@ -49,8 +49,8 @@ class Style(NamedTuple):
     attacks: int  # number of attacks with odds, the likeliest first
     threats: int  # number of the reader's territories under threat
     names: int  # number of names in a list of conquests or choices
-    has_borders: bool  # includes the borders of the whole map
-    has_help: bool  # includes help on how to answer
+    has_borders: bool  # True if the report lists the borders of the whole map
+    has_help: bool  # True if the report explains how to answer
 
 
 STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
