@@ -196,7 +196,7 @@ class CompiledAgent(Agent):
 
 
 def prepares(player: Any, base: type[Any] = Agent) -> bool:
-    """Return whether the player overrides the method `prepare` of the base class."""
+    """Return True if the player overrides the method `prepare` of the base class."""
     return getattr(player.prepare, "__func__", player.prepare) is not base.prepare
 
 

@@ -93,7 +93,7 @@ def names() -> tuple[str, ...]:
 
 
 def is_registered(name: str) -> bool:
-    """Return whether a player is registered with this name. The function loads no player."""
+    """Return True if a player is registered with this name. The function loads no player."""
     return name in _registered()
 
 

@@ -281,7 +281,7 @@ class Game:
         return np.unpackbits(legal, bitorder="little", count=self.num_actions).view(np.int8)
 
     def is_legal(self, action: int) -> bool:
-        """Return whether an action, given by its number, is legal."""
+        """Return True if an action, given by its number, is legal."""
         legal = self._games["legal"][0].view(np.uint8)
         return 0 <= action < self.num_actions and bool(legal[action // 8] >> action % 8 & 1)
 
@@ -530,9 +530,10 @@ class Game:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two games have the same rules, map and state, including future chance.
+        """Return True if two games have the same rules, the same map and the same state.
 
-        Seed and history are not compared, because the text of a game does not contain them.
+        The state includes future chance. Drawings of maps are not compared. Seed and history are not compared
+        either, because the text of a game does not contain them. The option `ask_forced` must be the same.
         """
         if not isinstance(other, Game):
             return NotImplemented

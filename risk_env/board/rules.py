@@ -50,7 +50,7 @@ class Numbers(NamedTuple):
         return f"{'None or ' if self.or_none else ''}a whole number from {self.least} to {self.most}"
 
     def allow(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
+        """Return True if a value is allowed."""
         is_number = (
             isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
         )
@@ -408,7 +408,7 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
 
 
 def _is_allowed(rules: Rules, option: str, value: Any) -> bool:
-    """Return whether the other options of the rules allow this value of an option (RULES 13)."""
+    """Return True if the other options of the rules allow this value of an option (RULES 13)."""
     needs = [need for need in NEEDS if need.other == option and getattr(rules, need.option) in need.values]
     return all(value in need.allowed for need in needs)
 
@@ -486,7 +486,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
-    """Return whether a mission of the map is in the pile (RULES 8.1)."""
+    """Return True if a mission of the map is in the pile (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players

@@ -467,7 +467,8 @@ def _claims(p: Position) -> Reasons:
 def _cards(p: Position) -> Reasons:
     """Check that no territory card is in two places (RULES 2, 7.1).
 
-    The card of a headquarters must be in no place.
+    The card of a headquarters must be in no place. The game must have all cards of the position, and shown
+    cards must be in a hand or on the discard pile. With the symbol deck, hands are empty in the set-up.
     """
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):

@@ -211,7 +211,8 @@ class Run(ABC):
     ) -> Self:
         """Return the run in a folder, in the state of the last checkpoint.
 
-        `length` is a new number of steps, and `device` replaces the configured device.
+        `length` is a new number of steps, and `device` replaces the configured device. Raises ValueError if
+        the folder has no checkpoint of this version, or if this machine does not have the device.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
