@@ -35,7 +35,7 @@ class PlayerFault(RuntimeError):
     """Failure of the player at `seat`, such as an exception or an illegal action.
 
     `reason` is the error message. `kind` is "crash" if the player raised an exception, and "illegal" if the
-    action is not legal. An exception can set another kind by an attribute `kind` with a value of `FAULTS`.
+    action is not legal. An exception can set another kind with an attribute `kind`, one of `FAULTS`.
     For example, a program that exceeds its time limit causes a fault of kind "time".
     """
 

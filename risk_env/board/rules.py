@@ -263,7 +263,8 @@ class Rules:
         RULES 6.4. `expert=True` turns on RULES 10.1-10.5, and needs the symbol deck (RULES 10.7).
 
         `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" is for
-        short games without decisions about dice.
+        short games without decisions about dice. Raises ValueError for an unknown preset, profile or option,
+        and for values that are not allowed, alone or together.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):

@@ -171,7 +171,7 @@ def dashes(path: Path) -> list[Path]:
 
 
 def between(a: Point, b: Point, part: float) -> Point:
-    """Return the point at `part` (0 ... 1) of the line from a to b."""
+    """Return the point at `part` (0 ... 1) of the line from `a` to `b`."""
     return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part
 
 
