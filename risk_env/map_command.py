@@ -141,7 +141,7 @@ def num_borders(board: Board) -> int:
 
 
 def description(board: Board) -> Iterator[str]:
-    """Yield lines with the size of a map, and with the presets that can be played on it."""
+    """Yield lines with the size and the kind of drawing of a map, and with the presets that can be played."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     one_way = f" ({len(board.one_way_borders)} one-way)" if board.one_way_borders else ""
     yield (

@@ -219,7 +219,8 @@ class SingleSeatVector:
     def draw_by(self, weights: Array) -> None:
         """Draw opponent k of the list with a probability proportional to `weights[k]`, float (K,).
 
-        The weights apply from each lane's next game on.
+        The weights apply from each lane's next game on. Raises ValueError for another shape, for negative
+        weights, if all weights are 0, and unless `opponent_order` is "drawn".
         """
         weights = np.asarray(weights, np.float64)
         if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:

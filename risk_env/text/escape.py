@@ -1,9 +1,9 @@
 """Untrusted words, made safe for display.
 
-Such words are names of agents, players, maps and files, reasons, and errors. Anybody who writes a bot, a map
-or a file can choose them. `for_terminal` makes words safe for a terminal. For a table of Rich use
-`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
-spreadsheets.
+Examples are names of agents, players, maps and files, and error messages. Anybody who writes a bot, a map or
+a file can choose such words. `for_terminal` makes words safe for a terminal. For a table of Rich use
+`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, HTML pages
+and spreadsheets.
 """
 
 import html
