@@ -51,7 +51,9 @@ class StaticFeatures(NamedTuple):
 def features(
     source: Game | Array, rules: Rules | None = None, board: Board | None = None, *, seat: int | None = None
 ) -> Features:
-    """Return the features of a game for a seat (default: the seat to act), or of observations.
+    """Return the features of a game for a seat, or of observations.
+
+    The default of `seat` is the seat to act, or seat 0 if the game is over.
 
     Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
     float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError

@@ -256,7 +256,10 @@ class SingleSeatVector:
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from the `state_dict` of lanes with the same arguments."""
+        """Continue from the `state_dict` of lanes with the same arguments.
+
+        Raises ValueError for arrays that do not fit these lanes, and for impossible positions.
+        """
         self.batch.seed_word = np.uint64(state["seed_word"])
         self._is_even = state["draw"] is None
         if not self._is_even:
