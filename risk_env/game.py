@@ -173,7 +173,7 @@ class Game:
 
     @property
     def turn(self) -> int:
-        """The seat whose turn it is. `seat` differs only while a defender chooses dice."""
+        """The seat whose turn it is. `seat` differs while a defender chooses dice, and after the game."""
         return self._number_in("turn")
 
     @property

@@ -64,7 +64,7 @@ def discs(centres: Sequence[Point]) -> tuple[tuple[Ring, ...], ...]:
 
 
 def nearest_distance(centres: Sequence[Point]) -> float:
-    """Return the smallest distance between two centres, or CLOSEST if all distances are smaller."""
+    """Return the smallest distance between two centres, but at least CLOSEST."""
     distances = (hypot(a[0] - b[0], a[1] - b[1]) for i, a in enumerate(centres) for b in centres[:i])
     return max(CLOSEST, min(distances, default=CLOSEST))
 

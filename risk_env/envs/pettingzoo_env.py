@@ -133,7 +133,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def game(self) -> Game:
         """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
 
-        A search in a copy of this game would foresee the dice. Use `sample` for search.
+        A search in a copy of this game would foresee the dice. Use `sample` for search. Raises RuntimeError
+        before `reset`.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")

@@ -345,7 +345,10 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
-    """Restore Adam's moments and step counts, not its settings, or raise ValueError for negative values."""
+    """Restore Adam's moments and step counts, but no settings of Adam.
+
+    Raises ValueError if a `step` or an `exp_avg_sq` is negative.
+    """
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
         raise ValueError("optimizer: exp_avg_sq and step must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
