@@ -47,7 +47,7 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
 
 
 def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
-    """Parse a list of agents, separated by commas; raise ValueError if there is no agent.
+    """Parse a list of agents, separated by commas; raise ValueError if it is empty or not valid.
 
     `argument` is the name of the command-line argument in error messages.
     """

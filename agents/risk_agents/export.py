@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("policy", help=FILES)
     parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model that also encodes observations")
     parser.add_argument(
-        "--npz", metavar="FILE", help="write the weights as a .npz file, which needs no PyTorch to play"
+        "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"
     )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:

@@ -100,7 +100,7 @@ def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]
 
 
 def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write the games to a file, completely or not at all, and return the number of rows.
+    """Write the games to a file atomically, and return the number of rows.
 
     If the function is interrupted, an existing file does not change.
     """

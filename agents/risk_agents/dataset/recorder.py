@@ -120,7 +120,7 @@ class _Recording:
         }
 
     def games(self) -> Iterator[GameDecisions]:
-        """Yield games in the order of their numbers; a finished game waits until all earlier games end."""
+        """Yield games in the order of their numbers; a finished game waits for all games before it."""
         waiting: dict[int, GameDecisions] = {}
         due = 0
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):
