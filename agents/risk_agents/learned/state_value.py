@@ -89,7 +89,10 @@ class StateNetworkFile(TrainedFile):
         return StateValue(columns=input_columns(self.schema.board), scales=count_features(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
-        """Return records as a contiguous array; raise ValueError for records or tables of another map."""
+        """Return records as a contiguous array.
+
+        Raises ValueError for tables of another map, and for records of another size class.
+        """
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)
             raise ValueError(f"tables are for map {named[0]}, but the {self.KIND} is for map {named[1]}")

@@ -34,7 +34,7 @@ class TrainedFile(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load a file; raise ValueError if the file cannot be read or has another kind."""
+        """Load a file; raise ValueError if the file cannot be read, has another kind or is not valid."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} contains a {kind_in(facts)}, but must contain a {cls.KIND}")
@@ -67,7 +67,10 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight by name, for the schema's map; raise ValueError if invalid."""
+        """Return the shape of each weight by name, for the schema's map.
+
+        Raises ValueError if the weights do not give the sizes of the layers, or if a size is not allowed.
+        """
 
     @cached_property
     def arrays(self) -> dict[str, Array]:

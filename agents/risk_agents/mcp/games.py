@@ -94,7 +94,8 @@ class OpenGames:
     def _add(self, table: OpenGame) -> dict[int, str]:
         """Add a game, and return a token for each client's seat.
 
-        If there are too many games, an unused game ends. Raises ValueError if all games are in use.
+        If there are too many games, the game that `_game_to_end` returns ends. Raises ValueError if all games
+        are in use.
         """
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
@@ -162,7 +163,11 @@ class OpenGames:
             return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
 
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
-        """Return the events that the token's seat saw from `since` on, in words, and the next number."""
+        """Return the events that the token's seat saw, in words, and the event number for the next call.
+
+        The first event has the number `since`. A reply has at most MOST_EVENTS events and about
+        LONGEST_HISTORY bytes.
+        """
         table, seat = self._find(token)
         with table.lock:
             game = table.game

@@ -129,7 +129,7 @@ def outnumbers(game, board, seat, source, target, needed):
     """Return True if the source has more attackers than `needed`, or the seat has enough support.
 
     The support is enough if all troops of the seat that can attack the target are more than 1.5 times
-    `needed`.
+    `needed`. The source must then have at least two attackers.
     """
     attackers = troops_on(game, source) - 1
     return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)
