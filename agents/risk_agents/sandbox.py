@@ -71,7 +71,7 @@ class Sandbox(NamedTuple):
     is_closed: bool = True  # False for OPEN
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
-        """Return the command line that runs `command` in the sandbox; the command can read the paths `shown`."""
+        """Return the command line that runs `command` in the sandbox, where it can read the paths `shown`."""
         if not self.is_closed:
             return list(command)
         walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []

@@ -55,7 +55,7 @@ class Style(NamedTuple):
 
     border: int = BORDER  # claims: penalty for each border territory of a continent
     crowd: int = CROWD  # claims: penalty for the share of a continent that rivals hold
-    gathers: int = 0  # first troops: 1 to place them like a draft, 0 to place them where the bot is outnumbered
+    gathers: int = 0  # first troops: 1 to place them like a draft, 0 to place them by `usual_action`
     home: int = 30  # worth of a territory of the continent that is easiest to complete
     spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
     leader: int = 10  # worth of a territory of the strongest rival

@@ -199,7 +199,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--record",
         metavar="FILE",
-        help="write every game's actions as JSON Lines (`risk-env replay` reads them)",
+        help="write every game's actions as JSON Lines (`risk-env replay` reads the file)",
     )
     add("--replays", metavar="DIR", help="folder for replays of games, as pages for a browser")
     add(
@@ -276,7 +276,8 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
-    Raises ValueError if an argument or an agent's version has changed since the tournament began.
+    Raises ValueError if an argument or an agent's version has changed since the tournament began, or if the
+    file names programs or language models that the command line does not allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)

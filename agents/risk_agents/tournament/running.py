@@ -112,7 +112,7 @@ class _Conductor:
             stop = stop or (bool(done) and enough())
 
     def _take(self, future: Future[Any]) -> None:
-        """Process the result of a chunk that has ended; write its games if workers do not write games."""
+        """Process the result of a chunk that has ended; write the games unless the workers write them."""
         chunk, result = self.chunks.pop(future), future.result()
         if not self.stores:
             self.store.add(*result)
