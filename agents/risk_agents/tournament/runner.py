@@ -1,6 +1,7 @@
 """Play games of a tournament: games between lane players in an `Arena`, other games as a `Match`.
 
-Lane players are compiled bots and ONNX models. Both classes play the same games. An agent that does not return a legal action in time forfeits the game.
+Lane players are compiled bots and ONNX models. Both classes play the same games. An agent that does not
+return a legal action in time forfeits the game.
 """
 
 from __future__ import annotations

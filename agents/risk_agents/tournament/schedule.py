@@ -172,6 +172,6 @@ class Cutter:
         return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
-        """Record that a worker needed `seconds` for a chunk."""
+        """Record that a worker needed `seconds` for a chunk; ignore chunks of one game."""
         if len(chunk) > 1:
             self._games, self._seconds = self._games + len(chunk), self._seconds + seconds
