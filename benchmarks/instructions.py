@@ -122,7 +122,7 @@ class Requester:
 
 
 def run_all() -> None:
-    """Do every piece of work twice, and count the instructions of the second time."""
+    """Do every piece of work twice, and count the instructions of the second run."""
     request = Requester()
     for name, make in WORKS.items():
         work = make()
@@ -201,7 +201,7 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, float]:
 
 
 def check(before: dict[str, Any], now: dict[str, Any]) -> int:
-    """Print the changes since a record; return 1 if the count of a piece of work grew by over LIMIT."""
+    """Print the changes since a record; return 1 if a count grew by more than LIMIT, otherwise 0."""
     found = changes(before, now)
     rows = [
         (name, f"{count / 1e6:.2f}", f"{100 * found[name]:+.1f} %" if name in found else "new")
@@ -219,7 +219,7 @@ def main() -> int:
     """Count the instructions, and compare or store the counts."""
     parser = documented_parser(__doc__)
     add, limit = parser.add_argument, f"{100 * LIMIT:.0f} %%"
-    add("--check", action="store_true", help=f"fail if a count grew by over {limit}")
+    add("--check", action="store_true", help=f"fail if a count grew by more than {limit}")
     add("--run", action="store_true", help=argparse.SUPPRESS)
     add("--record", action="store_true", help="store the counts for the present version")
     arguments = parser.parse_args()
