@@ -132,8 +132,7 @@ def _fitting(said: str, decision: Decision, view: View) -> list[str]:
 
 
 def _grade(said: str, argument: str, view: View) -> int:
-    """Return the grade of the match between words and an action; for an attack, the lower grade of its sides.
-    """
+    """Return the grade of the match between words and an action (for an attack, the lower of two grades)."""
     parts, names = (split_outside_quotes(text, ">") for text in (said, argument))
     if len(parts) != len(names):
         return _NOT
