@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         help="reward of a seat at the end of the game (default: win)",
     )
     add("--seed", type=int, default=0, help="seed of all games (default: 0)")
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
     return parser
 
 

@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="B",
         help="test whether the agent in --agents is better than agent B, with a sequential test (SPRT)",
     )
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
     add(
         "--games",
         type=int,
@@ -230,7 +230,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         const=LEVELS[0],
         choices=LEVELS,
         help="limit the network, memory and files of agents that are programs or Python files; with strict, "
-        "fail unless every limit works",
+        "fail unless every limit works (default: no limits)",
     )
 
 
