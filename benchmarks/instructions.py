@@ -1,8 +1,9 @@
 """Instructions of fixed pieces of work, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-A count of instructions, unlike a time, does not depend on other processes, so a change of 3 % shows on a
-shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with a separate cache.
-instructions.json contains the counts of each version, and docs/speed.md shows these counts (`make docs`).
+A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
+of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
+cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
+(`make docs`).
 
 `--check` (`make bench-check`) compares the counts with the last recorded version, and fails if a piece
 of work needs over 3 % more instructions. `--record` stores the counts for the present version. The

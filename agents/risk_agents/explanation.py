@@ -54,7 +54,7 @@ class Explaining(Protocol):
 def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str, str]]) -> str:
     """Return a plan in words, such as `attack through Africa with the draft on Egypt`.
 
-    `drafts` are the territories that get troops, `captures` the attacks of the plan.
+    `drafts` are the territories that get troops, and `captures` are the attacks of the plan.
     """
     draft = f"draft on {_listed(drafts)}" if drafts else ""
     if not captures:

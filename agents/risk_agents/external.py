@@ -114,7 +114,7 @@ class ExternalAgent(Agent):
 
 
 def _command(spec: str) -> list[str]:
-    """Return the words of the command line in a spec; raise ProgramFault if it is empty or not valid."""
+    """Return the words of the command line in a spec; raise ProgramFault if there are no valid words."""
     try:
         words = shlex.split(spec.removeprefix(PREFIX))
     except ValueError as error:

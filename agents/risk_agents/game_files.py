@@ -36,7 +36,10 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
 
 
 def load_game(path: str | Path) -> SavedGame:
-    """Read a file with a single game; raise SavedGameError for any other file."""
+    """Read a file with a single game.
+
+    Raises FileNotFoundError if `path` is not a regular file, and SavedGameError for any other content.
+    """
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
         raise SavedGameError(

@@ -260,7 +260,7 @@ def _file_digest(spec: str) -> str:
 
 
 def _pace(stores: Sequence[Store], games: int) -> float:
-    """Return the agent's mean thinking time per turn, in milliseconds, in the first `games` of each store."""
+    """Return the agent's mean thinking time per turn in ms, over the first `games` games of each store."""
     seconds, turns = 0.0, 0
     for result in (result for store in stores for result in islice(store.results(), games)):
         seat = result.seats.index(0)

@@ -1,8 +1,8 @@
 """Score of an agent on a track.
 
 The score is 100 (w - e) / (1 - e), where w is the share of games that the agent wins, and e = 1 / P is the
-even share of P players. An agent as strong as its opponents scores 0; an agent that wins every game scores
-100. Nobody wins a truncated game.
+even share of P players. An agent as strong as its opponents scores 0 if no game is truncated, because nobody
+wins a truncated game. An agent that wins every game scores 100.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -33,7 +33,7 @@ def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
 
 
 class _Header:
-    """Reader of a page header, one value after another."""
+    """Sequential reader of a page header."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0

@@ -269,7 +269,7 @@ def take_top(space, board, rules, kept):
 
 @kernel
 def list_successors(space, board, rules, state):
-    """Play every result of the roll, or every legal action, of the state in `scratch[NOW]`."""
+    """List the successors of the state in `scratch[NOW]`: play each result of the roll or legal action."""
     game = space.scratch[NOW]
     first, turn = space.counts[SUCCESSORS], int64(game.turn)
     space.first[state] = first

@@ -35,7 +35,7 @@ class Values(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Values of games between two players: while the first player is in turn, and while the second is."""
+    """Values of games between two players: with the first player in turn, and with the second player."""
 
     first: Values
     second: Values

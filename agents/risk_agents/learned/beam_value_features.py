@@ -41,8 +41,8 @@ OWNER_COLUMNS = 7
 # continent has one more column: if the observing seat holds the continent, the probability that none of its
 # territories falls.
 CONTINENT_COLUMNS = 2
-# Columns of the game: 1 if the fortify move is made, 1 if the seat holds a set of cards, worth of the next
-# set, the round on two scales, progress towards a special victory
+# Columns of the game: 1 if the seat has made its fortify move, 1 if the seat holds a set of cards, worth of
+# the next set, the round on two scales, progress towards a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 

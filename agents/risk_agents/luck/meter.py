@@ -62,7 +62,7 @@ class LuckMeter:
     """Meter of the luck of both seats in recorded games; not thread-safe, so use one meter per thread."""
 
     def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
-        """Create a meter; raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
+        """Create a meter; raise ValueError if luck is unknown in these games (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
         self._rules, self._board, self._tables = rules, board, tables(rules, board)

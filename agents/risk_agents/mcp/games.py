@@ -79,8 +79,9 @@ class OpenGames:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
-        ends a game that another client uses. Raises ValueError for maps that are not shipped and for bots
-        that are not registered, because a client must not run files of this machine.
+        ends a game that another client uses. Raises ValueError for maps that clients may not choose
+        (`check_open_map`) and for bots that are not registered, because a client must not read or run files
+        of this machine.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -140,8 +141,8 @@ class OpenGames:
     def act(self, token: str, plan: str, style: str = "brief") -> str:
         """Play a plan, then let bots play until a client must act; return an account and a new report.
 
-        The account states which actions of the plan were played. If the plan cannot be played, ValueError
-        states the reason, and the game does not change.
+        The account states which actions of the plan were played. If the plan cannot be played or the seat is
+        not to act, ValueError states the reason, and the game does not change.
         """
         table, seat = self._find(token)
         with table.lock:

@@ -33,7 +33,7 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Return the troops that the seat's largest stack outside a continent can send to a territory."""
+    """Return how many troops the seat's largest stack outside a continent can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -45,7 +45,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Return the troops that the seat's largest stack, apart from `but`, can send to a territory."""
+    """Return how many troops the seat's largest stack, apart from `but`, can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w]
@@ -101,7 +101,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of targets in a continent that the seat does not own, and their troops."""
+    """Return how many targets in a continent the seat does not own, and the number of their troops."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]

@@ -189,8 +189,8 @@ def aims(game, board, rules, seat, style):
 def place(game, board, rules, seat, style, troops):
     """Return the best legal territory for `troops`.
 
-    Among guarded territories that lack at most `troops`, the best territory lacks the most troops. If there
-    is no such territory, the best territory is the source of the best capture.
+    If some guarded territories lack troops, but at most `troops`, the best territory is the one of them that
+    lacks the most. Otherwise, the best territory is the source of the best capture.
     """
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)

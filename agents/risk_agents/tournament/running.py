@@ -74,7 +74,7 @@ def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) 
 
 
 class _Conductor:
-    """Submitter of chunks to an executor, until all games are played or the games in the file are enough.
+    """Conductor that submits chunks until all games are played or the games in the file are enough.
 
     The number of submitted chunks is at most twice the number of chunks that can be played at once.
     """

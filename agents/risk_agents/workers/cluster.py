@@ -306,7 +306,7 @@ class RayExecutor(WorkExecutor):
             wait_for(pieces)
         self._closing.set()
         self._lost.put(None)
-        if not self._loss:  # otherwise calls to Ray block for a minute
+        if not self._loss:  # after a loss, calls to Ray block for a minute
             self._leave(pieces if cancel_futures else [])
         if self._owns_session:
             self._ray.shutdown()
