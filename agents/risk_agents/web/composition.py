@@ -162,9 +162,9 @@ def without_history(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up and in defence.
 
-    A defender rolls as many dice as possible. A claim takes the territory with the largest share of the person's territories among its sources. If
+    A claim takes the territory with the largest share of the person's territories among its sources. If
     shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory of its
-    army that is weakest against the opponents on its sources.
+    army that is weakest against the opponents on its sources. A defender rolls as many dice as possible.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]
