@@ -624,6 +624,7 @@ def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Pa
 def test_lobby_and_game_can_be_read(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, address, size, scheme) as page:
         page.wait_for_selector("body[data-ready]")
+        page.wait_for_function("() => document.getElementById('picture').naturalWidth > 0")
         assert violations(page) == []
         begin_by_hand(page, "classic", ["human", "random"])
         page.wait_for_selector('#question[data-asked="true"]')
