@@ -16,6 +16,7 @@ pytest.importorskip("starlette")
 
 from risk_agents.web import analysis_board, analyst, position_edit
 from risk_agents.web.analyst import Analyst
+from risk_agents.web.work_process import reply_to
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
@@ -188,7 +189,10 @@ LATE = """() => { const soon = window.fetch;
 def here(monkeypatch: Any) -> None:
     """Make estimates in this process, which has loaded all code."""
 
-    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request)["result"])
+    def result(_self: Analyst, request: dict[str, Any]) -> Any:
+        return reply_to(request, analyst.METHODS)["result"]
+
+    monkeypatch.setattr(Analyst, "request", result)
 
 
 @pytest.fixture

@@ -168,7 +168,7 @@ def test_the_server_reviews_a_finished_game_once(
     reviewed: tuple[Game, Review], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("starlette")
-    from risk_agents.web import reviews
+    from risk_agents.web import reviews, work_process
     from tests.web_server import begun, client, posted, refused
 
     game, found = reviewed
@@ -183,11 +183,11 @@ def test_the_server_reviews_a_finished_game_once(
 
         def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
             asked.append(message["type"])
-            return reviews.reply_to(message)
+            return work_process.reply_to(message, reviews.METHODS)
 
         def kill(self) -> None: ...
 
-    monkeypatch.setattr(reviews, "Program", NoProcess)
+    monkeypatch.setattr(work_process, "Program", NoProcess)
     monkeypatch.setattr(reviewing, "BUDGET", SMALL)
     with client(tmp_path) as server:
         name = server.lobby.add_recorded(SavedGame.of(game, ["a", "b", "c"]))
@@ -203,12 +203,15 @@ def test_the_server_reviews_a_finished_game_once(
 
 
 def test_a_review_that_fails_says_why() -> None:
-    reviews = pytest.importorskip("risk_agents.web.reviews")
+    pytest.importorskip("starlette")
+    from risk_agents.web import reviews, work_process
+
     game = Game("classic", "tiny", seed=1, setup="claim")
     request = {
         "type": "review",
         "game": SavedGame.of(game, ["a", "b", "c"]).to_dict(),
         "names": ["a", "b", "c"],
     }
-    assert "no turn yet" in reviews.reply_to(request)["error"]
-    assert "not a saved game" in reviews.reply_to({"type": "review", "game": {}, "names": []})["error"]
+    assert "no turn yet" in work_process.reply_to(request, reviews.METHODS)["error"]
+    damaged = {"type": "review", "game": {}, "names": []}
+    assert "not a saved game" in work_process.reply_to(damaged, reviews.METHODS)["error"]
