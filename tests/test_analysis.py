@@ -264,6 +264,7 @@ def test_a_position_is_edited_on_the_page_and_linked(browser: Any, tmp_path: Pat
         page.select_option("#edit-part", "draft")
         page.click("#edit-turn button")
         page.wait_for_function("() => analysis.node.question.phase === 'DRAFT_AMOUNT'")
+        assert page.input_value("#edit-part") == "draft"
         page.fill("#edit-hand", "wild, Ash, Dune")
         page.click("#edit-cards button")
         page.wait_for_function("() => analysis.node.question.phase === 'TRADE'")

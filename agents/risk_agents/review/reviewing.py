@@ -116,7 +116,7 @@ class Review:
     turns: tuple[ReviewedTurn, ...]
     end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
     mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
-    calibrated: bool  # True if the judge of the luck is a learned value, False for a heuristic
+    calibrated: bool  # True if a learned value judges the luck, False if a heuristic does
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as a dict for `json.dumps`."""
