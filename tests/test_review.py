@@ -103,10 +103,12 @@ def test_a_turn_that_gives_a_win_away_is_reported_with_the_way_to_win() -> None:
 
 
 def test_the_loss_of_a_turn_must_be_large_and_certain() -> None:
-    assert Loss(0.2, 0.03, 500).is_certain and Loss(0.2, 0.03, 500).is_settled
+    assert Loss(0.2, 0.03, 500).is_certain and Loss(0.2, 0.03, 500).is_settled(640)
     assert not Loss(0.2, 0.08, 500).is_certain  # too few games
     assert not Loss(0.03, 0.001, 500).is_certain  # too small
-    assert not Loss(0.07, 0.02, 500).is_settled and Loss(-0.1, 0.05, 100).is_settled
+    assert not Loss(0.07, 0.02, 500).is_settled(640) and Loss(-0.1, 0.05, 100).is_settled(640)
+    # 160 pairs would have a standard error of about 0.045, so that only a loss above 0.13 could be certain
+    assert not Loss(0.05, 0.1, 32).is_settled(160) and Loss(0.03, 0.1, 32).is_settled(160)
 
 
 @pytest.fixture(scope="module")

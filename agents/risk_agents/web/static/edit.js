@@ -16,6 +16,7 @@ export class Editor {
     this.state = null;
     this.box = byId("edit");
     byId("stage").addEventListener("click", (event) => this.point(event), true);
+    this.box.addEventListener("toggle", () => document.body.toggleAttribute("data-edits", this.box.open));
     byId("edit-place").addEventListener("change", () => this.choose(numberOf("edit-place")));
     byId("edit-player").addEventListener("change", () => this.drawCards());
     this.on("edit-territory", () => this.territory());
