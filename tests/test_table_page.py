@@ -293,6 +293,9 @@ def test_the_first_attack_needs_eight_clicks_or_taps(
         hand.at(source)
         hand.choose(target)
         assert hand.presses <= 8
+        names = table.game.board.territories
+        attack = f"Player 0 attacks {names[target]} from {names[source]}"
+        page.wait_for_selector(f"#happened:text-is('{attack}')")
         record = table.game.record
         assert (table.game.phase.name, record.source, record.target) == ("ATTACK_DICE", source, target)
 

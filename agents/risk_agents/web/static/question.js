@@ -361,7 +361,7 @@ export class Asker {
       attacks.map(({ places: [source, target], chance }) => ({
         source,
         target,
-        words: chance === undefined ? "" : percent(chance),
+        words: chance === undefined ? "" : percent(chance).replace("over ", ">").replace("under ", "<"),
       })),
     );
   }
