@@ -136,6 +136,7 @@ def test_a_game_is_won_by_the_tree_and_the_keyboard(browser: Any, tmp_path: Path
         page.evaluate(NEWS)
         play_to_the_end(reader, 60)
         assert table.game.winner == 0
+        assert "You have won: all opponents are eliminated." in page.locator("#asked").inner_text()
         told = page.evaluate("told")
         assert any("attacks Ember" in words and "takes it" in words for words in told)
         others = sum(event.kind == "turn_end" and event.seat == 1 for event in table.game.events())
