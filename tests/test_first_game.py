@@ -43,7 +43,7 @@ def test_a_guided_turn(browser: Any, tmp_path: Path, size: dict[str, int], schem
         hand = Hand(page, touch)
         page.evaluate(WATCH_BOARD)
         assert "all 27 territories" in advice(page) and violations(page) == []
-        page.get_by_role("button", name="Next").click()
+        page.get_by_role("button", name="Next", exact=True).click()
         play_the_turn(hand, table)
         assert "a whole turn" in advice(page)
         if touch:
