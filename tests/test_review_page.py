@@ -104,7 +104,7 @@ def test_the_button_after_a_game_shows_the_review(
         with opened_page(browser, f"{address}/game/{name}", size, touch=size == PHONE) as page:
             page.wait_for_selector("body[data-ready]")
             page.get_by_role("button", name="Review").click()
-            page.wait_for_selector(".question:has-text('is being reviewed')")
+            page.wait_for_selector(".question:has-text('Reviewing the game')")
             page.wait_for_selector("#tab-review[aria-selected=true]")
             assert len(rows(page)) == 3
             page.locator("[data-route=Better]").click()
