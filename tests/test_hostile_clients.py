@@ -567,7 +567,11 @@ ODD = (
 
 def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 10_000)
-    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request).get("result"))
+
+    def result(_self: Analyst, request: dict[str, Any]) -> Any:
+        return work_process.reply_to(request, analyst.METHODS).get("result")
+
+    monkeypatch.setattr(Analyst, "request", result)
     names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
     with client(tmp_path) as found:
         for address in (f"/api/{name}" for name in names):
@@ -583,6 +587,9 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
             "/api/games/",
             "//",
             "/game/" + "x" * 5000,
+            "/mode/%ff?map=%00",
+            "/mode/classic?map=" + "x" * 5000,
+            "/mode/classic?map=tiny&map=%2e%2e",
         ):
             assert found.get(path).status_code < 500
         for method in ("PUT", "DELETE", "TRACE", "OPTIONS", "HEAD", "BREW"):
