@@ -18,6 +18,8 @@ from risk_env.core.types import MAX_SEATS, Phase
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
+TENSORBOARD_TRACKER = "tensorboard"
+TRACKERS = (TENSORBOARD_TRACKER, "wandb", "trackio")
 MOST_BYTES = 1 << 14  # largest size of a configuration
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
@@ -143,6 +145,7 @@ class RunSettings(Settings):
     seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # device of the network: auto, cpu, cuda, cuda:N or mps
     precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
+    tracker: str = setting(TENSORBOARD_TRACKER, choices=TRACKERS)
     positions: PositionSettings = field(default_factory=PositionSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
