@@ -146,6 +146,7 @@ class RunSettings(Settings):
     device: str = "cpu"  # device of the network: auto, cpu, cuda, cuda:N or mps
     precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
     tracker: str = setting(TENSORBOARD_TRACKER, choices=TRACKERS)
+    begin_with: str | None = None  # trained file, or agent, whose weights are the initial weights
     positions: PositionSettings = field(default_factory=PositionSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints

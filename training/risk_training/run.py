@@ -37,6 +37,7 @@ from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
+from risk_training.first_weights import copy_weights, read_arrays
 from risk_training.run_files import CHECKPOINT, CONFIG, METRICS
 from risk_training.tracking import open_tracker
 from risk_training.win_rate import Seating, win_rate_by
@@ -68,10 +69,19 @@ class Run(ABC):
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
+    def begin(self) -> None:
+        """Prepare the first update of a new run: load the initial weights, if the settings name them."""
+        if self.config.begin_with is not None:
+            self.load_first_weights(self.config.begin_with)
+
     # Methods that a trainer defines
 
-    def begin(self) -> None:  # noqa: B027
-        """Prepare the first update of a new run, if there is something to prepare."""
+    @abstractmethod
+    def load_first_weights(self, source: str) -> None:
+        """Load the weights of a trained file, or of an agent.
+
+        Raises ValueError if the weights do not fit these games or this network.
+        """
 
     @abstractmethod
     def update(self) -> Metrics:
@@ -268,6 +278,10 @@ class TorchRun(Run):
     def policy(self) -> Any:
         """Return the current network as a policy file."""
         return self.KIND(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
+
+    def load_first_weights(self, source: str) -> None:
+        """Load the weights of a file of the same kind, or of an agent (`Run.load_first_weights`)."""
+        copy_weights(self.network.weights, read_arrays(self.KIND, source, self.rules, self.board), source)
 
     def write_policy(self) -> None:
         """Write the policy's file."""

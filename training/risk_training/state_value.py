@@ -31,10 +31,9 @@ from risk_agents.learned.state_value import (
 )
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
-from risk_agents.search.judges import FILE, judges_by
+from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_agents.search.tactician import FILE as TACTICIAN
-from risk_agents.search.tactician import VALUE_FILE as TACTICIAN_VALUE
 from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
@@ -58,6 +57,7 @@ from risk_training.config import (
     setting,
 )
 from risk_training.devices import NamedWeights, moved
+from risk_training.first_weights import path_of
 from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, timed
 from risk_training.run_files import STATE_VALUE_FILE
@@ -69,7 +69,6 @@ Tensor = torch.Tensor
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 DEAD = -1e9  # logit of a seat that cannot win
-SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name of the agent that uses them
 
 
 @dataclass(frozen=True)
@@ -121,7 +120,7 @@ class StateNetworkSettings(RunSettings):
 
         Raises ValueError if the value cannot be read or does not fit the games.
         """
-        source = str(SHIPPED.get(source, source))
+        source = path_of(StateValueFile.KIND, source)
         value = StateValueFile.load(source)
         value.check(self.rules(), load_map(self.map), source)
         return value
@@ -144,7 +143,6 @@ class Config(StateNetworkSettings):
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
-    begin_with: str | None = None  # value with the initial weights: file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,15 +157,6 @@ class Config(StateNetworkSettings):
     def has_tactician(self) -> bool:
         """True if `tactician` plays some of the seats."""
         return self.bot_share < 1
-
-    def first_weights(self, source: str) -> dict[str, Tensor]:
-        """Return the weights of a value as initial weights; raise ValueError for another network size."""
-        value = self.read_value(source)
-        sizes = value.value.first.shape[1], value.value.second.shape[1]
-        if sizes != tuple(self.hidden_sizes):
-            needed = f"begin_with={source!r} needs hidden_sizes={list(sizes)!r}"
-            raise ValueError(f"{needed}, not hidden_sizes={self.hidden_sizes!r}")
-        return {f"weights.{name}": torch.as_tensor(weights) for name, weights in value.weights.items()}
 
 
 class StateNetwork(NamedWeights):
@@ -381,11 +370,6 @@ class Trainer(TorchRun):
         self.judge = None if config.judge is None else config.read_value(config.judge)
         if config.has_tactician:
             tactician_by(self.judge or self.policy()).check(self.rules, self.board)
-
-    def begin(self) -> None:
-        """Load the initial weights, if the configuration names them."""
-        if self.config.begin_with is not None:
-            self.network.load_state_dict(self.config.first_weights(self.config.begin_with))
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
