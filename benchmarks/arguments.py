@@ -14,7 +14,8 @@ def documented_parser(documentation: str | None) -> argparse.ArgumentParser:
 def add_windows(parser: argparse.ArgumentParser, repeats: int) -> None:
     """Add `--seconds` and `--repeats`: the length and the number of the windows that are timed."""
     add = parser.add_argument
-    add("--seconds", type=above_zero, default=1.0, metavar="S", help="seconds per window (default: 1)")
+    length = "length of a window, in seconds (default: 1)"
+    add("--seconds", type=above_zero, default=1.0, metavar="S", help=length)
     add(
         "--repeats",
         type=at_least_one,
@@ -25,7 +26,10 @@ def add_windows(parser: argparse.ArgumentParser, repeats: int) -> None:
 
 
 def at_least_one(text: str) -> int:
-    """Return the whole number in `text`, or raise ArgumentTypeError unless it is at least 1."""
+    """Return the whole number in `text`; raise ArgumentTypeError if the number is below 1.
+
+    Raises ValueError if `text` is not a whole number.
+    """
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
@@ -33,7 +37,10 @@ def at_least_one(text: str) -> int:
 
 
 def above_zero(text: str) -> float:
-    """Return the number in `text`, or raise ArgumentTypeError unless it is finite and above 0."""
+    """Return the number in `text`; raise ArgumentTypeError unless the number is finite and above 0.
+
+    Raises ValueError if `text` is not a number.
+    """
     number = float(text)
     if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")

@@ -19,7 +19,7 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
 
 BOTS = ("random", "attacker", "grower", "hunter", "breaker", "planner", "beam")
-SETUPS = {2: "deal", 3: "claim", 6: "claim"}  # by number of players: the games of all records
+SETUPS = {2: "deal", 3: "claim", 6: "claim"}  # set-up by number of players, the same in all records
 PLAYERS = tuple(SETUPS)
 PACKAGES = ("risk-env", "numpy", "numba")
 FIRST_GAMES = 16
@@ -39,7 +39,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--seconds",
         type=above_zero,
         default=2.0,
-        help="minimum seconds per measurement (default: %(default)s)",
+        help="minimum CPU time of a measurement, in seconds (default: %(default)s)",
     )
     parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -94,7 +94,7 @@ def report(record: dict[str, Any]) -> str:
 
 
 def aims(rows: Sequence[Row]) -> list[str]:
-    """Return lines that compare the simple bots with their aims."""
+    """Return lines that compare the speed of the simple bots with AIMS."""
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
         f"* {row['bot']}, {row['players']} players: "

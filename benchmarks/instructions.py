@@ -1,8 +1,9 @@
 """Instructions of fixed pieces of work, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
 
-A count of instructions, unlike a time, does not depend on other processes, so a change of 3 % shows on a
-shared machine. Kernels are compiled for one fixed processor (PROCESSOR), with a separate cache.
-instructions.json contains the counts of each version, and docs/speed.md shows these counts (`make docs`).
+A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
+of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
+cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
+(`make docs`).
 
 `--check` (`make bench-check`) compares the counts with the last recorded version, and fails if a piece
 of work needs over 3 % more instructions. `--record` stores the counts for the present version. The
@@ -122,7 +123,7 @@ class Requester:
 
 
 def run_all() -> None:
-    """Do every piece of work twice, and count the instructions of the second time."""
+    """Do every piece of work twice, and count the instructions of the second run."""
     request = Requester()
     for name, make in WORKS.items():
         work = make()
@@ -201,7 +202,7 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, float]:
 
 
 def check(before: dict[str, Any], now: dict[str, Any]) -> int:
-    """Print the changes since a record; return 1 if the count of a piece of work grew by over LIMIT."""
+    """Print the changes since a record; return 1 if a count grew by more than LIMIT, otherwise 0."""
     found = changes(before, now)
     rows = [
         (name, f"{count / 1e6:.2f}", f"{100 * found[name]:+.1f} %" if name in found else "new")
@@ -219,7 +220,7 @@ def main() -> int:
     """Count the instructions, and compare or store the counts."""
     parser = documented_parser(__doc__)
     add, limit = parser.add_argument, f"{100 * LIMIT:.0f} %%"
-    add("--check", action="store_true", help=f"fail if a count grew by over {limit}")
+    add("--check", action="store_true", help=f"fail if a count grew by more than {limit}")
     add("--run", action="store_true", help=argparse.SUPPRESS)
     add("--record", action="store_true", help="store the counts for the present version")
     arguments = parser.parse_args()

@@ -23,7 +23,7 @@ times, because memory accesses and branches also cost time. [Benchmarks](benchma
 
 METHOD = f"""
 * `make bench-check` counts again, and fails if a piece of work needs over {100 * LIMIT:.0f} % more
-  instructions than in the last record. It needs valgrind on x86-64.
+  instructions than in the last record. The check needs valgrind on x86-64.
 * `python -m benchmarks.instructions --record` stores the counts for the present version. Record the counts
   before a release.
 * Every piece of work runs twice, and only the second run is counted. The kernels are compiled for one

@@ -10,7 +10,7 @@ Two agents play each deal from both seats. The table shows for each pair:
   within about two errors of 0.
 * gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
   over deals). For the same precision, a plain win rate needs this many times as many games.
-* ms: CPU time to measure the luck of a game.
+* ms: CPU time to measure the luck of a game, in milliseconds.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def measure(pair: str, rules: Rules, games: int, seed: int) -> Row:
 
 
 def played(config: TournamentConfig, games: int) -> list[GameResult]:
-    """Play whole deals, at least `games` games, and return them in the order of the schedule."""
+    """Play whole deals, at least `games` games, and return the results in the order of the schedule."""
     schedule = config.schedule(games)
     chunks = (schedule[first : first + MOST_AT_ONCE] for first in range(0, len(schedule), MOST_AT_ONCE))
     results = [result for chunk in chunks for result in play(config, tuple(chunk))]

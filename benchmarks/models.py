@@ -34,10 +34,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument(
-        "--games", type=at_least_one, default=64, help="simultaneous games (default: %(default)s)"
+        "--games", type=at_least_one, default=64, help="number of simultaneous games (default: %(default)s)"
     )
     parser.add_argument(
-        "--delay", type=above_zero, default=1.0, help="seconds per answer (default: %(default)s)"
+        "--delay", type=above_zero, default=1.0, help="time per answer, in seconds (default: %(default)s)"
     )
     parser.add_argument("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -102,7 +102,7 @@ def one_core() -> Iterator[None]:
 
 @contextmanager
 def heartbeat() -> Iterator[list[float]]:
-    """Yield a growing list of the delays, in s, of a thread that should wake every `BEAT` seconds."""
+    """Yield a growing list of the delays, in seconds, of a thread that should wake every BEAT seconds."""
     lags, stop = list[float](), threading.Event()
 
     def beat() -> None:

@@ -101,7 +101,7 @@ class TimedMatch(Match):
     processor_seconds = 0.0
 
     def query_player(self) -> int:
-        """Return the action of the deciding player."""
+        """Return the action of the seat to act, and count the CPU time of the query."""
         start = time.thread_time()
         action = super().query_player()
         self.processor_seconds += time.thread_time() - start

@@ -26,7 +26,7 @@ def heading(command: Sequence[str], packages: Iterable[str]) -> dict[str, Any]:
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, number of usable cores, operating system and load, without any names."""
+    """Return the processor, the number of usable cores, the operating system and the load, by name."""
     return {
         "processor": processor(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),

@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
         type=at_least_one,
         default=300,
         metavar="N",
-        help="games per kind of opponents (default: 300)",
+        help="number of games per kind of opponents (default: 300)",
     )
     add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
     add("--jobs", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
@@ -109,7 +109,8 @@ def _parser() -> argparse.ArgumentParser:
         "--out",
         type=Path,
         metavar="FOLDER",
-        help="folder for the files of the games; games that are already there are not played again",
+        help="folder for the files of the games; games that are already there are not played again (default: "
+        "a temporary folder)",
     )
     add("--record", action="store_true", help="store the report in benchmarks/results")
     return parser

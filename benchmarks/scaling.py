@@ -99,8 +99,8 @@ def _parser() -> argparse.ArgumentParser:
         help=f"kinds of workers (default: all): {', '.join(KINDS)}",
     )
     add("--agent", default="beam", help="agent in every seat of the tournaments (default: %(default)s)")
-    add("--games", type=at_least_one, default=240, help="minimum games of a tournament (default: 240)")
-    add("--updates", type=at_least_one, default=4, help="updates per training run (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, help="minimum number of games (default: 240)")
+    add("--updates", type=at_least_one, default=4, help="number of updates per training run (default: 4)")
     add(
         "--pairs",
         type=at_least_one,
@@ -111,13 +111,13 @@ def _parser() -> argparse.ArgumentParser:
         "--simulated",
         type=at_least_one,
         default=240_000,
-        help="simulated games of the driver (default: %(default)s)",
+        help="number of simulated games for the driver (default: %(default)s)",
     )
     add("--config", default="selfplay_duel", help="training configuration (default: %(default)s)")
     add(
         "--envs",
         type=at_least_one,
-        help="games per actor; more games make rollouts longer (default: value of the configuration)",
+        help="number of games per actor; more games make rollouts longer (default: as configured)",
     )
     add("--record", action="store_true", help="store the result in benchmarks/results")
     return parser
@@ -299,7 +299,7 @@ class Simulated(WorkExecutor):
 
 
 def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
-    """Return the driver's CPU time per game, with a share of the cost of a chunk, and bytes per game."""
+    """Return the driver's CPU time per game, including a share of the cost per chunk, and bytes per game."""
     chunk: Chunk = tuple(config.schedule(1))
     results = play_and_return(config, chunk)
     start = time.process_time()
@@ -326,7 +326,7 @@ def driver(config: TournamentConfig, games: int, us_for_a_piece: float) -> Row:
 
 
 def learner(name: str) -> Row:
-    """Return the CPU time of actor and learner for a decision, and the bytes sent."""
+    """Return the CPU times of the actor and the learner per decision, and the numbers of bytes sent."""
     with TemporaryDirectory() as folder:
         trainer = run(name, Path(folder))
         trainer.begin()

@@ -78,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--field",
         required=True,
         metavar="A,B,...",
-        help="players in the other seats: compiled bots, kept_out, files of values",
+        help="players in the other seats: compiled bots, kept_out, files of state values",
     )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240, help="number of games (default: 240)")

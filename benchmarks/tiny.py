@@ -48,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     add = parser.add_argument
     max_troops = "option `max_troops` of the rules (default: %(default)s)"
     add("--max-troops", type=int, default=TINY.max_troops, help=max_troops)
-    add("--agents", default="random,attacker,grower", help="comma-separated bots (default: %(default)s)")
+    add("--agents", default="random,attacker,grower", help="bots, separated by commas (default: %(default)s)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
     command = ["python", "-m", "benchmarks.tiny", *(sys.argv[1:] if argv is None else argv)]

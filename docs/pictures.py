@@ -23,12 +23,12 @@ from tests.browser import DESKTOP, PHONE, opened_browser, opened_page  # noqa: E
 from tests.web_server import served  # noqa: E402
 
 NAMES = ("grower", "breaker", "attacker")
-PREPARED = 300_000  # milliseconds for agents to compile their code
+PREPARED = 300_000  # time limit for agents to compile their code, in milliseconds
 PICTURES = ROOT / "docs" / "pictures"
 
 
 def main() -> None:
-    """Write pictures of a replay, the analysis board, two live games and the lobby.
+    """Write pictures of a replay, a review, the analysis board, two live games and the lobby.
 
     The replay is drawn light and dark, on a desktop and on a phone.
     """

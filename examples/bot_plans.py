@@ -11,7 +11,7 @@ import sys
 
 
 def plan(game, question):
-    """Return a plan for the whole turn in the phase `DRAFT`, or a single action in other phases."""
+    """Return a plan for the whole turn in the phase `DRAFT`, or for a single decision in other phases."""
     phase, amount = question["phase"], question.get("amount")
     if phase == "DRAFT":
         return campaign(game, question)

@@ -101,7 +101,7 @@ def train(steps: int, folder: str) -> list[dict[str, float]]:
 def main() -> None:
     """Train the model, and print the mean reward of every step."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=20)
+    parser.add_argument("--steps", type=int, default=20, help="number of training steps (default: 20)")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         for line in train(arguments.steps, folder):

@@ -121,7 +121,7 @@ def play(env: TextEnv, seed: int) -> tuple[bool, list[int]]:
 def main() -> None:
     """Play duels and print the results."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--games", type=int, default=100, help="number of duels (default: 100)")
     arguments = parser.parse_args()
     env = TextEnv("classic", 2, opponents="random", setup="random")
     results = [play(env, seed) for seed in range(arguments.games)]

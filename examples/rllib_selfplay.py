@@ -86,9 +86,10 @@ class RiskLeague(MultiAgentEnv):
         return observations, rewards, terminated, truncated, {}
 
     def _play_on(self) -> tuple[dict[str, Any], dict[str, float], dict[str, bool], dict[str, bool]]:
-        """Return observations, rewards and ends of the learner's seats.
+        """Play until the learner must decide or the game is over.
 
-        The seat that decides next is the last entry.
+        Returns dicts of observations, rewards, terminations and truncations of the learner's seats. The last
+        entry of each dict belongs to the seat that decides next.
         """
         found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         while self.env.agents:

@@ -86,7 +86,7 @@ class RiskEnv(ta.Env):
     def _finish(self) -> None:
         """Set the rewards: 1 for the winner, -1 / (P - 1) for all others, 0 for all if nobody won.
 
-        These are the rewards of all environments of risk_env.
+        After a truncated game, eliminated seats also get 0, unlike in the environments of risk_env.
         """
         game = self.match.game
         reason = f"The game ended after {game.round} rounds." if game.truncated else f"P{game.winner} won."

@@ -32,9 +32,9 @@ _BLIND_SEED = 0  # seed of the redrawn hidden facts of a view; any number would 
 class View:
     """The facts that a seat sees when it decides.
 
-    A view is made from a copy of the game in which all hidden facts are redrawn. `chance` is the seed of
-    `rng`. `history` is a function that returns the events that a seat has seen. By default these are the
-    events of `game`.
+    A view is made from a copy of the game in which all hidden facts are redrawn. `seat` is by default the
+    seat to act. `chance` is the seed of `rng`. `history` is a function from a seat to the events that the
+    seat has seen. By default, the events come from `game`.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class View:
 
     @property
     def headquarters(self) -> str | None:
-        """The seat's own headquarters, or None if the seat has not picked one (RULES 7)."""
+        """The seat's own headquarters, or None if the seat has no headquarters (RULES 7)."""
         return self._game.headquarters(self.seat)
 
     @cached_property
@@ -126,14 +126,17 @@ class View:
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """Return the record of `sample(seed)` for each of k seeds: an array (k,), which a batch can play."""
+        """Return one record for each of k seeds: an array (k,), redrawn as in `sample`, for a batch."""
         return samples_of(self._game.records, self.seat, self._game.tables, seeds)
 
 
 def samples_of(
     games: npt.NDArray[Any], seat: int, table: Tables, seeds: npt.NDArray[np.integer]
 ) -> npt.NDArray[Any]:
-    """Return a copy of a record (1,) for each of k seeds, with unknown facts of `seat` and chance redrawn."""
+    """Return k copies of the record in `games` (1,), one for each seed.
+
+    In each copy, chance and all facts that `seat` does not know are redrawn.
+    """
     samples = np.repeat(games, len(seeds))
     for row, seed in enumerate(seeds.tolist()):
         determinize_game(samples, row, table.board, table.rules, seat, game_seed(seed, seat))
@@ -193,7 +196,7 @@ class CompiledAgent(Agent):
 
 
 def prepares(player: Any, base: type[Any] = Agent) -> bool:
-    """Return whether the player overrides the method `prepare` of the base class."""
+    """Return True if the player overrides the method `prepare` of the base class."""
     return getattr(player.prepare, "__func__", player.prepare) is not base.prepare
 
 

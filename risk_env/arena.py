@@ -1,7 +1,6 @@
 """Arena: games between any players, in many lanes at once.
 
-The loop of the arena plays whole games, tournaments, the opponents in environments, the games of trainers and
-the rollouts of search. An example:
+Tournaments, environments, trainers and searches all play their games with the loop of an arena. An example:
 
     batch = GameBatch("classic", "tiny", num_games=2, num_players=3, max_rounds=20, autoreset=False)
     arena = Arena(batch, ["grower", "random"])
@@ -73,7 +72,7 @@ __all__ = [
 
 MAX_LANES = 1024
 NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
-# target duration of a call of the kernel, in seconds; an interrupt waits for the end of a call
+# bounds of the target duration of a call of the kernel, in seconds; an interrupt waits for the end of a call
 _SHORT, _LONG = 0.01, 0.05
 _MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call of the kernel plays in a lane
 
@@ -99,7 +98,7 @@ class TallyBook:
 
     @property
     def log(self) -> Array:
-        """The actions of the game in each lane, int32 (N, A)."""
+        """The actions of the game in each lane, int32 (N, A), with room for A actions per lane."""
         return self._log
 
     def arrays(self) -> Tally:
@@ -141,7 +140,8 @@ class TallyBook:
     def count(self, lanes: Numbers) -> None:
         """Count a decision of the seat to act in each of these lanes.
 
-        Raises ValueError for a lane whose game is over.
+        Does nothing if the counters are off. Otherwise raises ValueError unless each lane has a game in
+        progress.
         """
         if self.counts:
             count_decisions(self._batch.records, self.arrays(), self._in_play(lanes))
@@ -149,13 +149,14 @@ class TallyBook:
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
         """Add an equal share of `seconds` to the thinking time of the seat to act in each of these lanes.
 
-        Raises ValueError for a lane whose game is over.
+        Does nothing if the counters are off. Otherwise raises ValueError unless each lane has a game in
+        progress.
         """
         if self.counts and len(lanes := self._in_play(lanes)):
             self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def _in_play(self, lanes: Numbers) -> Numbers:
-        """Convert lanes for kernels. Raises ValueError for a lane whose game is over: no seat acts there."""
+        """Return lanes for kernels, int64 (k,). Raises ValueError unless each lane has a game in progress."""
         lanes = self._batch.as_lanes(lanes, are_begun=True)
         over = lanes[self._batch.records["seat"][lanes] < 0]
         if len(over):
@@ -163,9 +164,9 @@ class TallyBook:
         return lanes
 
     def convert_cycles(self, cycles: int, seconds: float) -> None:
-        """Convert the cycles that each bot took in a call of the kernel to seconds.
+        """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
 
-        `cycles` and `seconds` are the totals of the call.
+        `cycles` and `seconds` are the cycles and the duration of the whole call.
         """
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
@@ -179,10 +180,12 @@ class Arena(FixedArrays):
 
     `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the number of the player at a
     seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
-    lane. An arena with agents keeps the actions of its games.
+    lane. `counts` and `keeps_actions` are arguments of `TallyBook`. An arena with agents always keeps the
+    actions of its games.
 
-    With `on_actions`, every decision passes through Python code. Before the arena plays actions, it calls
-    `on_actions(lanes)` with the lanes of these actions. The attribute `actions` contains the actions.
+    With `on_actions`, every decision passes through Python code. Before the arena plays actions of its
+    players, it calls `on_actions(lanes)` with the lanes of these actions. The attribute `actions` contains
+    the actions.
 
     An illegal action raises IllegalAction. With `stops_at_illegal`, an illegal action stops the lane instead,
     and sets the entry of the lane in `states` to REFUSED.
@@ -241,7 +244,8 @@ class Arena(FixedArrays):
     def seat_players(self, lanes: Numbers) -> None:
         """Prepare the players in `numbers` for the games that have begun in these lanes.
 
-        Compiled bots get new random states and memories. Agents and policies begin a game.
+        Compiled bots get new random states and memories. Agents and policies begin a game. The results, the
+        counters and the `actions` of these lanes are cleared.
         """
         lanes = self.batch.as_lanes(lanes)
         self._check_players(lanes)
@@ -260,8 +264,9 @@ class Arena(FixedArrays):
         """Let compiled bots take over one seat in each of these lanes, whose games are in progress.
 
         `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
-        memory, and continue the random state of the seat. Raises ValueError for another shape or type, for a
-        seat that the games do not have, and for a player that is not a compiled bot.
+        memory, and continue the random state of the seat. Raises ValueError for invalid lanes, for arrays of
+        another shape or type, for a seat that the games do not have, and for a player that is not a compiled
+        bot.
         """
         lanes = self.batch.as_lanes(lanes)
         bots = [n for n, player in enumerate(self.players) if isinstance(player, CompiledBot)]
@@ -314,8 +319,9 @@ class Arena(FixedArrays):
         """Play in these lanes, int (k,), until each lane waits for the caller or has stopped.
 
         The values in `actions` are played first. Yields the lanes that have just stopped. A lane stops when
-        its game ends, at `stop_at_death` or at `stop_at_turn`. `resume` lets lanes continue in the same run.
-        The arrays `reward`, `terminated` and `truncated` of the batch accumulate the results of the run.
+        its game ends, at `stop_at_death`, at `stop_at_turn`, and with `stops_at_illegal` at an illegal
+        action. `resume` lets lanes continue in the same run. The arrays `reward`, `terminated` and
+        `truncated` of the batch accumulate the results of the run.
         """
         lanes, is_first, self._resumed = self.batch.as_lanes(lanes, are_begun=True), True, []
         while len(lanes):
@@ -331,7 +337,7 @@ class Arena(FixedArrays):
                 self._query_first(lanes)
 
     def resume(self, lanes: Numbers) -> None:
-        """Let these lanes continue in the current run. Call this after `run` has yielded them."""
+        """Let these lanes continue in the current run. Call this method after `run` has yielded the lanes."""
         self._resumed.append(self.batch.as_lanes(lanes, are_begun=True))
 
     def run_games(
@@ -344,8 +350,8 @@ class Arena(FixedArrays):
 
         Yields the lanes and the numbers of the games that have ended. `begin(lanes, numbers)` must begin the
         games `numbers` in `lanes`: it sets `numbers` of the arena, and calls `batch.begin_seeded` and
-        `seat_players`. The arena calls `on_stop(lanes)` for lanes that have stopped before their games are
-        over. These lanes then continue. Without `on_stop` such lanes are yielded like ended games.
+        `seat_players`. The arena calls `on_stop(lanes)` for lanes that have stopped at `stop_at_death` or
+        `stop_at_turn`. These lanes then continue. Without `on_stop`, such lanes are yielded like ended games.
         """
         check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
@@ -372,7 +378,10 @@ class Arena(FixedArrays):
             pass
 
     def step(self, lanes: Numbers) -> None:
-        """Play one action in each of these lanes: the entry in `actions`, or else the player's action."""
+        """Play one action in each of these lanes: the entry in `actions`, or else the player's action.
+
+        If a lane waits for the caller and has no entry, the game of the lane does not change.
+        """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
@@ -397,7 +406,8 @@ class Arena(FixedArrays):
     def query_players(self, lanes: Numbers) -> Numbers:
         """Write an action of the player to act in each of these lanes into `actions`.
 
-        Returns the lanes with such an action. Lanes that wait for the caller are left out.
+        Returns the lanes with such an action. Lanes that wait for the caller, and lanes whose game is over,
+        are left out.
         """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
@@ -414,7 +424,8 @@ class Arena(FixedArrays):
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
         """Play on with the bots that the kernel can call, for at most `most` actions in each lane.
 
-        Returns the lanes that have stopped, and the lanes that wait for a player.
+        Returns the lanes that have stopped, and the running lanes in which a player acts next. Lanes that
+        wait for the caller are in neither array.
         """
         if self.tally.make_room(most) or self._kernel is None:
             self._kernel = self._bound_kernel()
@@ -433,7 +444,8 @@ class Arena(FixedArrays):
     def _query_first(self, lanes: Numbers) -> None:
         """Call the players of one kind, compiled bots first.
 
-        The other players are called later, so that they act in as many lanes at once as possible.
+        The other players are called later, so that they act in as many lanes at once as possible. If a bot
+        that the kernel can call is to act, no player is called: the next call of the kernel plays the bot.
         """
         kinds = self._kinds[self._to_act(lanes)]
         first = kinds.min()
@@ -462,7 +474,7 @@ class Arena(FixedArrays):
             self.tally.add_seconds(lanes, perf_counter() - start)
 
     def _check_refused(self, stopped: Numbers) -> None:
-        """Raise IllegalAction if an action in these lanes is illegal, unless `stops_at_illegal` is set."""
+        """Raise IllegalAction if one of these lanes is REFUSED, unless `stops_at_illegal` is set."""
         refused = stopped[self.states[stopped] == REFUSED]
         if len(refused) and not self._stops_at_illegal:
             lane = int(refused[0])
@@ -581,10 +593,10 @@ def play(
 ) -> Array:
     """Play whole games between players of any kind, and return the results: `result_dtype` (games,).
 
-    `lanes` is the number of games played at once (always 1 with agents). It does not change the results.
-    Player s sits at seat s in every game. With `line_ups`, int (games, P), player `line_ups[g, s]` sits at
-    seat s of game g. Game g plays deal g or, with `deals`, int (games,), deal `deals[g]`. A deal has the seed
-    `mix(seed, deal, 0)` and one of `positions`. `progress` gets the number of games that have just ended.
+    At most `lanes` games run at once (one with agents), which does not change the results. Seat s of game g
+    has player s or, with `line_ups`, int (games, P), player `line_ups[g, s]`. Game g plays deal g or, with
+    `deals`, int (games,), deal `deals[g]`. A deal has the seed `mix(seed, deal, 0)` and the start position,
+    if any, from `positions`. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)
@@ -615,7 +627,7 @@ def _check_sizes(games: int, lanes: int, num_players: int) -> None:
 
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
-    """Return an arena with these players and the arrays that they need. With agents it has one lane."""
+    """Return an arena with only the arrays that the players need. An arena with agents has one lane."""
     found = [find_player(player) for player in players]
     if any(isinstance(player, Agent | AgentFactory) for player in found):
         lanes = 1
@@ -635,7 +647,10 @@ def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: N
 
 
 def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seats: int) -> Array:
-    """Return the number of the player at each seat, int (games, P). Raises ValueError for wrong line-ups."""
+    """Return the number of the player at each seat, int (games, P).
+
+    Raises ValueError for wrong `line_ups`, or, without `line_ups`, for a wrong number of players.
+    """
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
@@ -663,7 +678,10 @@ def _seeds_of(seed: np.uint64, deals: Numbers, games: int) -> npt.NDArray[np.uin
 
 
 def _chosen(name: str, values: Any, count: int, choices: Sequence[int]) -> Numbers:
-    """Return the values of an argument, int64 (count,). Raises ValueError unless each is a known choice."""
+    """Return the values of an argument, int64 (count,).
+
+    Raises ValueError for values of another shape or type, and for values that are not in `choices`.
+    """
     numbers = whole_numbers(values, (count,), f"{name} must be")
     wrong = numbers[~np.isin(numbers, choices)]
     if len(wrong):

@@ -20,17 +20,21 @@ Numbers = Ints  # numbers of lanes, seats or actions
 
 
 def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
-    """Return the arrays in a NumPy archive (.npz) of at most `most` bytes, by name.
+    """Return the arrays in a NumPy archive (.npz), by name.
 
-    `kinds` are the letters of the allowed dtypes (`numpy.dtype.kind`), without objects. Raises one of
-    UNREADABLE for any other file.
+    Neither the archive nor all its expanded files together may have more than `most` bytes. `kinds` are the
+    letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of UNREADABLE for
+    any other file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
 
 
 def _read_array(data: bytes, kinds: str) -> Array:
-    """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated."""
+    """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated.
+
+    `kinds` are the letters of the allowed dtypes. Raises ValueError for any other file.
+    """
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is not in NumPy's format 1.0")

@@ -79,7 +79,7 @@ class GameBatch(GameVector):
         return self.observation, self.action_mask, self.seat, self.reward, self.terminated, self.truncated
 
     def _bind_full_step(self) -> Callable[..., bool]:
-        """Return the kernel of a full step, the same object until `autoreset` or the seed changes."""
+        """Bind the kernel of a full step to `autoreset` and the seed, keep the kernel, and return it."""
         arguments = self._step_arguments(is_full_step=True)
         step = BoundKernel(batch_loop.step_lanes, *arguments, self._all, self._actions)
         self._full_step = ((self.autoreset, self.seed_word), step)

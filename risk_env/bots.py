@@ -41,7 +41,7 @@ class CompiledBot:
     `begins`, followed by zeros.
 
     The memory may come from a checkpoint that somebody else wrote. The bot must therefore check the bounds of
-    numbers in its memory before using them as an index.
+    numbers in its memory before it uses them as indices.
     """
 
     name: str
@@ -79,7 +79,10 @@ class SeatedBot:
 
 @cache
 def _registered() -> dict[str, EntryPoint]:
-    """Return the entry points by the names of their players. An entry point with VARIANT is left out."""
+    """Return the entry points by the names of their players.
+
+    Entry points with VARIANT in their own names are left out.
+    """
     entries = (entry for entry in entry_points(group=GROUP) if VARIANT not in entry.name)
     return {entry.name.replace(".", VARIANT, 1): entry for entry in entries}
 
@@ -90,7 +93,7 @@ def names() -> tuple[str, ...]:
 
 
 def is_registered(name: str) -> bool:
-    """Return whether a player is registered with this name. The function loads no player."""
+    """Return True if a player is registered with this name. The function loads no player."""
     return name in _registered()
 
 
@@ -110,9 +113,9 @@ def find(name: str) -> Any:
 
 
 def about(name: str) -> str:
-    """Return one line about a registered player: the first line of its docstring.
+    """Return one line about a registered player: the first line of its docstring, or "" without a docstring.
 
-    For a `CompiledBot`, this is the docstring of its module.
+    For a `CompiledBot`, the docstring of its module is used. Raises ValueError for an unknown name.
     """
     found = find(name)
     entry = _registered()[name]

@@ -30,7 +30,7 @@ def shortened(value: Any) -> str:
     try:
         words = repr(value)
     except (ValueError, RecursionError):  # thousands of digits or levels
-        return f"a {type(value).__name__} too large to be shown"
+        return f"<{type(value).__name__} too large to be shown>"
     return words if len(words) <= 80 else words[:77] + "..."
 
 
@@ -54,7 +54,10 @@ def read_file(path: str | Path, most: int) -> bytes:
 
 
 def read_text(path: str | Path, most: int) -> str:
-    """Return the text of a file (`text_of`). Raises ValueError or OSError, which names the file."""
+    """Return the text (`text_of`) of a file of at most `most` bytes.
+
+    For any other file, raises ValueError or OSError, which names the file.
+    """
     content = read_file(path, most)
     try:
         return text_of(content)
@@ -138,8 +141,8 @@ def _too_deep() -> ValueError:
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
     """Return the files in a zip archive by name, or only the files in `names`.
 
-    Raises ValueError if a file is damaged or missing, or if the files are too large. At most `most` bytes in
-    total are expanded, whatever sizes the archive states.
+    Raises ValueError if the archive is damaged, if one of `names` is missing, or if the files are too many or
+    too large. At most `most` bytes in total are expanded, whatever sizes the archive states.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

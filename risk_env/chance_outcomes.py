@@ -27,7 +27,7 @@ from risk_env.text.notation import card_text
 
 MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
 _HALF = 32  # number of bits of half a word
-Draw = tuple[int, int]  # a number that the generator draws, and the limit that is above all such numbers
+Draw = tuple[int, int]  # a number that the generator draws, and the exclusive upper limit of the draw
 Games = Any  # an array of one record
 
 
@@ -64,7 +64,7 @@ def play_outcomes(
 
     With `ask_forced`, forced actions count as decisions and are not played. Returns the outcomes of the next
     chance event: an empty list if a decision or the end of the game follows. Raises ValueError if an outcome
-    cannot occur.
+    cannot occur, and if there are more outcomes than chance events.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
@@ -97,7 +97,8 @@ def possible_records(
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
     With `action`, the event is the re-rolled die of this action, and otherwise a roll, a blitz or a card. The
-    result is empty for an action that re-rolls no die, and for a blitz of more than MOST_CELLS.
+    result is empty for an action that re-rolls no die, and for a blitz in which the product of both armies
+    is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
@@ -127,7 +128,7 @@ def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
 
 
 def _outcomes_now(games: Games, table: Tables) -> Outcomes:
-    """Return the outcomes of the chance event that is due."""
+    """Return the outcomes of the chance event that is due, with their probabilities."""
     if games["phase"][0] != Phase.ROLL:
         return _card_outcomes(games, table)
     armies = _armies(games)
@@ -142,7 +143,10 @@ def _outcomes_now(games: Games, table: Tables) -> Outcomes:
 
 
 def _card_outcomes(games: Games, table: Tables) -> Outcomes:
-    """Return the cards that can be drawn (RULES 2.4). The discard pile replaces an empty deck."""
+    """Return the outcomes of the draw of a card, with their probabilities (RULES 2.4).
+
+    The discard pile replaces an empty deck.
+    """
     game = games[0]
     deck, wilds = members(games["deck"][0]), int(game.deck_wilds)
     if not deck and not wilds:
@@ -155,7 +159,7 @@ def _card_outcomes(games: Games, table: Tables) -> Outcomes:
 
 
 def _die_outcomes() -> Outcomes:
-    """Return the faces of a re-rolled die (RULES 10.4)."""
+    """Return the outcomes of a re-rolled die, with their probabilities (RULES 10.4)."""
     faces = range(1, NUM_FACES + 1)
     return [(Outcome("die", (face,), (((face - 1, NUM_FACES),),)), 1 / NUM_FACES) for face in faces]
 
@@ -188,7 +192,7 @@ def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: i
     combinations = _combinations(*extra)
     scratch = np.repeat(games, len(combinations))
     scratch["chosen_dice"][:] = attack_dice, defence_dice
-    for side in ("source", "target"):  # enough troops to lose some
+    for side in ("source", "target"):  # place enough troops for the losses
         place = int(games[side][0])
         scratch["troops"][:, place] = np.maximum(scratch["troops"][:, place], 4)
     total = NUM_FACES ** sum(extra)
@@ -223,7 +227,7 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
-    """Return a pair for each combination of faces: a number to draw, and the number of orders of the dice."""
+    """Return a pair for each combination of faces: a number to draw, and the number of rolls that show it."""
     found = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):
@@ -234,7 +238,7 @@ def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
 
 
 def _side(dice: int) -> list[tuple[tuple[int, ...], int]]:
-    """Return the combinations of faces of one side, each with its number of orders."""
+    """Return the combinations of faces of one side, each with the number of rolls that show it."""
     found = []
     for faces in combinations_with_replacement(range(1, NUM_FACES + 1), dice):
         orders = factorial(dice) // prod(factorial(faces.count(face)) for face in set(faces))
@@ -252,7 +256,7 @@ def _armies(games: Games) -> tuple[int, int]:
 
 
 def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Outcomes:
-    """Return the ends of a blitz (RULES 3.2.4): the troops left on both sides."""
+    """Return the outcomes of a blitz, with their probabilities (RULES 3.2.4)."""
     rolls = {
         (attack, defence): _rolls(games, table, attack, defence) for attack in (1, 2, 3) for defence in (1, 2)
     }
@@ -295,6 +299,6 @@ def _force(games: Games, draws: Sequence[Draw]) -> None:
 
 @lru_cache(maxsize=1 << 14)
 def _state_before(number: int, limit: int) -> np.uint64:
-    """Return the generator's state from which it draws `number` of `limit` next."""
-    high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the words for this number
+    """Return a state of the generator in which the next draw below `limit` gives `number`."""
+    high = ((number << _HALF) + (1 << (_HALF - 1))) // limit + 1  # middle of the range that gives `number`
     return np.uint64((unscrambled(high << _HALF) - INCREMENT) % WORD)

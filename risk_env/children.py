@@ -1,6 +1,6 @@
 """Environment variables of child processes: no imports from the working folder, and UTF-8 text.
 
-A file `random.py` in the folder in which a user calls a command must not replace Python's module `random`.
+A file `random.py` in the folder in which a user runs a command must not replace Python's module `random`.
 """
 
 import os

@@ -54,7 +54,7 @@ def check_output(option: str, path: str, *endings: str) -> None:
 
 
 def check_new_output(option: str, path: str, *endings: str) -> None:
-    """Raise an error unless `path` can be written (`check_output`) and does not exist."""
+    """Raise ValueError as `check_output` does, or FileExistsError if `path` exists already."""
     check_output(option, path, *endings)
     if Path(path).exists():
         raise FileExistsError(f"{option} {path}: the file exists; choose another name")
@@ -249,7 +249,7 @@ def _function(command: Command) -> Callable[[Sequence[str]], int | None]:
         if error.name != "benchmarks":
             raise
         raise ImportError(
-            "benchmarks are not installed: in a clone run `python -m risk_env bench`"
+            "benchmarks are not installed: run `python -m risk_env bench` in a clone of the repository"
         ) from error
 
 
@@ -263,7 +263,10 @@ def _report_unwritten() -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Print an error in one line, and return the exit status."""
+    """Print an error in one line, and return the exit status.
+
+    For an interrupt and for a closed pipe, nothing is printed.
+    """
     try:
         sys.stdout.flush()
     except (OSError, ValueError):

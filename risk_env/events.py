@@ -284,7 +284,10 @@ def _roll(values: npt.NDArray[np.int8]) -> Roll:
 
 
 def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
-    """Return the events of the chance results of a set-up, in the order of RULES 11.4."""
+    """Return the events of the chance results of a set-up, in the order of RULES 11.4.
+
+    The events of the first turn follow if this turn begins at once.
+    """
     players = rules.num_players
     events = [Event("starter", seat=int(record.starter))]
     if rules.victory == "mission":
@@ -345,7 +348,8 @@ def action_events(step: Step, text: str) -> list[Event]:
 def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
     """Return the events of chance between two records.
 
-    The events are a roll, with the battle if the roll decides it, or a card that is drawn.
+    The events are a roll, with its battle unless a decision about dice follows, or a drawn card, with a
+    shuffle if the deck was empty. The events that follow without an action come last (`_course`).
     """
     seat = int(before.turn)
     if before.phase == Phase.ROLL:
@@ -388,7 +392,7 @@ def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Return a function that yields the event of troops that moved from one territory to another."""
+    """Return a function that yields the event of a move of troops, or nothing if no troops moved."""
 
     def write(step: Step) -> Iterator[Event]:
         source, target = int(step.before.source), int(step.before.target)
@@ -400,7 +404,10 @@ def _moved(kind: str) -> Callable[[Step], Iterator[Event]]:
 
 
 def _traded(step: Step) -> Iterator[Event]:
-    """Yield the event of a trade: the cards turned in (RULES 5.5), and the troops added to the draft."""
+    """Yield the event of a trade if the action completes a set (RULES 5).
+
+    The event contains the traded cards and the number of troops added to the draft.
+    """
     cards = members(step.after.discard & ~step.before.discard)
     cards += [step.board.num_territories] * (int(step.after.discard_wilds) - int(step.before.discard_wilds))
     if cards:
@@ -409,7 +416,7 @@ def _traded(step: Step) -> Iterator[Event]:
 
 
 def _rerolled(step: Step) -> Iterator[Event]:
-    """Yield the event of a re-rolled die with the card shown for it, then the decided battle (RULES 10.4)."""
+    """Yield the event of a re-rolled die, if any, and then the battle if it is decided (RULES 10.4)."""
     if step.action.kind != DONE:
         cards = tuple(members(step.after.shown & ~step.before.shown))
         before, again = step.after.rerolled.tolist()
@@ -418,7 +425,7 @@ def _rerolled(step: Step) -> Iterator[Event]:
 
 
 def _commanded(step: Step) -> Iterator[Event]:
-    """Yield the event of a die turned to a 6, then the decided battle (RULES 10.5)."""
+    """Yield the event of a die turned to a 6, if any, and then the decided battle (RULES 10.5)."""
     if step.action.kind != DONE:
         yield Event("commander", seat=step.seat, faces=(step.action.arguments[0], 6))
     yield from _battle(step.before, step.after, step.board)

@@ -56,9 +56,9 @@ class SavedGameError(ValueError):
 class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
-    `position` is "" for a game that began with the set-up. It is None if the origin and the actions cannot
-    restore the game. This is the case for a loaded game, for a game with redrawn hidden facts, for the game
-    of a lane (`game_by_chance`), and with `ask_forced`.
+    `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
+    cannot restore the game: for a loaded game, for a game with redrawn hidden facts or chance, after a step
+    with given outcomes, for the game of a lane (`game_by_chance`), and with `ask_forced`.
     """
 
     seed: int
@@ -173,7 +173,7 @@ class Game:
 
     @property
     def turn(self) -> int:
-        """The seat whose turn it is. `seat` differs only while a defender chooses dice."""
+        """The seat whose turn it is. `seat` differs while a defender chooses dice, and after the game."""
         return self._number_in("turn")
 
     @property
@@ -261,7 +261,7 @@ class Game:
         return None if number == NOBODY else self.board.missions[number]
 
     def headquarters(self, seat: int) -> str | None:
-        """Return the headquarters of a seat, or None if the seat has not picked one (RULES 7)."""
+        """Return the headquarters of a seat, or None if the seat has no headquarters (RULES 7)."""
         self._check_seat(seat)
         place = int(self._games["headquarters"][0, seat])
         return None if place == NOWHERE else self.board.territories[place]
@@ -281,7 +281,7 @@ class Game:
         return np.unpackbits(legal, bitorder="little", count=self.num_actions).view(np.int8)
 
     def is_legal(self, action: int) -> bool:
-        """Return whether an action, given by its number, is legal."""
+        """Return True if an action, given by its number, is legal."""
         legal = self._games["legal"][0].view(np.uint8)
         return 0 <= action < self.num_actions and bool(legal[action // 8] >> action % 8 & 1)
 
@@ -289,11 +289,11 @@ class Game:
         """Play an action, given by its number or in words.
 
         `outcome`, from `chance_outcomes`, is the outcome of the chance event after the action. A sequence of
-        outcomes decides several events. The game's own dice decide all further events. After a step with
-        outcomes, the history begins again with the new state.
+        outcomes decides several events. The game's own generator decides all further events. After a step
+        with outcomes, the history begins again with the new state.
 
-        An illegal action raises IllegalAction. An outcome that cannot occur raises ValueError. After both
-        errors, the game is unchanged.
+        An illegal action raises IllegalAction. An outcome that cannot occur raises ValueError. After either
+        error, the game is unchanged.
         """
         if outcome is not None and (taken := _listed(outcome)):
             self._step_to(action, taken)
@@ -350,9 +350,9 @@ class Game:
             pass
 
     def new_step_buffer(self) -> npt.NDArray[Any]:
-        """Return a new step buffer that holds this game (`engine.step_buffer`).
+        """Return a new step buffer that contains this game (`engine.step_buffer`).
 
-        From now on the game's record is in this buffer. An earlier step buffer is no longer used.
+        After this call, the game's record is in the new buffer, and earlier step buffers are not used.
         """
         board, rules, sizes, _ = self._tables
         buffer = new_step_buffer(self._games, rules, board, sizes, observation_scales(self.board))
@@ -435,7 +435,7 @@ class Game:
     def _history(self) -> GameLog:
         """Return the history so far.
 
-        The history is computed from the actions when it is needed, so it does not slow `step` down.
+        The history is computed from the actions only when it is needed, so that `step` stays fast.
         """
         if self._game_log is None:
             self._game_log = self._new_log(None)
@@ -496,7 +496,7 @@ class Game:
         return other
 
     def reseed(self, seed: int) -> Game:
-        """Return a copy of the game in which future dice and cards follow from `seed`.
+        """Return a copy of the game in which `seed` determines future dice and cards.
 
         Hidden facts stay as they are. `determinize` also redraws hidden facts. The history of the copy begins
         with this state.
@@ -530,9 +530,10 @@ class Game:
         return self.copy()
 
     def __eq__(self, other: object) -> bool:
-        """Return whether two games have the same rules, map and state, including future chance.
+        """Return True if two games have the same rules, the same map and the same state.
 
-        Seed and history are not compared, because the text of a game does not contain them.
+        The state includes future chance. Drawings of maps are not compared. Seed and history are not compared
+        either, because the text of a game does not contain them. The option `ask_forced` must be the same.
         """
         if not isinstance(other, Game):
             return NotImplemented
@@ -550,7 +551,7 @@ class Game:
         return other
 
     def _begin_anew(self, seed: int) -> None:
-        """Begin the history with this state, which no origin restores."""
+        """Begin a new history with the current state. No origin can restore this state."""
         self.origin, self._chance = Origin(int(seed), position=None), uint64(0)
         self._begin_history()
 
@@ -602,9 +603,9 @@ class Game:
     def from_bytes(cls, data: bytes, board: Board | None = None) -> Game:
         """Return the game from the bytes that `to_bytes` returned.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Raises
-        SavedGameError, which names the problem. Bytes from an untrusted source are safe: they are
-        rejected, or they give a game that can be played.
+        `board` is the map of the game, and is needed unless the game is on a shipped map. Raises
+        SavedGameError, which names the problem, if the bytes do not contain such a game. Bytes from an
+        untrusted source are safe: they are rejected, or they give a game that can be played.
         """
         facts, state = _unpack(data)
         try:
@@ -631,9 +632,9 @@ class Game:
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """Return the game from a text that `to_text` returned, or that was written by hand.
 
-        `board` is the map of the game. It is needed unless the game is on a shipped map. Forced decisions are
-        played at once, unless `ask_forced` is set. Raises PositionError, which names the line and the
-        problem.
+        `board` is the map of the game, and is needed unless the game is on a shipped map. Forced decisions
+        are played at once, unless `ask_forced` is set. Raises PositionError, which names the problem, if the
+        text is not a valid position.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
@@ -705,7 +706,7 @@ class Game:
 
 
 def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
-    """Return one outcome, or several, as a list. Raises ValueError for anything else."""
+    """Return one outcome, or several, as a list. Raises ValueError for an entry that is not an `Outcome`."""
     listed = [outcome] if isinstance(outcome, Outcome) else list(outcome)
     if strange := [each for each in listed if not isinstance(each, Outcome)]:
         raise ValueError(f"outcome={strange[0]!r:.80}: must be an outcome from chance_outcomes(action)")
@@ -734,7 +735,7 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """Return the facts in the header and the state of a saved game.
 
-    Raises SavedGameError for damaged bytes.
+    Raises SavedGameError for damaged bytes, and for any other value.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")
@@ -745,7 +746,7 @@ def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
         raise SavedGameError("not a saved game: bad magic number")
     _, schema, length = _HEADER.unpack_from(data)
     if schema != SCHEMA:
-        raise SavedGameError(f"format {schema}; this version reads format {SCHEMA}")
+        raise SavedGameError(f"saved in format {schema}: this version reads format {SCHEMA}")
     body, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if hashlib.sha256(body).digest()[:_CHECKSUM] != checksum:
         raise SavedGameError("not a saved game, or a damaged one: the checksum does not match")

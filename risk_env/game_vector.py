@@ -211,9 +211,10 @@ class GameVector(FixedArrays):
         return Game.from_record(self.rules, self.board, self._games[lane : lane + 1])
 
     def check_records(self) -> None:
-        """Raise ValueError if play cannot continue from a record that was read from a file.
+        """Raise ValueError if play cannot continue from one of the records.
 
-        Kernels do not check records. A lane whose first game has not begun has no legal action.
+        Call this method after the records have been read from a file, because kernels do not check records.
+        A lane whose first game has not begun is accepted.
         """
         not_begun = self.tables.new_games(1).tobytes()
         for lane, record in enumerate(self.games):
@@ -306,12 +307,13 @@ class GameVector(FixedArrays):
         """Begin the next game in each of these lanes, int (k,), at a position.
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
-        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). Its rules may
-        differ in `max_rounds` only. The position determines future dice and cards. With `reseed`, the seed
-        of the lane's game determines them instead. Then call `ask` to write observation, mask and seat.
+        text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The rules of
+        the position may differ in `max_rounds` only. The position determines future dice and cards. With
+        `reseed`, the seed of the lane's game determines future dice and cards instead. Call `ask` afterwards
+        to write observation, mask and seat.
 
-        Raises ValueError, which names the lane and the problem, if play cannot continue from a position. The
-        batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
+        Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
+        The batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
@@ -353,8 +355,9 @@ class GameVector(FixedArrays):
     def begin_at(self, lanes: Array, positions: StartPositions | None, games: Array) -> None:
         """Move the new games in these lanes, int (k,), to their start positions.
 
-        `games`, int (k,), are the numbers of the games. The seeds of the lanes determine future dice. Raises
-        ValueError for positions of games with other rules or on another map.
+        `games`, int (k,), are the numbers of the games. A game for which `positions` has no start position
+        does not change. The seeds of the lanes determine future dice. Raises ValueError for positions of
+        games with other rules or on another map.
         """
         lanes = self.as_lanes(lanes)
         if positions is not None and len(lanes):

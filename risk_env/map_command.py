@@ -108,7 +108,7 @@ def check_map(arguments: argparse.Namespace) -> None:
 
 
 def write_imported_map(arguments: argparse.Namespace) -> None:
-    """Read a map from another program, and write it as a map file."""
+    """Import a map from another program, print its size, and write it as a map file if `--out` is given."""
     if arguments.out is not None:
         check_new_output("--out", arguments.out, ".toml")
     found = _imported(arguments)
@@ -141,7 +141,7 @@ def num_borders(board: Board) -> int:
 
 
 def description(board: Board) -> Iterator[str]:
-    """Yield lines with the size of a map, and with the presets that can be played on it."""
+    """Yield lines with the size and the kind of drawing of a map, and with the presets that can be played."""
     sizes = size_class(board.num_territories, len(board.borders), len(board.continents))
     one_way = f" ({len(board.one_way_borders)} one-way)" if board.one_way_borders else ""
     yield (

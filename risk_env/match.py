@@ -32,7 +32,7 @@ class MatchResult(NamedTuple):
     rounds: int  # number of rounds begun
     truncated: bool  # true if `max_rounds` ended the game
     decisions: tuple[int, ...]  # (P,) number of decisions of each player
-    turns: tuple[int, ...]  # (P,) number of rounds with a decision of each player; set-up: one round
+    turns: tuple[int, ...]  # (P,) number of rounds in which each player decided; the set-up is one round
     seconds: tuple[float, ...]  # (P,) thinking time of each player
 
 
@@ -88,11 +88,11 @@ class Match:
         self._has_begun = False
 
     def prepare(self) -> None:
-        """Let the players compile and load code. Raises PlayerFault if a player cannot play this game."""
+        """Let the players compile and load code. Raises PlayerFault if a player raises an error."""
         self._tell_players(lambda player, seat: player.prepare(self.game.rules, self.game.board))
 
     def begin(self) -> None:
-        """Reset the players for this game. Raises PlayerFault if a player cannot play this game."""
+        """Reset the players for this game. Raises PlayerFault if a player raises an error."""
         self._has_begun = True
         game = self.game
         self._tell_players(
@@ -154,7 +154,7 @@ class Match:
             self.seconds[seat] += perf_counter() - start
 
     def view(self, seat: int | None = None) -> View:
-        """Return the view of a seat, with the events that this seat has seen (default: the seat to act)."""
+        """Return the view of `seat` (default: the seat to act), with the events that the seat has seen."""
         game, seat = self.game, self.game.seat if seat is None else seat
         return View(game, seat, self._chance[seat])
 

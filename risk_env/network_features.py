@@ -51,11 +51,13 @@ class StaticFeatures(NamedTuple):
 def features(
     source: Game | Array, rules: Rules | None = None, board: Board | None = None, *, seat: int | None = None
 ) -> Features:
-    """Return the features of a game for a seat (default: the seat to act), or of observations.
+    """Return the features of a game for a seat, or of observations.
+
+    The default of `seat` is the seat to act, or seat 0 if the game is over.
 
     Observations are int8 codes (k, D) or (D,) as `GameBatch` returns them, and need `rules` and `board`. The
     float32 arrays are new in each call, and `torch.from_numpy` can use them without a copy. Raises ValueError
-    for observations of another dtype or shape.
+    for observations of another dtype or shape, for negative codes, and without `rules` or `board`.
     """
     if isinstance(source, Game):
         seat = max(source.seat, 0) if seat is None else seat
@@ -128,7 +130,7 @@ def _adjacency(board: Board) -> npt.NDArray[np.float32]:
 
 
 def used_columns(rules: Rules) -> tuple[list[int], list[int]]:
-    """Return the columns of a territory that the rules use: first the counts of troops, then the flags."""
+    """Return the columns of a territory that the rules use: first the counts of troops, then all others."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     counts = [f"troops_{k}" for k in range(rules.num_players)] + ["troops_neutral"] * rules.neutral
     marks = ["source", "target", "own_card", "known_card", "discarded"]

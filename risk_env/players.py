@@ -32,11 +32,11 @@ FAULTS = ("crash", "died", "garbage", "illegal", "time")  # kinds of a `PlayerFa
 
 
 class PlayerFault(RuntimeError):
-    """A player at `seat` did not return a legal action. `reason` is the error message.
+    """Failure of the player at `seat`, such as an exception or an illegal action.
 
-    `kind` is "crash" if the player raised an exception, and "illegal" if the action is not legal. An
-    exception can set another kind by an attribute `kind` with a value of `FAULTS`. For example, a program
-    that exceeds its time limit causes a fault of kind "time".
+    `reason` is the error message. `kind` is "crash" if the player raised an exception, and "illegal" if the
+    action is not legal. An exception can set another kind with an attribute `kind`, one of `FAULTS`.
+    For example, a program that exceeds its time limit causes a fault of kind "time".
     """
 
     def __init__(self, seat: int, name: str, kind: str, reason: str) -> None:
@@ -116,7 +116,7 @@ def find_player(named: Any) -> Player:
 
     The base class decides the kind. Without one of the three base classes, the methods decide: an object with
     `act` is an `Agent`, and an object with `act_batch` is a `Policy`. Raises ValueError for an object with
-    both methods, and for any other value.
+    both methods, for an unknown name, and for any other value.
     """
     found = _registered(named) if isinstance(named, str) else named
     if isinstance(found, CompiledBot | AgentFactory):
@@ -193,7 +193,8 @@ def as_agent(named: Any) -> Agent:
 def as_agents(named: Sequence[Any]) -> list[Agent]:
     """Return an agent for each of several seats, from anything that `find_player` takes.
 
-    Raises ValueError if one agent has several seats. After an error, the agents made so far are closed.
+    Raises ValueError as `find_player` does, and if one agent has several seats. After an error, the agents
+    made so far are closed.
     """
     agents = list[Agent]()
     with closed_on_error(lambda: close_made(agents, named)):
@@ -236,7 +237,7 @@ def close_all(players: Iterable[Closable]) -> None:
 def close_made(agents: Iterable[Agent | None], named: Iterable[Any]) -> None:
     """Close the agents that `as_agent` made for the objects in `named`.
 
-    Agents that the caller passed as objects stay open. `agents` may end early.
+    Agents that the caller passed as objects stay open. `agents` may be shorter than `named`.
     """
     close_all(
         agent
@@ -312,9 +313,9 @@ class PolicyAgent(Agent):
 
 
 def new_state(policy: Policy, count: int) -> Array | None:
-    """Return the state of `count` seats whose games begin.
+    """Return the state of `count` seats whose games begin, or None for a policy without state.
 
-    Raises ValueError unless the state is an array (count, ...).
+    Raises ValueError if the state is not an array (count, ...).
     """
     found = policy.initial_state(count)
     if found is None:
@@ -330,9 +331,10 @@ def new_state(policy: Policy, count: int) -> Array | None:
 def query_policy(
     policy: Policy, codes: Array, board: Board, masks: Array, seats: Array, state: Array | None
 ) -> tuple[Array, Array | None]:
-    """Return a policy's actions, int (k,), and the new state. Raises ValueError if an action is not legal.
+    """Return a policy's actions, int (k,), and the new state.
 
-    `codes` are the observations, int8 (k, D). `state` is None for a policy without state.
+    `codes` are the observations, int8 (k, D). `state` is None for a policy without state. Raises ValueError
+    for an action that is not legal, and for a new state of another shape.
     """
     seen = as_floats(codes, board, policy.observation)
     if state is None:
@@ -350,7 +352,10 @@ def query_policy(
 
 
 def _legal(policy: Policy, actions: Any, masks: Array) -> Array:
-    """Return the actions of a policy as an array. Raises ValueError if the masks do not allow them."""
+    """Return the actions of a policy as an array.
+
+    Raises ValueError for another shape or type, and for an action that its mask does not allow.
+    """
     actions = whole_numbers(actions, (len(masks),), f"{policy.name}: act_batch must return")
     inside = (actions >= 0) & (actions < masks.shape[1])
     legal = inside & (masks[np.arange(len(masks)), np.where(inside, actions, 0)] > 0)

@@ -1,8 +1,8 @@
 """The public facts of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
 
-Agents, programs, pictures and pages read a `PublicState`. Only this module makes a `PublicState` from a
-game's record. A `PublicState` contains no cards in hands, no missions, no secret headquarters, and no facts
-that depend on these. A decision that a seat has only because of its hand is visible to that seat alone
+Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState`
+from a game's record. A `PublicState` contains no cards in hands, no missions, no secret headquarters, and no
+facts that depend on these. A decision that a seat has only because of its hand is visible to that seat alone
 (`seen_by`).
 """
 
@@ -42,8 +42,8 @@ _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
 class PublicState:
     """A public position of T territories and P players.
 
-    Arrays are read-only. -1 stands for nobody or nowhere. Seats are 0 ... P - 1, and P stands for the neutral
-    army. Only the first three fields are required.
+    Arrays are read-only. Seats are 0 ... P - 1, P stands for the neutral army, and -1 stands for nobody or
+    nowhere. Only the first three fields are required.
     """
 
     owner: Ints  # (T,) owner of each territory: a seat, P for the neutral army, -1 for nobody
@@ -112,7 +112,7 @@ class PublicState:
     def from_json(cls, facts: Mapping[str, Any]) -> Self:
         """Return the state from a dict that `to_json` returned.
 
-        Raises ValueError if the dict has another schema or other fields.
+        Raises ValueError if the dict has another schema, other fields or an unknown phase.
         """
         if facts.get("schema") != SCHEMA:
             raise ValueError(f"schema={facts.get('schema')!r} of a public state: this version reads {SCHEMA}")
@@ -245,8 +245,8 @@ def _reader(
 ) -> Callable[[Any], dict[str, Any]]:
     """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
-    One call is much faster than reading field by field. The function returns numbers, lists of the lengths
-    that map and rules need, and the bytes of bitsets.
+    One call is much faster than reading field by field. The function returns a dict of public facts: numbers,
+    lists of the lengths that map and rules need, and the bytes of bitsets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)
@@ -308,7 +308,7 @@ def _members(elements: bytes) -> list[int]:
 
 
 def words_of(elements: Iterable[int], words: int) -> npt.NDArray[np.uint64]:
-    """Return a set as a bitset, uint64 (words,)."""
+    """Return the numbers in `elements` as a bitset, uint64 (words,)."""
     flags = np.zeros(64 * words, np.bool_)
     flags[list(elements)] = True
     return np.packbits(flags, bitorder="little").view("<u8")

@@ -66,9 +66,10 @@ class SavedGame:
 
     @classmethod
     def of(cls, game: Game, players: Sequence[str]) -> SavedGame:
-        """Return a game with all its actions. Raises ValueError if the actions do not restore the game.
+        """Return the saved form of a game, with all its actions.
 
-        `players` are the specs or names of the players, one for each seat.
+        `players` are the specs or names of the players, one for each seat. Raises ValueError for another
+        number of players, and if the actions do not restore the game.
         """
         seed, lane, episode, position = game.origin
         if position is None:
@@ -76,7 +77,8 @@ class SavedGame:
                 f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()"
             )
         if len(players) != game.num_players:
-            raise ValueError(f"{len(players)} players, but the game has {game.num_players} seats")
+            problem = f"{len(players)} players, but the game has {game.num_players} seats"
+            raise ValueError(f"players={list(players)!r}: {problem}")
         saved = cls(
             game.rules,
             game.board.source,
@@ -104,9 +106,8 @@ class SavedGame:
             values["rules"] = Rules.from_dict(facts["rules"])
             saved = cls(**values, place=place)
             if len(saved.players) != saved.rules.num_players:
-                raise ValueError(
-                    f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
-                )
+                problem = f"{len(saved.players)} players, but the rules have {saved.rules.num_players} seats"
+                raise ValueError(f"players={shortened(list(saved.players))}: {problem}")
         return saved
 
     def to_dict(self) -> dict[str, Any]:
@@ -127,7 +128,8 @@ class SavedGame:
             board = load_map(self.map) if board is None else board
             if board.digest != self.map_digest:
                 saved, loaded = self.map_digest[:16], board.digest[:16]
-                raise ValueError(f"saved on map {shortened(saved)}, but {board.source!r} is map {loaded}")
+                written = f"saved on the map with digest {shortened(saved)}"
+                raise ValueError(f"{written}, but {board.source!r} has digest {loaded}")
             lane, episode, position = self.lane, self.episode, self.position or None
             game = Game(self.rules, board, self.seed, lane=lane, episode=episode, position=position)
             if game.num_actions != self.num_actions:
@@ -138,7 +140,7 @@ class SavedGame:
         return game
 
     def replay(self, board: Board | None = None) -> Game:
-        """Return the game after its actions. Raises SavedGameError if its state differs from `state`."""
+        """Return the game after its actions. Raises SavedGameError if the actions do not lead to `state`."""
         game = self.start(board)
         self._play(game.step)
         self.check_end(game)

@@ -87,7 +87,8 @@ class PolicySeats(Seated):
 class AgentSeats(Seated):
     """Agents at their seats.
 
-    Each seat of each lane has a separate agent, which is made and prepared when the first game begins.
+    An agent of the caller plays one seat of a single lane. With a factory, each seat of each lane has a
+    separate agent, which is made and prepared when the seat's first game begins.
     """
 
     keeps_memory = True
@@ -103,7 +104,10 @@ class AgentSeats(Seated):
         self._games: dict[int, Game] = {}  # by lane: the game so far, replayed for `view.events`
 
     def begin(self, arena: SeatedArena, lanes: Numbers, seats: Numbers) -> None:
-        """Reset the agents of these seats for new games. Raises PlayerFault if an agent cannot play."""
+        """Reset the agents of these seats for new games.
+
+        Raises PlayerFault if an agent raises an error, and ValueError for one agent at several seats.
+        """
         batch = arena.batch
         if isinstance(self._player, Agent):
             if len(seats) > 1:

@@ -1,4 +1,4 @@
-"""Seeds: the seeds that users give determine all chance in a game and all random choices of its players."""
+"""Seeds of games and players. A user's seed determines all dice and cards, and the seeds of all players."""
 
 import hashlib
 

@@ -26,8 +26,8 @@ class StartPositions:
     """Start positions for the games of a batch or an environment.
 
     Game number g begins at position g modulo the number of positions. With a `share` below 1, only this share
-    of the games begins at a position. The other games begin with the set-up. The positions serve games with
-    the same rules, except `max_rounds`, on the same map.
+    of the games begins at a position, and these games use the positions in turn. The other games begin with
+    the set-up. The positions serve games with the same rules, except `max_rounds`, on the same map.
     """
 
     def __init__(self, records: Array, rules: Rules, board: Board, share: float = 1.0) -> None:
@@ -37,7 +37,8 @@ class StartPositions:
     def of(cls, positions: Any, rules: Rules, board: Board, name: str = "positions") -> StartPositions:
         """Return the start positions for a list of positions, or for one position.
 
-        Raises ValueError, which names the position and the problem, if play cannot continue from a position.
+        A `StartPositions` object is returned unchanged. Raises ValueError, which names the position and the
+        problem, if play cannot continue from a position with these rules on this map.
         """
         if isinstance(positions, StartPositions):
             positions.check(rules, board, name)
@@ -62,7 +63,7 @@ class StartPositions:
             raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the `games`, int64 (k,), that begin at a position, and the positions' records."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and the records for them."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -114,7 +115,7 @@ def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None
 
 
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:
-    """Return the record of a position. Raises ValueError if it does not belong to these rules and map."""
+    """Return the record of a position. Raises ValueError if the position does not fit the rules and map."""
     if isinstance(position, str):
         return texts.position_for(position, rules, board)[0]
     if isinstance(position, bytes):

@@ -1,8 +1,8 @@
 """A game as text for training language models.
 
-The learner plays one seat. The environment plays the other seats with compiled bots. An observation is a
-report (`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step.
-See docs/llm.md.
+The learner plays one seat. Opponents inside the environment play the other seats. An observation is a report
+(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step. See
+docs/llm.md.
 """
 
 from collections.abc import Sequence
@@ -64,14 +64,15 @@ class LearnerSettings:
     """Settings of a learner: its reports and its rewards.
 
     `reward` is "win", "placement" or "territories". "win" is 1 for the winner, -1 / (P - 1) for the others,
-    and 0 when the game is truncated. "placement" goes from 1 to -1 in even steps. "territories" is "win",
-    plus in each step the change of the learner's share of the map.
+    and 0 when the game is truncated. "placement" goes from 1 for the first place to -1 for the last place, in
+    even steps. "territories" is "win", plus in each step the change of the learner's share of the
+    territories.
     """
 
     style: str = "brief"  # style of the reports: "brief" or "full"
     reward: str = "win"
-    illegal_reward: float = 0.0  # added to the reward for an answer that is not legal
-    max_illegal: int = 3  # number of illegal answers in a row after which a fallback plays the turn
+    illegal_reward: float = 0.0  # added to the reward for an answer that is refused
+    max_illegal: int = 3  # number of refused answers in a row after which a fallback plays for the learner
 
     def __post_init__(self) -> None:
         check_choice("reward", self.reward, REWARDS)
@@ -84,8 +85,8 @@ class Counts:
     """Counts of a learner's answers in an episode."""
 
     exchanges: int = 0  # number of answers
-    illegal: int = 0  # number of answers whose first action was not legal
-    fallbacks: int = 0  # number of turns that were played for the learner
+    illegal: int = 0  # number of answers that were refused
+    fallbacks: int = 0  # number of times that a fallback played for the learner
 
 
 class TextEnv:
@@ -190,7 +191,7 @@ class TextEnv:
         return self._text(problem), reward, is_over and not truncated, truncated, self._info()
 
     def _take(self, text: str) -> str:
-        """Give an answer to the plan. Return the error message, or "" if the answer is valid."""
+        """Give an answer to the plan. Return the error message of a refused answer, or else ""."""
         try:
             self.plan.give(text, self.game)
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Write files completely or not at all, and find new names for files."""
+"""Write files atomically, and find new names for files."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     """Yield a temporary path, and move the file to `path` at the end of the `with` block.
 
     The file is moved after its content is on the disk. After an error, or if the process is killed, an old
-    file at `path` is unchanged. Data for a device or a pipe is written directly.
+    file at `path` is unchanged. If `path` is a device or a pipe, `path` itself is yielded.
     """
     if path.exists() and not path.is_file():
         yield path

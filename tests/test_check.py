@@ -289,7 +289,7 @@ FAULTS = [
         another_reward,
         "a Reward lies on two objectives",
     ),
-    (ROOM, Phase.ATTACK, put("reward_owner", 0, slice(0, 8)), "that seat does not hold its objective"),
+    (ROOM, Phase.ATTACK, put("reward_owner", 0, slice(0, 8)), "does not hold the objective of the Reward"),
     (ROOM, Phase.AIRFIELD, put("reward_owner", -1), "0 airfields to be placed in phase AIRFIELD"),
     (ROOM, Phase.ATTACK, put("airfield", 0, slice(0, 2)), "airfield on Ash: not on a territory of the owner"),
 ]

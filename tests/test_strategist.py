@@ -249,7 +249,7 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
     ("settings", "words"),
     [
         ({"tables": []}, "tables=\\(\\): must have 1 to 5 entries"),
-        ({"round_games": 7}, "round_games=7: must be a multiple of the 5 tables"),
+        ({"round_games": 7}, "round_games=7: must be a multiple of 5, the number of entries of tables"),
         ({"weights": [1, 1]}, "must have one number for each of bots="),
         ({"hidden_sizes": [4]}, "must have 2 entries"),
         ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0: must be 1"),

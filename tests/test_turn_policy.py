@@ -141,7 +141,7 @@ def test_a_judge_of_other_games_is_refused() -> None:
     [
         ({"samples": 0}, "samples=0: must be 1 to 1,000"),
         ({"bot_share": 2}, "bot_share=2.0: must be 0"),
-        ({"round_games": 7}, "round_games=7: must be a multiple of the 5 tables"),
+        ({"round_games": 7}, "round_games=7: must be a multiple of 5, the number of entries of tables"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:

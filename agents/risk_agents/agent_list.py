@@ -28,7 +28,9 @@ def split_agents(text: str, argument: str = "--agents") -> list[str]:
     try:
         (row,) = csv.reader([text], skipinitialspace=True)
     except (csv.Error, ValueError) as error:
-        raise ValueError(f"{argument}: {shortened(text)} is not a list of agents: {error}") from error
+        raise ValueError(
+            f"{argument}: {shortened(text)} is not a list of agents separated by commas: {error}"
+        ) from error
     return [spec.strip() for spec in row if spec.strip()]
 
 
@@ -47,7 +49,7 @@ def labelled(text: str, argument: str = "--agents") -> NamedAgent:
 
 
 def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
-    """Parse a list of agents, separated by commas; raise ValueError if there is no agent.
+    """Parse a list of agents, separated by commas; raise ValueError if it is empty or not valid.
 
     `argument` is the name of the command-line argument in error messages.
     """

@@ -44,7 +44,7 @@ FORBIDDEN = {  # system call numbers on x86_64 and on aarch64
     "io_uring_setup": (425, 425),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    "memfd_create": (319, 279),  # memory that no process limit counts
+    "memfd_create": (319, 279),  # it allocates memory that no process limit counts
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
     "init_module": (175, 105),
@@ -75,7 +75,7 @@ def main(user: int, command: list[str]) -> int:
 
 
 def _become(user: int) -> None:
-    """Change user and group, and drop all capabilities."""
+    """Change the user and the group of this process, and drop all capabilities."""
     os.setgroups([])
     os.setresgid(user, user, user)
     os.setresuid(user, user, user)

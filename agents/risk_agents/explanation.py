@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from risk_env.board.maps import OUTSIDE, Board
 
-MOST_NAMED = 3  # maximum number of areas, and of territories, that the words of a plan name
+MOST_NAMED = 3  # maximum length of a list of territories or areas in the words of a plan
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Explaining(Protocol):
 def plan_words(board: Board, drafts: Sequence[str], captures: Sequence[tuple[str, str]]) -> str:
     """Return a plan in words, such as `attack through Africa with the draft on Egypt`.
 
-    `drafts` are the territories that get troops, `captures` the attacks of the plan.
+    `drafts` are the territories that get troops, and `captures` are the attacks of the plan.
     """
     draft = f"draft on {_listed(drafts)}" if drafts else ""
     if not captures:
@@ -73,7 +73,7 @@ def _area(board: Board, territory: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Return different names as a list in words, in their order; the last ones are counted."""
+    """Join names in their order, without duplicates; count the names that exceed MOST_NAMED."""
     different = list(dict.fromkeys(names))
     if len(different) > MOST_NAMED:
         different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]

@@ -21,9 +21,11 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `export`: write an ONNX model, or the weights as a .npz file."""
     parser = command_parser("export")
     parser.add_argument("policy", help=FILES)
-    parser.add_argument("--onnx", metavar="FILE", help="write an ONNX model that also encodes observations")
     parser.add_argument(
-        "--npz", metavar="FILE", help="write the weights as a .npz file, which needs no PyTorch to play"
+        "--onnx", metavar="FILE", help="write an ONNX model; the model of a policy also encodes observations"
+    )
+    parser.add_argument(
+        "--npz", metavar="FILE", help="write the weights as a .npz file, which plays without PyTorch"
     )
     arguments = parser.parse_args(argv)
     if arguments.onnx is None and arguments.npz is None:

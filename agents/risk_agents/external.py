@@ -93,7 +93,7 @@ class ExternalAgent(Agent):
         return reply
 
     def over(self, outcome: dict[str, Any], events: Sequence[Event] = ()) -> bool:
-        """Send the result and the last events to the program; return False if this fails."""
+        """Send the result and the last events to the program; return False if they cannot be sent."""
         try:
             self._tell({"type": "over", **outcome, **self._exchange.news(events)})
         except ProgramFault:
@@ -106,7 +106,7 @@ class ExternalAgent(Agent):
         return self._exchange.wants_events
 
     def close(self) -> None:
-        """Send `bye` to the program, and end it."""
+        """Send `bye` to the program, and end the program."""
         self._program.close({"type": "bye"})
 
     def _tell(self, message: dict[str, Any]) -> None:
@@ -114,7 +114,7 @@ class ExternalAgent(Agent):
 
 
 def _command(spec: str) -> list[str]:
-    """Return the words of the command line in a spec; raise ProgramFault if there are none."""
+    """Return the words of the command line in a spec; raise ProgramFault if there are no valid words."""
     try:
         words = shlex.split(spec.removeprefix(PREFIX))
     except ValueError as error:

@@ -19,7 +19,7 @@ LONGEST_LINE = 1 << 24  # maximum length of a line, in bytes
 
 
 def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
-    """Write a game to a file, completely or not at all, and return the file's path.
+    """Write a game to a file atomically, and return the file's path.
 
     An existing file is replaced only if `is_own` is true, which means that the file contains this game.
     Otherwise, if the file exists, -2, -3, ... is added to the name.
@@ -36,7 +36,10 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
 
 
 def load_game(path: str | Path) -> SavedGame:
-    """Read a file with a single game; raise SavedGameError for any other file."""
+    """Read a file with a single game.
+
+    Raises FileNotFoundError if `path` is not a regular file, and SavedGameError for any other content.
+    """
     found = [saved for saved, _ in islice(read_games(path), 2)]
     if len(found) != 1:
         raise SavedGameError(

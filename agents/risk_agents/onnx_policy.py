@@ -261,7 +261,10 @@ def _number(content: bytes, at: int) -> tuple[int, int]:
 
 
 def check_graph(graph: Any) -> None:
-    """Raise ValueError for operators outside OPERATORS, for subgraphs, and for weights in other files."""
+    """Raise ValueError for operators, attributes, constants or names that are not allowed.
+
+    Only the operators in OPERATORS are allowed. Subgraphs and weights in other files are not allowed.
+    """
     for tensor in graph.initializer:
         _check_tensor(tensor)
     for node in graph.node:
@@ -275,7 +278,10 @@ def check_graph(graph: Any) -> None:
 
 
 def _check_attribute(operator: str, attribute: Any) -> None:
-    """Raise ValueError unless an attribute is a number, numbers, a string, or the constant of a Constant."""
+    """Raise ValueError unless an attribute is a number, a list of numbers, a string, or a constant.
+
+    Only the operator Constant may have a constant.
+    """
     kinds = attribute.AttributeType
     allowed = {
         kinds.FLOAT: "f",
@@ -297,7 +303,7 @@ def _check_attribute(operator: str, attribute: Any) -> None:
 
 
 def _check_tensor(tensor: Any) -> None:
-    """Raise ValueError unless the file itself contains the values of a constant."""
+    """Raise ValueError if a constant is in another file, is too large or contains strings."""
     if tensor.data_location == tensor.EXTERNAL or tensor.external_data:
         raise ValueError(f"weights {shortened(tensor.name)} are in another file, which is not allowed")
     sizes = list(tensor.dims[: MOST_DIMS + 1])
@@ -322,7 +328,11 @@ def _check_names(graph: Any) -> None:
 
 
 def _sizes(graph: Any) -> dict[str, int | None]:
-    """Return the number of columns of each input and output; raise ValueError if any is not allowed."""
+    """Return the number of columns of each input and of the outputs `logits` and `action`, by name.
+
+    The number is None for `action`. Raises ValueError if an input is not allowed, or if the model lacks the
+    input `observation` or both outputs.
+    """
     from onnx import TensorProto
 
     inputs = {OBSERVATION: TensorProto.FLOAT, MASK: TensorProto.INT8}
@@ -358,7 +368,7 @@ def _columns(value: Any, rank: int) -> int | None:
 
 
 def _check_values(model: Any, sizes: dict[str, int | None]) -> None:
-    """Raise ValueError unless the shape of every value is known, and a run of MOST_ROWS rows is bounded.
+    """Raise ValueError unless all shapes are known, and a run of MOST_ROWS rows stays within the limits.
 
     Shapes that the file declares for computed values are not trusted. These shapes are removed before shapes
     are inferred, and the declared shapes of the outputs are compared afterwards.

@@ -101,7 +101,10 @@ class Program:
             self._streams.register(stream, select.POLLIN)
 
     def tell(self, message: dict[str, Any], limit: float) -> None:
-        """Send a message without an answer; raise ProgramFault if it is not read within `limit` seconds."""
+        """Send a message that has no answer.
+
+        Raises ProgramFault if the process ends, or does not read the message within `limit` seconds.
+        """
         self._send(message, time.monotonic() + limit, limit)
 
     def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:

@@ -64,9 +64,10 @@ class Exchange:
         return {"events": [event.to_json() for event in news]}
 
     def take(self, reply: dict[str, Any], game: Game) -> None:
-        """Use the field `actions` of a reply (numbers or texts), or else its field `action`, as the new plan.
+        """Use the field `actions` of a reply, or else the field `action`, as the new plan.
 
-        Raises ValueError if there are too many actions, or if the first action cannot be played.
+        Each action is a number or a string. Raises ValueError if there are too many actions, or if the reply
+        has no legal action for the current decision.
         """
         actions = reply.get("actions", [reply.get("action")])
         if not isinstance(actions, list) or len(actions) > MOST_STEPS:

@@ -82,8 +82,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--review",
         action="store_true",
-        help="print every seat's luck and the turns that cost it most, and show them in --html; takes up to "
-        "a minute for a game of 60 turns, and some minutes at the first use",
+        help="print every seat's luck and costliest turns, and show both in --html; takes up to a minute for "
+        "a game of 60 turns, and some minutes at the first use",
     )
     add(
         "--seat",

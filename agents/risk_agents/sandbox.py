@@ -71,7 +71,7 @@ class Sandbox(NamedTuple):
     is_closed: bool = True  # False for OPEN
 
     def command(self, command: Sequence[str], shown: Sequence[str]) -> list[str]:
-        """Return the command line that runs a command in the sandbox; `shown` are paths that it can read."""
+        """Return the command line that runs `command` in the sandbox, where it can read the paths `shown`."""
         if not self.is_closed:
             return list(command)
         walls = [self.bubblewrap, *_walls(shown), "--"] if self.bubblewrap else []
@@ -196,7 +196,7 @@ def _walls(shown: Sequence[str]) -> list[str]:
         os.getcwd(),
     )
     parents = {str(parent): None for path in (*bound, f"{cwd}/it") for parent in reversed(Path(path).parents)}
-    walls += [word for parent in parents for word in ("--dir", parent)]  # without it, only root can enter
+    walls += [word for parent in parents for word in ("--dir", parent)]  # without --dir, only root can enter
     for path in bound:
         is_link = path in _SYSTEM and os.path.islink(path)
         walls += ["--symlink", os.readlink(path), path] if is_link else ["--ro-bind-try", path, path]
@@ -278,7 +278,7 @@ def _compiled_code() -> list[Path]:
 
 
 def shown_to(command: Sequence[str]) -> list[str]:
-    """Return the paths to show to a command: the program's installation, and files and folders it names."""
+    """Return the paths that a command needs: the program's installation, and the paths in its arguments."""
     program = shutil.which(command[0]) or command[0]
     shown = list[str]()
     for path in (os.path.abspath(program), os.path.realpath(program)):

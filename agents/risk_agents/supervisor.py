@@ -116,7 +116,7 @@ def memory_group(memory: int) -> str:
 def _group_folders(
     groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")
 ) -> Iterator[Path]:
-    """Yield folders in which control groups (version 1 or 2) with a memory limit are perhaps possible."""
+    """Yield folders in which control groups (version 1 or 2) with a memory limit might be possible."""
     with suppress(OSError):
         for line in groups.read_text().splitlines():
             number, controllers, path = line.split(":", 2)
@@ -136,7 +136,7 @@ def _gives_memory(folder: Path) -> bool:
 
 
 def _make_group(folder: Path, memory: int) -> Path:
-    """Create a control group with a memory limit in bytes; raise OSError if this fails."""
+    """Create a control group with a memory limit in bytes; raise OSError if the system does not allow it."""
     group = folder / f"risk_env-{os.getpid()}"
     group.mkdir()
     try:
@@ -154,7 +154,7 @@ def _enter(group: Path, process: int) -> None:
 
 
 def _remove_group(group: Path | None) -> None:
-    """Remove a control group, after its processes have ended or _PATIENCE has passed."""
+    """Remove a control group when its processes have ended; give up after _PATIENCE."""
     until = time.monotonic() + _PATIENCE
     while group and group.is_dir() and time.monotonic() < until:
         try:

@@ -175,7 +175,7 @@ class ActionSpace:
     def to_json(self) -> dict[str, Any]:
         """Return the action numbers as values of JSON, for a file or another program.
 
-        `blocks` maps the name of each block to a list: the first action number, and the last one plus 1.
+        `blocks` maps the name of each block to a list: the first action number, and the last number plus 1.
         """
         blocks = {block: [numbers.start, numbers.stop] for block, numbers in self.blocks.items()}
         return {"schema": SCHEMA, "n": self.n, "blocks": blocks, "amounts": list(AMOUNTS)}

@@ -11,7 +11,7 @@ from risk_env.bounded_io import shortened
 MAX_PIXELS = 10_000
 MAX_ROUTES = 1024
 LARGEST_DISC = 34.0  # maximum radius of a disc, in pixels
-CLOSEST = 10.0  # centres closer than this many pixels do not make discs smaller: such discs overlap
+CLOSEST = 10.0  # distance in pixels; closer centres do not make the discs smaller, so their discs may overlap
 DISC_POINTS = 24  # number of points of a disc's outline
 
 Point = tuple[float, float]
@@ -64,7 +64,7 @@ def discs(centres: Sequence[Point]) -> tuple[tuple[Ring, ...], ...]:
 
 
 def nearest_distance(centres: Sequence[Point]) -> float:
-    """Return the smallest distance between two centres, at least CLOSEST."""
+    """Return the smallest distance between two centres, but at least CLOSEST."""
     distances = (hypot(a[0] - b[0], a[1] - b[1]) for i, a in enumerate(centres) for b in centres[:i])
     return max(CLOSEST, min(distances, default=CLOSEST))
 

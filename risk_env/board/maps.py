@@ -206,7 +206,7 @@ class Board:
         return import_module("risk_env.render.svg").draw_map(self)  # a higher layer, loaded by notebooks only
 
     def chart(self, num_players: int) -> Chart | None:
-        """Return the start chart for a number of players (RULES 9.1), or None if the map has none."""
+        """Return the start chart for `num_players` (RULES 9.1), or None if the map has no such chart."""
         return next((chart for chart in self.charts if chart.num_players == num_players), None)
 
     def __hash__(self) -> int:
@@ -217,7 +217,7 @@ class Board:
         """SHA-256 (hex) of the facts in `_PLAYED`.
 
         The drawing, the aliases, the map's name and the name of the file do not change the digest. Start
-        charts do not change it either: a chart only sets a position, which every saved game contains.
+        charts do not change the digest either, because a chart only sets the first position of a game.
         """
         facts = {name: getattr(self, name) for name in _PLAYED}
         return hashlib.sha256(json.dumps(facts, sort_keys=True, default=asdict).encode()).hexdigest()
@@ -235,10 +235,10 @@ def map_names() -> tuple[str, ...]:
 
 
 def load_map(name_or_path: str | PathLike[str]) -> Board:
-    """Return the shipped map with this name, or the map in the .toml file at this path.
+    """Return the shipped map with this name, or the map in the map file at this path.
 
     The name `random:SEED:territories=60,continents=8` gives a random map. `territories` and `continents` may
-    be left out. Raises MapError if there is no such map, or if the file contains an error.
+    be left out. Raises MapError if there is no such map, or if the file cannot be read or contains an error.
     """
     if is_random(name_or_path):
         return _generate(read_spec(str(name_or_path)))
@@ -311,7 +311,7 @@ def _generate(spec: RandomMap) -> Board:
 def _file_text(path: Path) -> str:
     """Return the text of a map file.
 
-    Raises MapError unless `path` is a regular file (no device, no pipe) of at most MOST_BYTES.
+    Raises MapError unless `path` is a regular text file (no device, no pipe) of at most MOST_BYTES.
     """
     try:
         return read_text(path, MOST_BYTES)
@@ -322,7 +322,7 @@ def _file_text(path: Path) -> str:
 def read_map(text: str, source: str = "<text>") -> Board:
     """Return the map in a TOML text. `source` names the text in error messages.
 
-    Raises MapError if the text contains an error, or if a TOML reader would need seconds to read it.
+    Raises MapError if the text contains an error, is too large, or would take a TOML reader seconds to read.
     """
     size = len(text.encode(errors="surrogatepass"))
     sizes = {"bytes": (size, MOST_BYTES), "table headers": (text.count("\n["), MOST_HEADERS)}
@@ -384,7 +384,10 @@ def _continent_tables(file: TomlTable) -> list[TomlTable]:
 def _outside_tables(
     file: TomlTable, continents: list[TomlTable], territories: list[TomlTable]
 ) -> list[TomlTable]:
-    """Return a continent without a bonus for the territories outside all continents, if there are any."""
+    """Return a list with a continent without a bonus for the territories outside all continents.
+
+    The list is empty if there are no such territories. Raises MapError if the map cannot have this continent.
+    """
     outside = [t for t in territories if "continent" not in t.values]
     if not outside:
         return []
@@ -420,7 +423,7 @@ def _territory_tables(file: TomlTable) -> list[TomlTable]:
 
 
 def _aliases(territories: list[TomlTable]) -> tuple[tuple[str, ...], ...]:
-    """Return the aliases of each territory. Raises MapError if two territories share a name."""
+    """Return the aliases of each territory. Raises MapError if a name or an alias is used twice."""
     seen: dict[str, str] = {}
     for table in territories:
         table.check_new("name", table.values["name"], seen)
@@ -444,7 +447,7 @@ def _continent_of(
 
 
 def _symbols(file: TomlTable, territories: list[TomlTable]) -> tuple[str | None, ...] | None:
-    """Return the symbols of the cards, with None for each territory without a card."""
+    """Return the symbol of each territory's card (None: no card), or None if the map has no symbols."""
     words = _all_or_none(territories, "symbol", lambda t: t.text("symbol", (*SYMBOLS, NO_CARD)))
     symbols = None if words is None else tuple(None if word == NO_CARD else word for word in words)
     if symbols is not None and not any(symbols):
@@ -481,7 +484,7 @@ def _colour(table: TomlTable) -> str | None:
 
 
 def _borders(file: TomlTable, territories: list[TomlTable]) -> tuple[tuple[int, int], ...]:
-    """Return the directed borders. Raises MapError unless every territory reaches every other territory."""
+    """Return the directed borders. Raises MapError for wrong or too many borders, and for a split map."""
     names = [t.values["name"] for t in territories]
     listed = [_listed_borders(t, names) for t in territories]
     _check_returns(territories, listed)
@@ -512,7 +515,7 @@ def _listed_borders(table: TomlTable, names: list[str]) -> tuple[list[int], list
 
 
 def _check_returns(territories: list[TomlTable], listed: list[tuple[list[int], list[int]]]) -> None:
-    """Raise MapError unless both sides list a two-way border, and one side lists a one-way border."""
+    """Raise MapError unless both sides list a two-way border, and only the source lists a one-way border."""
     for source, table in enumerate(territories):
         two_way, one_way = listed[source]
         name = table.values["name"]
@@ -577,7 +580,7 @@ def _mission_continents(table: TomlTable, continents: tuple[str, ...]) -> tuple[
     if not numbers or len(set(numbers)) < len(numbers):
         raise table.error(f"{shortened(list(names))}: name at least one continent, none twice", "continents")
     if table.flag("any_third") and len(numbers) == len(continents):
-        raise table.error("the map has no continents besides those named", "any_third")
+        raise table.error("the map has no continents besides those that the mission names", "any_third")
     return numbers
 
 

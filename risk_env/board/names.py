@@ -66,7 +66,7 @@ def key_of(name: str) -> str:
 
 
 def _without_marks(name: str) -> str:
-    """Return a name without combining marks, such as the vowel signs of Hindi, Tamil, Thai and Burmese."""
+    """Return a name without the combining marks after letters, such as the vowel signs of Hindi and Thai."""
     plain = ""
     for letter in name:
         if not (unicodedata.category(letter) in ("Mn", "Mc") and plain[-1:].isalnum()):

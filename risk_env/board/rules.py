@@ -50,7 +50,7 @@ class Numbers(NamedTuple):
         return f"{'None or ' if self.or_none else ''}a whole number from {self.least} to {self.most}"
 
     def allow(self, value: Any) -> bool:
-        """Return whether a value is allowed."""
+        """Return True if a value is allowed."""
         is_number = (
             isinstance(value, int) and not isinstance(value, bool) and self.least <= value <= self.most
         )
@@ -263,7 +263,8 @@ class Rules:
         RULES 6.4. `expert=True` turns on RULES 10.1-10.5, and needs the symbol deck (RULES 10.7).
 
         `profile` is "book" or "fast" (RULES 12.1). "book" keeps the rules of the rule books. "fast" is for
-        short games without decisions about dice.
+        short games without decisions about dice. Raises ValueError for an unknown preset, profile or option,
+        and for values that are not allowed, alone or together.
         """
         players = _players_of(name, num_players)
         if not isinstance(expert, bool):
@@ -321,8 +322,8 @@ def rules_from(
     """Return `rules`, or, if `rules` is the name of a preset, `Rules.preset` with these options.
 
     `profile` is used unless `options` name another profile. Raises ValueError for options together with a
-    `Rules` object, and for an unknown option. `functions` are the public functions that took the options. The
-    hint for an unknown option may name an argument of `functions`.
+    `Rules` object, for an unknown option, and as `Rules.preset` does. `functions` are the public functions
+    that took the options. The hint for an unknown option may name an argument of `functions`.
     """
     _known(options, beside=("expert", "profile", *_arguments_of(*functions)))
     if isinstance(rules, Rules):
@@ -370,7 +371,7 @@ def _preset(name: str) -> Preset:
 def _players_of(name: str, num_players: int | None) -> int:
     """Return the number of players of a preset: by default 3, or 2 for `two_player`.
 
-    Raises ValueError for a number that the preset does not allow.
+    Raises ValueError for an unknown preset, and for a number that the preset does not allow.
     """
     allowed = _preset(name).players
     if num_players is None:
@@ -408,7 +409,7 @@ def _changes(profile: str, rules: Rules, given: Mapping[str, Any]) -> dict[str, 
 
 
 def _is_allowed(rules: Rules, option: str, value: Any) -> bool:
-    """Return whether the other options of the rules allow this value of an option (RULES 13)."""
+    """Return True if the other options of the rules allow this value of an option (RULES 13)."""
     needs = [need for need in NEEDS if need.other == option and getattr(rules, need.option) in need.values]
     return all(value in need.allowed for need in needs)
 
@@ -486,7 +487,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
 
 
 def is_dealt(mission: Any, rules: Rules) -> bool:
-    """Return whether a mission of the map is in the pile (RULES 8.1)."""
+    """Return True if a mission of the map is in the pile (RULES 8.1)."""
     if mission.extended and rules.missions != "extended":
         return False
     return mission.kind != "destroy" or mission.target < rules.num_players

@@ -14,7 +14,7 @@ _REQUIRED: Any = object()
 
 
 class MapError(ValueError):
-    """Error in a map or in the name of a map. The message names the place, the problem and allowed values."""
+    """Error in a map or in the name of a map. The message names the place and the problem."""
 
 
 class TomlTable:
@@ -33,7 +33,7 @@ class TomlTable:
         return MapError(f"{self.file}: {place}: {problem}" if place else f"{self.file}: {problem}")
 
     def only(self, *keys: str) -> None:
-        """Raise MapError if the table has any other keys than `keys`."""
+        """Raise MapError if the table has a key that is not in `keys`."""
         for key in self.values:
             if key not in keys:
                 raise self.error(f"unknown key {shortened(key)}{similar_names(key, keys)}")
@@ -72,7 +72,7 @@ class TomlTable:
         return self.checked_name(self.text("name"), "name")
 
     def checked_name(self, name: str, at: str) -> str:
-        """Return `name` unchanged. Raises MapError if it is not allowed as a name."""
+        """Return `name` unchanged. Raises MapError if `name` is not allowed as a name."""
         if problem := problem_of(name):
             raise self.error(f"{shortened(name)} cannot be a name: {problem}", at)
         return name

@@ -24,7 +24,7 @@ _CORE_FOLDERS = [_PACKAGE / name for name in ("compiler", "core", "engine")]
 
 
 def cache_directory(folder: Path, module: str) -> str | None:
-    """Return the cache folder of a module in `folder`, or None, with a warning, if no folder can be used.
+    """Return the cache folder of a module in `folder`, or None if no cache folder can be used.
 
     Each module has its own cache folder, because compiled code refers to the name under which the module was
     imported.
@@ -38,17 +38,18 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
 @cache
 def _cache_root() -> Path | None:
-    """Return the root of cache folders: the chosen one, or the first that only the user can write to.
+    """Return the folder that contains all cache folders.
 
-    Return None, with one warning, if there is no such folder.
+    The folder is the one that the user has chosen, or the first usual root that only this user can write to.
+    Return None, and warn once, if this process cannot write to such a folder.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
         if _is_writable(root) and (chosen or _is_private(root)):
             return root
     warnings.warn(
-        "no folder for compiled code that only you can write to: kernels are compiled again in every process "
-        "(set RISK_ENV_CACHE_DIR to a folder that you trust)",
+        "no usable folder for compiled code: kernels are compiled again in every process "
+        "(set RISK_ENV_CACHE_DIR to a folder that only you can write to)",
         RuntimeWarning,
         stacklevel=2,
     )

@@ -33,7 +33,10 @@ class KernelFiles:
         self._folder, self._name = Path(folder), name
 
     def load(self, key: Any) -> Any:
-        """Return the code saved under `key`, or None. Raises ValueError if the file is damaged."""
+        """Return the code saved under `key`, or None if there is none.
+
+        Raises ValueError if the file is damaged.
+        """
         try:
             content = self._path(key).read_bytes()
         except FileNotFoundError:
@@ -44,7 +47,7 @@ class KernelFiles:
         return data if kept == key else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Save the code under `key`. The file is replaced in one step."""
+        """Save the code under `key`. The file is replaced atomically."""
         content, path = dumps((key, data)), self._path(key)
         fresh = path.with_name(f"{path.name}.{uuid.uuid4().hex[:16]}.tmp")
         try:
@@ -73,7 +76,10 @@ class GuardedCache:
         return getattr(self._cache, name)
 
     def load_overload(self, *arguments: Any) -> Any:
-        """Return the compiled code from the disk, or None. A file that cannot be read is removed."""
+        """Return the compiled code from the disk, or None if there is no file for the argument types.
+
+        If a file cannot be read, return None, and remove all files of the entry point.
+        """
         try:
             return self._cache.load_overload(*arguments)
         except Exception as error:  # a damaged pickle can raise any exception

@@ -29,7 +29,10 @@ class _Notice(Listener):
         self.last_end = float("-inf")
 
     def on_start(self, event: Event) -> None:
-        """Report that an entry point is about to be compiled. Other uses of Numba are not reported."""
+        """Report that an entry point is about to be compiled, unless another compilation has just ended.
+
+        Other uses of Numba are not reported.
+        """
         entry = event.data["dispatcher"]
         if entry in self.folder_of and monotonic() - self.last_end > PAUSE:
             _LOGGER.warning("risk_env: %s", _notice(entry.py_func.__module__, self.folder_of[entry]))
@@ -46,7 +49,7 @@ register("numba:compile", _listener)
 
 
 def report_compiling(entry: Any, folder: str | None) -> None:
-    """Report all later compilations of an entry point.
+    """Include an entry point in the reports of later compilations.
 
     `folder` is the cache folder of the entry point, or None.
     """
@@ -54,7 +57,7 @@ def report_compiling(entry: Any, folder: str | None) -> None:
 
 
 def report_once(line: str, error: Exception) -> None:
-    """Report an error of the cache folder, once per process."""
+    """Report `line` with an error of the cache folder. Each `line` is reported once per process."""
     if line not in _reported:
         _reported.add(line)
         _LOGGER.warning("risk_env: %s (%s: %s)", line, type(error).__name__, str(error)[:MOST_LETTERS])

@@ -50,7 +50,7 @@ class _Pass(AnalysisPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _PlainIndices(_Pass):
-    """Treat array indices as unsigned before a function of the core is lowered.
+    """Pass that treats array indices as unsigned before a function of the core is lowered.
 
     No index of the core is negative. Python's negative indices take three instructions per index, a tenth of
     a step's time. With bounds checks a negative index is an error.
@@ -79,7 +79,7 @@ def _without_sign(index: Any) -> Any:
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperCode(_Pass):
-    """Put a helper's code into a `_HelperLibrary` before the helper is lowered."""
+    """Pass that puts a helper's code into a `_HelperLibrary` before the helper is lowered."""
 
     _name = "risk_env_helper_code"
 
@@ -91,7 +91,7 @@ class _HelperCode(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _HelperKnown(_Pass):
-    """Register a helper's code for its callers after the helper is lowered.
+    """Pass that registers a helper's code for its callers after the helper is lowered.
 
     A key takes the place of an address of machine code.
     """
@@ -107,7 +107,7 @@ class _HelperKnown(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _EntryCode(_Pass):
-    """Put an entry point's code into an `_EntryLibrary` before the entry point is lowered."""
+    """Pass that puts an entry point's code into an `_EntryLibrary` before the entry point is lowered."""
 
     _name = "risk_env_entry_code"
     vectorized = False
@@ -121,7 +121,7 @@ class _EntryCode(_Pass):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _VectorizedCode(_EntryCode):
-    """Like `_EntryCode`, with vectorized loops."""
+    """Pass like `_EntryCode`, for entry points with vectorized loops."""
 
     _name = "risk_env_vectorized_code"
     vectorized = True

@@ -56,7 +56,7 @@ def nonzero(size: int) -> Any:
 def unpack_bits() -> Any:
     """Return the intrinsic for (word, words, first).
 
-    The intrinsic writes the bits of a word as bytes 0 or 1 into eight uint64.
+    The intrinsic writes the bits of a word as bytes 0 or 1 into the eight uint64 from `words[first]` on.
     """
 
     @intrinsic
@@ -75,7 +75,7 @@ def unpack_bits() -> Any:
 def rotate_blocks(blocks: int, size: int) -> Any:
     """Return the intrinsic for (numbers, first, field, down, up).
 
-    The intrinsic treats each block of `size` numbers (int8) as one word, and rotates it (`_rotated`).
+    The intrinsic treats each block of `size` numbers (int8) as one word, and rotates the word (`_rotated`).
     """
     to_words = [size * (byte // 8) + min(byte % 8, size - 1) for byte in range(8 * blocks)]
     to_blocks = [8 * (k // size) + k % size for k in range(blocks * size)]

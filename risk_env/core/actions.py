@@ -90,28 +90,28 @@ def write_setup_or_variant_legal(game, board, rules):
 
 @inlined
 def legal_territories(game, territories):
-    """TERRITORY: add every territory of the set `territories`."""
+    """Add the TERRITORY action of every territory in the set `territories`."""
     for w in range(len(territories)):
         put_block(game.legal, w << 6, territories[w])
 
 
 @kernel
 def legal_free(game, board):
-    """TERRITORY: add the territories that nobody holds."""
+    """Add the TERRITORY actions of the territories that nobody holds."""
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, free_territories(game, board, w))
 
 
 @kernel
 def legal_own(game, rules, owner):
-    """TERRITORY: add the territories of `owner` that have room for one more troop."""
+    """Add the TERRITORY actions of the territories of `owner` that have room for one more troop."""
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, with_room(game, rules, w, game.owned[owner, w]))
 
 
 @kernel
 def legal_attacks(game, board, rules):
-    """BORDER: add the possible attacks, and DONE.
+    """Add the BORDER actions of all possible attacks, and DONE.
 
     An attack leads from a territory of the player in turn, with at least two troops, to another player's
     territory (RULES 3.2.1).
@@ -132,7 +132,7 @@ def legal_attacks(game, board, rules):
 
 @kernel
 def legal_attack_dice(game, rules):
-    """DICE: add the numbers of dice that the attacker may roll (RULES 3.2.2, 3.2.4).
+    """Add the DICE actions for the numbers of dice that the attacker may roll (RULES 3.2.2, 3.2.4).
 
     The attacker rolls at most three dice, and fewer dice than troops on the attacking territory. With three
     troops or more, BLITZ is also legal.
@@ -146,14 +146,14 @@ def legal_attack_dice(game, rules):
 
 @kernel
 def legal_defence_dice(game, rules):
-    """DICE: add one die, and two dice if the defender has at least two troops (RULES 3.2.2)."""
+    """Add the DICE actions for one die and, against two or more defenders, for two dice (RULES 3.2.2)."""
     dice = (np.uint64(1) << np.uint64(most_defence_dice(game))) - np.uint64(1)
     put_block(game.legal, int64(rules.dice_0), dice)
 
 
 @inlined
 def legal_amounts(game, rules, most):
-    """AMOUNT: add the legal amounts for `most` available troops."""
+    """Add the AMOUNT actions that are legal with `most` available troops."""
     put_block(game.legal, int64(rules.amount_0), np.uint64(rules.amount_words[min(most, MANY)]))
 
 
@@ -169,7 +169,7 @@ def amount_of(rules, choice, most):
 
 @kernel
 def legal_sources(game, board, rules):
-    """TERRITORY: add the territories from which troops can fortify (RULES 3.4), and DONE."""
+    """Add the TERRITORY actions of the territories from which troops can fortify (RULES 3.4), and DONE."""
     add(game.legal, int64(rules.done))
     for w in range(len(game.strong)):
         put_block(game.legal, w << 6, can_fortify_from(game, board, rules, w))
@@ -177,7 +177,7 @@ def legal_sources(game, board, rules):
 
 @kernel
 def legal_cards(game, board, rules):
-    """CARD: add the cards that may join the picked cards (RULES 5.1, 5.3, 9.4).
+    """Add the CARD actions of the cards that may join the picked cards (RULES 5.1, 5.3, 9.4).
 
     Also add DONE if the player may stop trading.
     """
@@ -194,7 +194,7 @@ def legal_cards(game, board, rules):
 
 @kernel
 def legal_set_cards(game, board, rules):
-    """CARD: add each card that can still become a set together with the picked cards (RULES 5.1)."""
+    """Add the CARD action of each card that can still become a set with the picked cards (RULES 5.1)."""
     picked = counts_picked(game, board)
     left = counts_left(game, board, int64(game.turn))
     for symbol in range(3):
@@ -208,7 +208,7 @@ def legal_set_cards(game, board, rules):
 
 @kernel
 def legal_dice(game, rules):
-    """DIE: add the faces of the attacker's dice, and DONE (RULES 10.4, 10.5).
+    """Add the DIE actions for the faces of the attacker's dice, and DONE (RULES 10.4, 10.5).
 
     In COMMANDER, only faces below 6 are legal.
     """

@@ -112,9 +112,9 @@ def roll_on(game):
 
 @inlined
 def may_end_within(game, rules, rolls):
-    """Return True if `rolls` rolls can decide a blitz.
+    """Return True if the current blitz can end within `rolls` rolls.
 
-    A roll costs a side at most two troops (RULES 3.2.3).
+    A roll costs a side at most two troops (RULES 3.2.3). A blitz also ends at the limit of rolls per turn.
     """
     most = MAX_DEFENCE_DICE * rolls
     is_close = troops_on(game, int64(game.source)) - 1 <= most or troops_on(game, int64(game.target)) <= most

@@ -90,7 +90,10 @@ def play_blitz(games, i, boards, rules, rolls, totals):
 
 @entry_point
 def hide_decision(games, i, boards, rules, seat):
-    """Hide a secret decision of another seat in game `i` from `seat`. Pass a copy of the game."""
+    """Hide a secret decision of another seat in game `i` from `seat`.
+
+    The kernel changes the record, so pass a copy of the game.
+    """
     hidden.hide_decision(games[i], boards[0], rules[0], seat)
 
 

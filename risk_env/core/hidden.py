@@ -1,4 +1,4 @@
-"""Hidden information: hide secret decisions from a seat, and draw again the facts that are hidden from it."""
+"""Hidden information: hide secret decisions from a seat, and redraw the facts that the seat does not know."""
 
 from risk_env.compiler import kernel
 from risk_env.core.actions import write_legal
@@ -20,9 +20,9 @@ COUNT_BITS = 9  # bits per seat in a word that contains each seat's number of ca
 def hide_decision(game, board, rules, seat):
     """Hide from `seat` a decision that another seat has only because of the cards in its hand.
 
-    The position then looks as if the other seat had no such cards. An optional trade becomes a draft before
-    the first troops. A re-roll becomes a roll that is still to be made. Cards picked for a set are hidden
-    until the set is traded. An obligatory trade stays visible, because the number of cards is public
+    The position then looks as if the other seat had no such cards. An optional trade becomes a draft in which
+    no troops have been placed. A re-roll becomes a roll that is still to be made. Cards picked for a set are
+    hidden until the set is traded. An obligatory trade stays visible, because the number of cards is public
     (RULES 3.3.2, 5.3).
 
     If the seat in turn can draft to only one territory, the draft already has this territory as its target.
@@ -94,7 +94,7 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Shuffle the unknown cards of the other hands into the deck, and deal them again."""
+    """Shuffle the unknown cards of the other hands into the deck, and deal each hand as many cards again."""
     counts = 0
     for other in range(rules.num_players):
         if other != seat:
@@ -134,7 +134,10 @@ def hand_explains_decision(game, board, rules, seat):
 
 @kernel
 def redraw_missions(game, board, rules, seat):
-    """Deal new missions, which are not yet fulfilled, to the other seats (RULES 8.1, 8.2)."""
+    """Deal new missions to the other seats (RULES 8.1, 8.2).
+
+    No new mission is already fulfilled, except after MISSION_TRIES deals that all contained such a mission.
+    """
     for _ in range(MISSION_TRIES):
         pile = mission_pile(board, rules) & ~bit(int(game.mission[seat]))
         fulfilled = False

@@ -57,7 +57,7 @@ def spread(game, board, territory):
 
 @kernel
 def find_destinations(game, board, rules, territory):
-    """Fill `game.reach` with the territories that troops on `territory` may fortify (RULES 3.4)."""
+    """Fill `game.reach` with the territories to which troops on `territory` may move (RULES 3.4)."""
     if rules.fortify == Fortify.ADJACENT:
         for w in range(len(game.reach)):
             game.reach[w] = board.targets[territory, w] & game.owned[game.turn, w]

@@ -142,7 +142,7 @@ def encode_count(count):
     """Return the code 0 ... 127 of a count.
 
     The code is monotone. Up to 32, the code is the count itself. Beyond 32 there are four codes per doubling,
-    up to saturation at 2**28.75. These codes consist of the exponent of the count as a float, and the two
+    up to saturation at 1.75 * 2**28. These codes consist of the exponent of the count as a float, and the two
     highest bits of the fraction.
     """
     beyond = (np.float64(count).view(np.int64) >> _BELOW_QUARTERS) - _EXPONENTS_BELOW

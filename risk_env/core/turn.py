@@ -35,7 +35,7 @@ def begin_turn(game, board, rules, seat):
 
 @kernel
 def clear_turn(game):
-    """Clear the marks of the last turn."""
+    """Clear the marks of the previous turn."""
     game.battles = 0
     game.trade = Trade.FREE
     game.source = NOWHERE
@@ -216,7 +216,8 @@ def draw_due_card(game, board, rules):
 def end_turn(game, board, rules):
     """End the game if the player wins by objectives, or pass the turn on (RULES 9.7, 11.2).
 
-    The next living seat gets the turn. A round ends when the turn passes the place of the starter.
+    The next living seat gets the turn. A round ends when the turn passes the seat of the starter. After the
+    last round, the game is truncated.
     """
     if objectives_won(game, rules, int64(game.turn)):
         end_game(game, int64(game.turn))

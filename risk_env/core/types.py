@@ -42,7 +42,7 @@ NUM_DICE_ACTIONS = 4
 NUM_FACES = 6
 
 
-# Terms of the rules. A game record holds their numbers.
+# Terms of the rules. A game record contains the numbers of these terms.
 
 Phase = IntEnum(  # the phases of decisions (docs/decisions.md), then OVER and the two phases of chance
     "Phase",

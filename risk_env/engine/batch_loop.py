@@ -326,7 +326,7 @@ def write_bytes(game, mask):
 
 @entry_point
 def seed_bots(seeds, lanes, randoms):
-    """Write the random state of each bot into `randoms`, uint64 (N, 6).
+    """Write the first random state of each bot in `lanes` into `randoms`, uint64 (N, 6).
 
     The states come from `seeds`, the seeds of the lanes' games, uint64 (N,).
     """

@@ -60,17 +60,17 @@ class Flow(NamedTuple):
     actions: Any  # int64 (N,): next action to play, or NO_ACTION
     states: Any  # int8 (N,): RUNNING, OVER, STOPPED, or REFUSED: the action is not legal, and was not played
     stopped: Any  # int64 (N,): lanes that have stopped
-    left: Any  # int64 (N,): lanes that wait for a player
+    left: Any  # int64 (N,): running lanes in which a player, not the caller, acts next
 
 
 @entry_point
 def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
-    Play in a lane ends when another player must act, when the lane stops, or after `most` actions. `results`
-    accumulate, and a call with `is_first` clears `results`. Return the number of lanes that have stopped, the
-    number of lanes that wait for a player, and the number of cycles of the call (0 if cycles are not
-    counted). `flow` lists the lanes of both kinds.
+    Play in a lane ends when another player must act, when the lane stops, or after `most` actions. Results
+    accumulate in `results`, which a call with `is_first` clears first. Return the number of lanes in
+    `flow.stopped`, the number of lanes in `flow.left`, and the number of cycles of the call (0 if cycles are
+    not counted).
 
     The kernel checks the `seats` and `stops` of all lanes first. If a lane is invalid, the kernel plays no
     action and returns UNFIT, the lane and 0.

@@ -6,9 +6,10 @@ memory in a spin loop. The work has two stages. The first stage checks all eleme
 when all elements are checked and no check has failed.
 
 `signals`, int64 (threads, 8), has one row (a cache line) for each thread. A row contains the state of the
-thread, a flag that the thread was asleep when it was called, and the next element of the thread's part in
-each stage. The last row belongs to the caller. It also contains the number of checked elements, and a flag
-that a check has failed. `bounds`, int64 (threads + 1,), contains the limits of the parts.
+thread, a flag that is set if the thread was asleep when it was called, and the next element of the thread's
+part in each stage. The last row belongs to the caller. This row also contains the number of checked elements,
+and a flag that is set if a check has failed. `bounds`, int64 (threads + 1,), contains the limits of the
+parts.
 
 A thread that has finished its own part steals elements from the other parts. No thread waits for a slow
 thread.

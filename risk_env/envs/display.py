@@ -36,7 +36,10 @@ class Display:
         self._next_frame = 0.0
 
     def render(self, game: Game) -> Any:
-        """Return the board as text or as pixels, or show it in the window and return None."""
+        """Return the board as text or as pixels, or show it in the window and return None.
+
+        Without a `render_mode`, warn and return None.
+        """
         if self.mode == "human":
             return self._show(game)
         if self.mode is not None:
@@ -55,7 +58,7 @@ class Display:
             self._next_frame = time.monotonic() + self._pause
 
     def close(self) -> None:
-        """Close the window, if there is one. May be called again."""
+        """Close the window, if there is one. Further calls do nothing."""
         if self.window is not None:
             self.window.close()
             self.window = None

@@ -189,7 +189,7 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
         return self._display.render(self.game)
 
     def close(self) -> None:
-        """Close the window, and the agents that the environment has made. May be called again."""
+        """Close the window, and the agents that the environment has made. Repeated calls are allowed."""
         self._display.close()
         self.lanes.close()
 
@@ -197,12 +197,12 @@ class RiskEnv(gymnasium.Env[Any, np.int64]):
 class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` learners, one in each lane, who play one game after another.
 
-    The arguments are those of `RiskEnv` (docs/gymnasium.md), but there is no window. Lane i plays the games
-    with the seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the same games as `RiskEnv`.
-    `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
+    The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), but there is no window.
+    Lane i plays the games with the seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the same
+    games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
     - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
-      the next game. `info["final_obs"]` and `info["final_info"]` show the end of the last game.
+      the next game. `info["final_obs"]` and `info["final_info"]` show the end of the game that has ended.
     - `NEXT_STEP`: the observation and the info show the end of the game. The lane's next step ignores the
       action, begins the next game, and returns the reward 0.
     - `DISABLED`: the observation and the info show the end of the game. A step raises ResetNeeded until the
@@ -309,7 +309,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
             self._is_over[:] = self.lanes.ended
 
     def _observation(self) -> Any:
-        """Return the current observation of each learner, or the last one if the game has ended, (N, ...)."""
+        """Return each learner's observation, (N, ...): the last observation if the game has ended."""
         observation, over = self.lanes.observation(), np.flatnonzero(self._is_over)
         if len(over):
             last = self.lanes.final_observation(over)

@@ -47,7 +47,7 @@ def env(
     observation: str = FLAT,
     **options: Any,
 ) -> OrderedEnv:
-    """Return `raw_env` with these arguments, in PettingZoo's usual wrapper."""
+    """Return a `raw_env` with these arguments, wrapped in `OrderedEnv`."""
     return OrderedEnv(raw_env(preset, num_players, board, render_mode, reward, observation, **options))
 
 
@@ -133,7 +133,8 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def game(self) -> Game:
         """The game with all hidden cards and future dice. Inspect or copy it, but do not step it.
 
-        A search in a copy of this game would foresee the dice. Use `sample` for search.
+        A search in a copy of this game would foresee the dice. Use `sample` for search. Raises RuntimeError
+        before `reset`.
         """
         if self._game is None:
             raise RuntimeError("no game before reset: call reset() first")
@@ -190,7 +191,7 @@ class raw_env(pettingzoo.AECEnv[str, Observation, int | None]):
     def step(self, action: int | None) -> None:
         """Play a legal action of the selected agent, or None for an agent that has ended.
 
-        An illegal action raises IllegalAction and changes nothing.
+        An illegal action raises IllegalAction and changes nothing. Raises RuntimeError if no agent is left.
         """
         # Remove an agent that has ended. When all such agents are removed, a game that is not over continues.
         if self._ending:

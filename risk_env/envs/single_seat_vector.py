@@ -144,7 +144,7 @@ class SingleSeatVector:
 
         `positions` is a list of positions, or one position (`GameVector.load`). Game k of lane i begins at
         position i + k N modulo the number of positions. Seed, lane and k determine the future dice. Raises
-        ValueError if a position is invalid, or if the game is over at a position.
+        ValueError for an empty or too long list, an invalid position, and a position whose game is over.
         """
         self.positions = None if positions is None else StartPositions.of(positions, self.rules, self.board)
 
@@ -166,9 +166,8 @@ class SingleSeatVector:
     def step(self, actions: Array, lanes: Array | None = None) -> None:
         """Play the learners' `actions`, int (N,), then let all other seats play until each learner must act.
 
-        Only `lanes`, int64 (k,), are stepped (None: all lanes). Other lanes do not change, whatever their
-        actions.
-        An illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
+        Only `lanes`, int64 (k,), are stepped (None: all lanes). The games in other lanes do not change. An
+        illegal action raises IllegalAction, and no lane is stepped. The step writes reward, terminated,
         truncated, ended and, in lanes that ended, the final fields. Without `autoreset`, a lane that has
         ended needs a reset. If an opponent's error has interrupted a step, all lanes need a reset.
         """
@@ -220,13 +219,14 @@ class SingleSeatVector:
     def draw_by(self, weights: Array) -> None:
         """Draw opponent k of the list with a probability proportional to `weights[k]`, float (K,).
 
-        The weights apply from each lane's next game on.
+        The weights apply from each lane's next game on. Raises ValueError for another shape, for negative
+        weights, if all weights are 0, and unless `opponent_order` is "drawn".
         """
         weights = np.asarray(weights, np.float64)
         if self.opponent_order != "drawn" or weights.shape != self._bounds.shape:
             raise ValueError(
-                f"weights of shape {weights.shape} need opponent_order='drawn', not {self.opponent_order!r}, "
-                f"and {len(self._bounds)} opponents to draw from"
+                f"weights of shape {weights.shape}: opponent_order must be 'drawn', and is "
+                f"{self.opponent_order!r}; the shape must be ({len(self._bounds)},), one weight per opponent"
             )
         if not (weights >= 0).all() or not weights.sum() > 0:
             raise ValueError(f"weights={weights.tolist()}: each must be 0 or more, and at least one above 0")
@@ -256,7 +256,10 @@ class SingleSeatVector:
         return {"seed_word": int(self.batch.seed_word), "draw": draw, "arrays": arrays}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from the `state_dict` of lanes with the same arguments."""
+        """Continue from the `state_dict` of lanes with the same arguments.
+
+        Raises ValueError for arrays that do not fit these lanes, and for impossible positions.
+        """
         self.batch.seed_word = np.uint64(state["seed_word"])
         self._is_even = state["draw"] is None
         if not self._is_even:
@@ -365,7 +368,7 @@ class SingleSeatVector:
                 self.arena.resume(again)
 
     def _over(self, lanes: Array) -> Array:
-        """Return those of `lanes`, which have stopped, whose games are over for the learner."""
+        """Return the lanes among `lanes` whose games are over for the learner. All `lanes` have stopped."""
         return lanes
 
     def _write_end(self, lanes: Array) -> None:

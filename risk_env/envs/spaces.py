@@ -14,8 +14,8 @@ from risk_env.observations import observation_scales, split_view
 def observation_space(board: Board, observation: str = FLAT) -> spaces.Space[Any]:
     """Return the space of observations on a map.
 
-    The space is a Box (D,), or a Dict of "territories" (T, F) and "globals" (G,). Values of a column go from
-    0 to the highest code, scaled.
+    The space is a Box (D,), or a Dict of "territories" (T, F) and "globals" (G,). The values of a column go
+    from 0 to the highest code times the scale of the column.
     """
     highest = MOST_CODE * observation_scales(board)
     if observation == FLAT:

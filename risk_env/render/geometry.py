@@ -81,7 +81,7 @@ def _beyond(drawing: Drawing) -> dict[tuple[int, Edge], int]:
 
 
 def _runs(ring: Ring, wanted: list[bool]) -> list[Path]:
-    """Return the longest paths of wanted edges around a ring."""
+    """Return the maximal paths of consecutive wanted edges around a ring."""
     if all(wanted):
         return [(*ring, ring[0])]
     start, size = wanted.index(False), len(ring)
@@ -171,7 +171,7 @@ def dashes(path: Path) -> list[Path]:
 
 
 def between(a: Point, b: Point, part: float) -> Point:
-    """Return the point at `part` (0 ... 1) of the line from a to b."""
+    """Return the point at `part` (0 ... 1) of the line from `a` to `b`."""
     return a[0] + (b[0] - a[0]) * part, a[1] + (b[1] - a[1]) * part
 
 
@@ -191,7 +191,7 @@ def hatching(rings: tuple[Ring, ...], slope: tuple[int, int], gap: float) -> tup
 
 
 def _intersections(rings: Iterable[Sequence[Point]], height: float) -> list[float]:
-    """Return the x coordinates, ascending, at which rings cross a horizontal line: an even number."""
+    """Return the x coordinates, ascending, at which rings cross a horizontal line. Their number is even."""
     return sorted(
         a[0] + (height - a[1]) * (b[0] - a[0]) / (b[1] - a[1])
         for ring in rings

@@ -21,7 +21,7 @@ Size = NDArray[np.float64]  # (2,) width and height
 
 
 def drawing_of(board: Board) -> Drawing:
-    """Return the drawing of the map, or an automatic drawing."""
+    """Return the drawing of the map, or an automatic drawing if the map has no drawing."""
     return board.drawing or automatic_drawing(board.num_territories, board.borders)
 
 
@@ -87,7 +87,7 @@ def fit(places: Places, size: Size) -> Places:
 
 
 def spread(places: Places, room: float, lines: NDArray[np.int64], size: Size) -> Places:
-    """Return the places pushed apart until each has `room`, inside the picture, in whole pixels.
+    """Return the places, pushed apart towards a distance of `room`, inside the picture and in whole pixels.
 
     `lines` (L, 2) contains pairs of places that a line joins. In the first half of the steps, places are also
     pushed away from these lines.

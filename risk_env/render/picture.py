@@ -210,7 +210,7 @@ def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
 
 
 def _hatched(rings: tuple[Ring, ...], scene: Scene, owner: int, colour: str) -> Iterator[Shape]:
-    """Draw the lines of a seat on a territory; the first seat, the neutral army and nobody have none."""
+    """Yield the hatching of a seat's territory. Seat 0, the neutral army and nobody have no hatching."""
     x, y, gap = HATCHES[owner % len(HATCHES)] if 0 <= owner < scene.num_players else HATCHES[0]
     if gap:
         yield Lines(hatching(rings, (x, y), gap), darker(colour, 8), 1.2)
@@ -223,7 +223,7 @@ def _title(board: Board, scene: Scene, t: int) -> str:
 
 
 def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator[Shape]:
-    """Draw the name and the marks of one territory."""
+    """Yield the shapes of the name and the marks of one territory."""
     x, y = drawing.labels[t]
     lines = name_lines(board.territories[t])
     for i, line in enumerate(lines):
@@ -237,7 +237,7 @@ def _territory(board: Board, scene: Scene, drawing: Drawing, t: int) -> Iterator
 
 
 def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: float) -> Iterator[Shape]:
-    """Draw city, airfield, capitals and headquarters around a disc of width `2 * half`."""
+    """Yield the shapes of city, airfield, capitals and headquarters around a disc of width `2 * half`."""
     left, right, y = centre[0] - half, centre[0] + half, centre[1]
     if t in scene.cities:
         yield from _city(right + 2, y + side)
@@ -250,7 +250,7 @@ def _marks(scene: Scene, t: int, centre: Point, half: float, across: int, side: 
 
 
 def _troops(scene: Scene, t: int, x: float, y: float) -> Iterator[Shape]:
-    """Draw the number of troops in a disc. A free territory gets no disc."""
+    """Yield the shapes of a disc with the number of troops. A free territory has no disc."""
     if scene.owner[t] < 0:
         return
     yield Box(x, y, disc_width(scene.troops[t]), 2 * DISC, DISC, INK, PAPER, 1.5)
@@ -270,7 +270,7 @@ def short_number(troops: int) -> str:
 
 
 def name_lines(name: str) -> list[str]:
-    """Return a name in one line, or in two lines of similar length if it is long."""
+    """Return a name in one line, or a long name of several words in two lines of similar length."""
     words = name.split(" ")
     if len(name) <= 9 or len(words) == 1:
         return [name]
@@ -279,7 +279,7 @@ def name_lines(name: str) -> list[str]:
 
 
 def _city(x: float, y: float) -> Iterator[Shape]:
-    """Draw a star with a rim."""
+    """Yield the shapes of a city: a star with a rim."""
     yield Area((star(x, y, 7.5),), INK)
     yield Area((star(x, y, 5.5),), GOLD)
 
@@ -291,7 +291,7 @@ def star(x: float, y: float, radius: float) -> Ring:
 
 
 def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """Draw a capital, in the colour of the seat that placed it."""
+    """Yield the shapes of a capital, in the colour of the seat that placed the capital."""
     ring = ((-7, 5), (-7, -5), (-3.5, 0), (0, -6), (3.5, 0), (7, -5), (7, 5))
     points = tuple((x + dx, y + dy) for dx, dy in ring)
     yield Lines(((*points, points[0]),), PAPER, 4.0)
@@ -300,7 +300,7 @@ def _crown(x: float, y: float, colour: str) -> Iterator[Shape]:
 
 
 def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
-    """Draw a headquarters, in the colour of the seat that placed it."""
+    """Yield the shapes of a headquarters, in the colour of the seat that placed the headquarters."""
     cloth = ((x, y - 10), (x - 12, y - 6), (x, y - 2))
     paths = ((*cloth, cloth[0]), ((x, y - 11), (x, y + 5)))
     yield Lines(paths, PAPER, 4.0)
@@ -309,7 +309,7 @@ def _flag(x: float, y: float, colour: str) -> Iterator[Shape]:
 
 
 def _airfield(x: float, y: float) -> Iterator[Shape]:
-    """Draw an airplane seen from above."""
+    """Yield the shapes of an airfield: an airplane seen from above."""
     half = ((0, -7), (1.4, -2), (7, 1.5), (7, 3), (1.4, 1.8), (1, 5), (3, 7))
     ring = (*half, *((-dx, dy) for dx, dy in reversed(half[1:])))
     points = tuple((x + dx, y + dy) for dx, dy in ring)
@@ -326,7 +326,7 @@ SIGNS: dict[str, tuple[Shape, ...]] = {  # around the origin; a seat's colour is
 
 
 def _arrow(paths: list[Path]) -> Iterator[Shape]:
-    """Draw the attack: a red arrow that ends before the defender's disc."""
+    """Yield the shapes of an attack: a red arrow that ends before the defender's disc."""
     (a, b), first = paths[-1], paths[:-1]
     length = max(hypot(b[0] - a[0], b[1] - a[1]), 1.0)
     angle = atan2(b[1] - a[1], b[0] - a[0])
@@ -352,7 +352,7 @@ def darker(colour: str, tenths: int = 6) -> str:
 
 
 def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Draw the panel above the map: the player in turn, and the dice."""
+    """Yield the shapes of the panel above the map: the player in turn, and the dice."""
     y = HEADER / 2 * unit
     shown = scene.winner if scene.winner >= 0 else scene.turn
     if shown >= 0:
@@ -363,7 +363,7 @@ def _header(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Draw the last roll, on the right: the attacker's dice red, the defender's white."""
+    """Yield the shapes of the last roll, on the right: the attacker's dice red, the defender's dice white."""
     attacker, defender = scene.dice
     x = width
     for dice, gap, fill, ink in ((defender, 22, PAPER, INK), (attacker, 46, "#c3202f", PAPER)):
@@ -373,7 +373,7 @@ def _dice(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
 
 
 def _die(x: float, y: float, face: int, unit: float, fill: str, ink: str) -> Iterator[Shape]:
-    """Draw a die. A 7 (RULES 9.9) is shown as a number."""
+    """Yield the shapes of a die. A 7 (RULES 9.9) is shown as a number."""
     yield Box(x, y, 28 * unit, 28 * unit, 6 * unit, fill)
     if face > 6:
         yield Text(x, y, str(face), 20 * unit, ink)
@@ -391,7 +391,7 @@ def pips(face: int) -> list[tuple[int, int]]:
 
 
 def _players(scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Draw the panel below the map: a cell for each army."""
+    """Yield the shapes of the panel below the map: a cell for each army."""
     armies = scene.armies()
     cell = width / max(len(armies), 3)
     for i, seat in enumerate(armies):
@@ -439,7 +439,7 @@ def _holdings(scene: Scene, seat: int, lives: bool) -> str:
 
 
 def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[Shape]:
-    """Draw the continents with their bonuses.
+    """Yield the shapes of the legend of the continents, with their bonuses.
 
     A continent that one seat holds entirely is marked with the colour of this seat.
     """
@@ -455,7 +455,7 @@ def _legend(board: Board, scene: Scene, unit: float, width: float) -> Iterator[S
 
 
 def _signs(scene: Scene, unit: float) -> Iterator[Shape]:
-    """Draw the legend of the signs that the map can show in this game."""
+    """Yield the shapes of the legend of the signs that the map can show in this game."""
     x, y, grey = 20.0, ROW + 1.5 * LEGEND - 2, seat_colour(scene, scene.num_players)
     drawn = {
         "city": (Area((star(0, 0, 7.5),), GOLD),),
@@ -479,7 +479,7 @@ def goal_rows(scene: Scene) -> int:
 
 
 def _goals(board: Board, scene: Scene, unit: float) -> Iterator[Shape]:
-    """Draw Objectives and Rewards, below everything else."""
+    """Yield the lines of text with the Objectives and Rewards, below everything else."""
     lines = [line for whose, names in scene.goals(board) for line in wrap(f"{whose}: {names}", LETTERS)]
     first = ROW + LEGEND + LEGEND * bool(scene.signs)
     for i, line in enumerate(lines[: goal_rows(scene)]):

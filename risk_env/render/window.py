@@ -35,7 +35,7 @@ class Window:
             self.close()
 
     def close(self) -> None:
-        """Close the window. May be called again."""
+        """Close the window. Further calls do nothing."""
         if self._display is not None:
             import_pygame().display.quit()
             self._display = None

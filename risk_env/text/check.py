@@ -227,7 +227,7 @@ class Position:
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Return those of the needed options that the rules do not have."""
+        """Return the options in the text `needs` that the rules do not have, as text."""
         pairs = [need.partition("=") for need in needs.split()]
         return " ".join("".join(n) for n in pairs if str(getattr(self.rules, n[0])) not in n[2].split("|"))
 
@@ -235,7 +235,7 @@ class Position:
 def due_trade(p: Position) -> Trade:
     """Return the reason for a trade (RULES 3.3.2, 5.3).
 
-    A trade is obligatory after an elimination, and with five cards at the start of the turn.
+    A trade is obligatory after an elimination, and with five or more cards at the start of the turn.
     """
     if p.rules.deck == "star" or p.phase not in (Phase.TRADE, Phase.BONUS):
         return Trade.FREE
@@ -338,12 +338,15 @@ def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
 
 
 # ------------------------------------------------------------------------------------ 2. sense
+#
+# Each of these functions checks some of the fields, and yields a reason for each problem.
 
 
 def _phase(p: Position) -> Reasons:
     """Check that the rules have the phase, and that the right fields are in use.
 
-    Fields that the rules or the phase do not use must be empty. A move must have a source and a target.
+    Fields that the rules or the phase do not use must be empty. `source` and `target` must be set in every
+    phase that uses them.
     """
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
@@ -371,7 +374,8 @@ def _territories(p: Position) -> Reasons:
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
             yield f"{p.board.territories[t]}: {has}; only free territories must have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
-        yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}"
+        allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
+        yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
 
 
 def _seats(p: Position) -> Reasons:
@@ -388,7 +392,7 @@ def _seats(p: Position) -> Reasons:
     if len(p.living) < 2 and p.phase != Phase.OVER:
         yield "only one seat lives, but the game is not over"
     if p.game.turn not in p.living:
-        yield f"turn {p.game.turn}: that seat is eliminated"
+        yield f"turn {p.game.turn}: seat {p.game.turn} is eliminated"
     for seat in p.seats:
         things = {"territories": p.held[seat], "objectives": seat in p.game.objective}
         things |= {"cards": p.game.hand[seat] or p.game.wilds[seat], "rewards": seat in p.game.reward_owner}
@@ -406,7 +410,7 @@ def _the_end(p: Position) -> Reasons:
         ended = f"the game is over with winner {p.game.winner} and truncated {truncated}"
         yield f"{ended}: exactly one of the two is needed"
     if decided and p.game.winner not in p.living:
-        yield f"winner {p.game.winner}: that seat is eliminated"
+        yield f"winner {p.game.winner}: seat {p.game.winner} is eliminated"
     if truncated and p.game.round_number != p.rules.max_rounds:
         yield f"truncated in round {p.game.round_number}: max_rounds is {p.rules.max_rounds}"
 
@@ -463,7 +467,8 @@ def _claims(p: Position) -> Reasons:
 def _cards(p: Position) -> Reasons:
     """Check that no territory card is in two places (RULES 2, 7.1).
 
-    The card of a headquarters must be in no place.
+    The card of a headquarters must be in no place. The game must have all cards of the position, and shown
+    cards must be in a hand or on the discard pile. With the symbol deck, hands are empty in the set-up.
     """
     seen = set(p.game.headquarters) - {NOWHERE}
     for pile in (p.game.discard, *p.game.hand):
@@ -478,7 +483,7 @@ def _cards(p: Position) -> Reasons:
     if p.game.shown - seen:
         yield f"shown cards that nobody has: {_names(p.game.shown - seen, p.board)}"
     if p.is_setup and p.rules.deck == "symbol" and (any(p.game.hand) or any(p.game.wilds)):
-        yield "a hand has cards in the set-up"
+        yield "a hand has cards in the set-up: all hands must be empty"
 
 
 def _trade(p: Position) -> Reasons:
@@ -494,7 +499,7 @@ def _trade(p: Position) -> Reasons:
 
 
 def _turn(p: Position) -> Reasons:
-    """Check the events of this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
+    """Check the facts about this turn, and the pending moves and troops (RULES 3; docs/decisions.md)."""
     game, own, held = p.game, p.own, p.game.held_at_start
     if held - own:
         yield f"held_at_start {_names(held - own, p.board)}: seat {game.turn} no longer holds them"
@@ -592,7 +597,7 @@ def _layout(p: Position) -> Reasons:
 
 
 def _rewards(p: Position) -> Reasons:
-    """Check that each Reward lies on one objective and has a possible owner (RULES 3.3.3, 9.8).
+    """Check that each Reward lies on at most one objective and has a possible owner (RULES 3.3.3, 9.8).
 
     The owner is the seat that took the objective, or nobody.
     """
@@ -602,7 +607,8 @@ def _rewards(p: Position) -> Reasons:
     holder = dict(zip(p.game.objective_reward, p.game.objective, strict=True))
     for reward, owner in enumerate(p.game.reward_owner):
         if owner not in (NOBODY, holder.get(reward)):
-            yield f"reward {Reward(reward).name} of seat {owner}: that seat does not hold its objective"
+            problem = f"seat {owner} does not hold the objective of the Reward"
+            yield f"reward {Reward(reward).name} of seat {owner}: {problem}"
 
 
 def _airfields(p: Position) -> Reasons:
@@ -652,7 +658,7 @@ def derive_facts(p: Position) -> None:
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
-    """Return the actions from the first decision of the move to the current one, each with its phase."""
+    """Return the phase and the action of each choice in the current move before the current decision."""
     game, way, numbers = p.game, (p.game.source, p.game.target), p.tables.rules[0]
     if p.phase == Phase.TRADE:
         cards = [*sorted(game.picked), *[len(p.places)] * game.picked_wilds]
@@ -707,9 +713,9 @@ def _choose_again(p: Position) -> Reasons:
 
 
 def _nothing_legal(p: Position) -> Reasons:
-    """Write the legal actions of the decision, and check that an action is legal.
+    """Write the legal actions of the decision. Yield a reason if no action is legal.
 
-    In TRADE, a card must be legal. In COMMANDER, a die must be legal.
+    Also yield a reason if no card is legal in TRADE, or no die in COMMANDER.
     """
     entry.write_legal_actions(p.games, 0, p.tables.board, p.tables.rules)
     legal, done = members(p.games[0].legal), [int(p.tables.rules[0].done)]

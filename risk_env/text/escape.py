@@ -1,9 +1,9 @@
 """Untrusted words, made safe for display.
 
-Such words are names of agents, players, maps and files, reasons, and errors. Anybody who writes a bot, a map
-or a file can choose them. `for_terminal` makes words safe for a terminal. For a table of Rich use
-`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, pages and
-spreadsheets.
+Examples are names of agents, players, maps and files, and error messages. Anybody who writes a bot, a map or
+a file can choose such words. `for_terminal` makes words safe for a terminal. For a table of Rich use
+`rich.text.Text(for_terminal(words))`, which reads no markup. The other functions are for pictures, HTML pages
+and spreadsheets.
 """
 
 import html
@@ -19,8 +19,8 @@ _FORMULA = ("=", "+", "-", "@")  # first characters of formulas in spreadsheets
 def for_terminal(words: Any, keep: str = "") -> str:
     """Return words with all characters that are not printable escaped, as in `\\x1b`.
 
-    These are control characters, escape sequences, directional controls and surrogates. Characters in `keep`,
-    such as a line break, are not escaped.
+    Such characters are control characters (also in escape sequences), directional controls and surrogates.
+    Characters in `keep`, such as a line break, are not escaped.
     """
     text = str(words)
     if text.isprintable():

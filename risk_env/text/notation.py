@@ -21,7 +21,7 @@ SHOWN_ACTIONS = 6  # number of legal actions that a message lists
 
 
 def reward_name(reward: int) -> str:
-    """Return the name of a Reward (RULES 9.8), the same for both airfields, or "" for NO_REWARD."""
+    """Return the name of a Reward (RULES 9.8), or "" for NO_REWARD. Both airfields have the same name."""
     return "" if reward == NO_REWARD else Reward(reward).name.replace("MAJOR_", "").replace("_", " ").title()
 
 

@@ -41,7 +41,7 @@ REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
 class PositionError(ValueError):
-    """A text that is not a position. The message names the line, the problem and the allowed values."""
+    """Error in the text of a position. The message names the problem and, if there is one, the line."""
 
 
 def to_text(record: Any, rules: Rules, board: Board) -> str:
@@ -62,7 +62,8 @@ def to_text(record: Any, rules: Rules, board: Board) -> str:
 def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
     """Return the position in a text, game_dtype (1,), for play with `rules` on `board`.
 
-    Raises ValueError if the text has another map, or rules that differ in more than `max_rounds`.
+    Raises ValueError for a text that `from_text` refuses, and for rules that differ in more than
+    `max_rounds`.
     """
     given, _, games = from_text(text, board)
     check_same_rules(given, rules)
@@ -389,14 +390,18 @@ def _usual(p: Position, field: str) -> Any:
 
 
 def _usual_to_place(p: Position) -> list[int]:
-    """Return each army's starting troops minus the troops on the board (RULES 4.2)."""
+    """Return each army's starting troops minus the troops on the board (RULES 4.2), or 0 after the set-up."""
     start = int(p.tables.rules[0].initial_troops) if p.game.round_number == 0 else 0
     left = [max(0, start - p.placed(army)) for army in p.armies]
     return left + [0] * (types.MAX_OWNERS - len(left))
 
 
 def _usual_objectives(p: Position) -> list[int]:
-    """Return the state of each objective. The objectives of Basic Training are face up (RULES 9.1)."""
+    """Return the state of each objective.
+
+    With fixed objectives, the objectives of Basic Training are face up (RULES 9.1). All other objectives are
+    not in play.
+    """
     face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
@@ -490,7 +495,8 @@ def _plain(word: str) -> str:
 def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
     """Return the form of a comma-separated list, with a dash for an empty list.
 
-    The list must have `count` elements. `each` ends the error message for any other number of elements.
+    The list must have `count` elements, unless `count` is None. `each` ends the error message for any other
+    number of elements. If `distinct`, no element may be named twice.
     """
 
     def read(text: str) -> list[Any]:

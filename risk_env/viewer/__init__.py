@@ -1,1 +1,1 @@
-"""The history of a game in a browser: replay pages, and modules and data that live pages use too."""
+"""The history of a game in a browser: replay pages, and modules and data that other pages use too."""

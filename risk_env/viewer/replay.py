@@ -38,7 +38,7 @@ class Replay:
     def board(self, *others: "Replay") -> Any:
         """Return a board for notebooks, an anywidget that plays this game, alone or beside another replay.
 
-        Raise ImportError if anywidget is not installed.
+        Raise ImportError if anywidget is not installed, and ValueError for more than one other replay.
         """
         from risk_env.viewer.widget import ReplayBoard
 

@@ -69,7 +69,10 @@ class Step(NamedTuple):
 
 
 class Stopped(Exception):
-    """The seat needs a new answer. The message is for people; `reason` (one of REASONS) is for programs."""
+    """Signal that the seat needs a new answer.
+
+    The message is for people. `reason` (one of REASONS) is for programs.
+    """
 
     def __init__(self, message: str, reason: str = ILLEGAL) -> None:
         super().__init__(message)
@@ -182,7 +185,7 @@ def _territory(name: str, board: Board) -> int:
 
 
 def _in_words(number: int, phase: Phase, game: Any) -> Step:
-    """Return the step for an action number. It is the same step as for the text of the action."""
+    """Return the step for an action number: the step that the text of the action would give."""
     block = next((name for name, numbers in game.tables.space.blocks.items() if number in numbers), "")
     decision = DECISIONS[phase]
     words = {
@@ -226,9 +229,9 @@ class ActionPlan:
     def give(self, answer: str | Sequence[Any], game: Any) -> None:
         """Take an answer for the current decision.
 
-        `answer` is a text, or a list of texts and action numbers. The first step must be legal. The other
-        steps are checked at later decisions. Raises ValueError if the answer is not valid. The seat then
-        needs a new answer.
+        `answer` is a text, or a list of texts and action numbers. The answer must contain a legal action for
+        the current decision, or a standing order. Later steps are checked at later decisions. Raises
+        ValueError for any other answer. The seat then needs a new answer.
         """
         done = Step(NUMBER, str(game.tables.space.done))
         steps = [Step(DONE) if step == done else step for step in read_plan(answer, game.board)]
@@ -329,9 +332,10 @@ class ActionPlan:
     # -------------------------------------------------------------------------------- one decision
 
     def _next(self, game: Any) -> int | None:
-        """Return the action of the first step that fits the decision, or None if no step is left.
+        """Return the action of the next step for the decision, or None if no step is left.
 
-        Raises Stopped if the step does not fit.
+        Steps whose decision is over, and optional steps that do not fit, are skipped. Raises Stopped if any
+        other step does not fit the decision.
         """
         phase = game.phase
         while self._steps:

@@ -49,8 +49,8 @@ class Style(NamedTuple):
     attacks: int  # number of attacks with odds, the likeliest first
     threats: int  # number of the reader's territories under threat
     names: int  # number of names in a list of conquests or choices
-    has_borders: bool  # includes the borders of the whole map
-    has_help: bool  # includes help on how to answer
+    has_borders: bool  # True if the report lists the borders of the whole map
+    has_help: bool  # True if the report explains how to answer
 
 
 STYLES = {"brief": Style(20, 5, 12, False, False), "full": Style(60, 15, 60, True, True)}
@@ -82,7 +82,7 @@ def write_report(
     style: str = "brief",
     before: Armies | None = None,
 ) -> str:
-    """Return the report of a position. It is deterministic: equal facts give equal texts.
+    """Return the report of a position. Equal facts always give equal reports.
 
     `legal` are the legal actions (empty unless the reader is to act). `before` are the armies at the end of
     the reader's last turn, or None if there was no turn. Raises ValueError unless `style` is "brief" or
@@ -137,7 +137,7 @@ class _Report:
         )
 
     def some(self, names: Sequence[str]) -> str:
-        """Return as many names as the style allows."""
+        """Return as many names as the style allows, and the number of further names."""
         shown, more = names[: self.style.names], len(names) - self.style.names
         return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
@@ -252,7 +252,7 @@ class _Report:
         return lines + [f"Objectives: {'; '.join(filter(None, held))}"] * any(held)
 
     def _objective(self, number: int, holder: int) -> str:
-        """Return the words for an Objective: name, holder and Reward, or "" if it is not in play."""
+        """Return the words for an Objective in play: name, holder and Reward. Return "" for any other."""
         if holder == Held.NOT_IN_PLAY:
             return ""
         reward = reward_name(self.state.objective_rewards[number])
@@ -327,7 +327,7 @@ class _Report:
         ]
 
     def threats(self) -> list[str]:
-        """Return the line about the reader's territories that a neighbour is likely to take."""
+        """Return the line about the reader's territories under threat (LEAST_THREAT), if there are any."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         worst: dict[int, tuple[float, int]] = {}
         for source, target in self.board.borders:

@@ -172,7 +172,7 @@ class Actors:
     _STATE = ("states", "snapshots", "joining", "sent")
 
     def state_dict(self) -> dict[str, Any]:
-        """Return games, snapshots and running work, for a checkpoint between two updates."""
+        """Return games, snapshots and data of running rollouts, for a checkpoint between two updates."""
         return {name: getattr(self, name) for name in self._STATE}
 
     def declared(self, network: Network) -> Declared:

@@ -1,10 +1,10 @@
 """The project's own trainer of values: TD(λ) on games in which `beam` plays with the current value.
 
 A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. The value of a
-position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995).
-The target is the result of the game or, if the game was truncated, the value of
-the last position. With `td_lambda` below 1, the values of the positions in between count as well. In this
-module, a *round* is a training round: whole games are played, then the network learns from the latest rounds.
+position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995). The
+target is the result of the game or, if the game was truncated, the value of the last position. With
+`td_lambda` below 1, the values of the positions in between count as well. In this module, a *round* is a
+training round: whole games are played, then the network learns from the latest rounds.
 
 Scripted bots play the first round. In later rounds, each seat is played by a bot with probability
 `bot_share`, and otherwise by `beam` with the learned value. For exploration, attacks are sometimes stopped,
@@ -61,13 +61,14 @@ Tensor = torch.Tensor
 
 POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
-BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())  # of a position
+# bytes of a position without its features
+BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())
 HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
 @dataclass(frozen=True)
 class Config(RunSettings):
-    """Configuration of a run of the value trainer. A step is a game."""
+    """Configuration of a run of the trainer `beam_value`. A step is a game."""
 
     TRAINER: ClassVar[str] = "beam_value"
     LENGTH: ClassVar[str] = "games"
@@ -153,7 +154,10 @@ class Positions:
 
     @classmethod
     def load(cls, path: Path, columns: int, most: int = MOST_BYTES) -> Positions:
-        """Load a file of `save`. Raise ValueError, which names the file, for wrong columns or sizes."""
+        """Return the positions in a file that `save` wrote, with `columns` features per position.
+
+        Raise ValueError, which names the file, for any other file, and for a file of more than `most` bytes.
+        """
         try:
             arrays = read_npz(path, most, "fib")
         except UNREADABLE as error:

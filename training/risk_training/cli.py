@@ -136,9 +136,9 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
 
 
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
-    """Return the run of the folder `--out`, new or from its checkpoint.
+    """Return the run in the folder `--out`: a new run, or the run of the checkpoint in this folder.
 
-    Raise ValueError if the run there has other settings.
+    Raise ValueError if the run of the checkpoint has other settings.
     """
     from risk_training.run import load_checkpoint
 
@@ -295,7 +295,7 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def config_path(name: str) -> Path:
-    """Return the file of a configuration, given its path, or the name of a configuration of the project."""
+    """Return the file of a configuration, given its path or the name of a shipped configuration."""
     path = Path(name)
     shipped = Path(__file__).parent / "configs" / path.with_suffix(".yml").name
     return shipped if not path.exists() and path.parent == Path() and shipped.exists() else path

@@ -123,7 +123,8 @@ class PositionSettings(Settings):
     path: str = ""  # file or folder of position texts and saved games; "": games begin with the set-up
     share: float = setting(1.0, 1e-3, 1)  # share of the games that begin at a position
     phase: str = setting("draft", choices=PHASES)  # saved games: phase of the positions
-    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)  # of saved games
+    # saved games: first and last round of the positions
+    rounds: tuple[int, ...] = setting((1, MOST_ROUNDS), 0, MOST_ROUNDS, length=TWO)
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,10 @@ def _replaced(settings: Any, facts: Any, section: str) -> Any:
 
 
 def _typed(name: str, value: Any, kind: str) -> Any:
-    """Convert a value to the type of its setting, because YAML reads 1e6 as text and has no tuples."""
+    """Return a value as the type of its setting, because YAML reads 1e6 as a string and has no tuples.
+
+    Raises ValueError for a value of another type.
+    """
     kinds = kind.split(" | ")
     if (value is None and "None" in kinds) or (isinstance(value, str) and "str" in kinds):
         return value

@@ -37,7 +37,7 @@ def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, fl
 
 
 def plot(folders: Sequence[str | Path], path: str | Path) -> None:
-    """Draw the evaluations of runs, one panel per run: win rates with confidence intervals over the steps."""
+    """Draw the win rates of runs over the steps, with confidence intervals, to `path`: one panel per run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4 * len(folders)), layout="constrained")

@@ -1,4 +1,4 @@
-"""Declare what a checkpoint may contain, and check a loaded checkpoint against the declaration.
+"""Declarations of the values in a checkpoint, and the check of a loaded checkpoint.
 
     declared = {"steps": Whole(), "rows": ListOf(TableOf(Number())), "network": tensors}
     check_declared("checkpoint", state, declared)
@@ -88,7 +88,7 @@ class ListOf:
 
 @dataclass(frozen=True)
 class TableOf:
-    """A table with any names and one declaration for all values. It has at most `most` names."""
+    """A table of at most `most` names, with one declaration for all values."""
 
     inner: Declared
     most: int = 1 << 12
@@ -114,7 +114,8 @@ class SomeOf:
     def check(self, name: str, value: Any) -> None:
         """Raise ValueError for any other value."""
         if not isinstance(value, dict) or not value.keys() <= self.table.keys():
-            raise ValueError(f"{name}={shortened(value)}: must be a table with {shortened(list(self.table))}")
+            names = shortened(list(self.table))
+            raise ValueError(f"{name}={shortened(value)}: must be a table with names from {names}")
         for key, part in value.items():
             check_declared(f"{name}.{key}", part, self.table[key])
 

@@ -19,8 +19,8 @@ DEVICES = "auto, cpu, cuda, cuda:N or mps"
 def find_device(name: str) -> torch.device:
     """Return the device that a setting names.
 
-    `auto` is a GPU if there is one. Raises ValueError for a malformed name, or for a GPU that PyTorch does
-    not find.
+    `auto` is a GPU if there is one, and otherwise the CPU. Raises ValueError for a malformed name, or for a
+    GPU that PyTorch does not find.
     """
     if name == AUTO:
         return torch.device(
@@ -54,7 +54,7 @@ def _cuda_has_bfloat16() -> bool:
 
 
 def processor_has_bfloat16() -> bool:
-    """Return True if this CPU has instructions for products of bfloat16 matrices."""
+    """Return True if Linux reports that this CPU has instructions for products of bfloat16 matrices."""
     flags = Path("/proc/cpuinfo")
     return flags.is_file() and any(name in flags.read_text() for name in ("avx512_bf16", "amx_bf16"))
 

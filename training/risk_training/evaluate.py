@@ -84,7 +84,7 @@ def evaluate(
 
 
 def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: range, seed: int) -> Array:
-    """Return the results of some deals (`play_deals`)."""
+    """Return the results of `play_deals` for two specs."""
     return play_deals(loaded(agent), rules, board, loaded(opponent), deals, seed)
 
 

@@ -1,8 +1,8 @@
 """The league: the opponents of the learner in training, and the probability of drawing each opponent.
 
 The league only keeps names and results, so it works with any trainer. Opponents are scripted bots and
-snapshots of the learner. The trainer stores the weights of each snapshot under its name, records results, and
-draws opponents for new games.
+snapshots of the learner. The trainer stores the weights of each snapshot under the snapshot's name, records
+results, and draws opponents for new games.
 
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
     leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
@@ -35,10 +35,10 @@ MOST_SNAPSHOTS = 256  # maximum number of new snapshots, and of old snapshots; e
 class LeagueSettings(Settings):
     """Settings of the league: the opponents, and the probabilities of drawing each opponent.
 
-    A draw gives a snapshot with probability `snapshot_share`, and a bot otherwise. A drawn snapshot is the
-    latest snapshot with probability `latest_share`. All other draws, among the bots or among the snapshots,
-    are weighted by `priority`. If w is the learner's share of points against an opponent, the weight of the
-    opponent is:
+    If the league has bots and snapshots, a draw gives a snapshot with probability `snapshot_share`, and a bot
+    otherwise. A drawn snapshot is the latest snapshot with probability `latest_share`. All other draws, among
+    the bots or among the snapshots, are weighted by `priority`. If w is the learner's share of points against
+    an opponent, the weight of the opponent is:
 
     * `"hard"`: (1 - w)^power, which prefers opponents that still beat the learner;
     * `"close"`: (w (1 - w))^power, which prefers opponents of about the learner's strength;

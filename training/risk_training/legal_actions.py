@@ -65,7 +65,10 @@ class LegalActions:
         return logits - self.sums(logits.exp()).log()[self.rows]
 
     def sample(self, logprobs: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Sample an action for each decision by log-probabilities (m,), and return list positions (k,)."""
+        """Sample an action for each decision by log-probabilities (m,).
+
+        Return the positions (k,) of the sampled actions in the list.
+        """
         sums = logprobs.double().exp().cumsum(0)
         tops = sums[self.ends - 1]
         bottoms = torch.cat([tops.new_zeros(1), tops[:-1]])

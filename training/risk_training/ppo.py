@@ -143,7 +143,7 @@ class Trainer(TorchRun):
         return metrics | self.games.results()
 
     def learn(self) -> Metrics:
-        """Run the epochs of PPO on the rollout."""
+        """Run the epochs of PPO on the rollout, and return metrics."""
         config, rollout = self.config, self.rollout
         if isinstance(self.games, Actors):  # actors send no features
             rollout.write_features(self.network.spec)

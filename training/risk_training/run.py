@@ -6,8 +6,8 @@
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
     tensorboard/      the same metrics for TensorBoard, unless another tracker is set
 
-The checkpoint is replaced in one step, and policy and log are written afterwards. If a run is killed in
-between, resuming writes policy and log again.
+The checkpoint is replaced atomically. The policy and the log are written afterwards. If a run is killed in
+between, resuming writes the policy and the log again.
 """
 
 import json
@@ -221,7 +221,8 @@ class Run(ABC):
     ) -> Self:
         """Return the run in a folder, in the state of the last checkpoint.
 
-        `length` is a new number of steps, and `device` replaces the configured device.
+        `length` is a new number of steps, and `device` replaces the configured device. Raises ValueError if
+        the folder has no checkpoint of this version, or if this machine does not have the device.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
@@ -343,7 +344,7 @@ class TorchRun(Run):
 
 
 class DivergedError(ValueError):
-    """Raised if an update produces values that are too large or not finite."""
+    """Error: an update has produced values that are too large or not finite."""
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
@@ -358,9 +359,12 @@ def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
 
 
 def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -> None:
-    """Restore Adam's moments and step counts, not its settings, or raise ValueError for negative values."""
+    """Restore Adam's moments and step counts, but no settings of Adam.
+
+    Raises ValueError if a `step` or an `exp_avg_sq` is negative.
+    """
     if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
-        raise ValueError("optimizer: squares and steps must be 0 or more")
+        raise ValueError("optimizer: exp_avg_sq and step must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 
 
@@ -389,7 +393,7 @@ def timed(spent: dict[str, float], part: str) -> Iterator[None]:
 
 
 def load_checkpoint(folder: str | Path) -> dict[str, Any]:
-    """Return the checkpoint of a run, or raise ValueError if no checkpoint exists or can be read."""
+    """Return the checkpoint of a run. Raise ValueError if there is no checkpoint of this version."""
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"
@@ -398,7 +402,8 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))
         if state["config"]["trainer"] not in TRAINERS:
-            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be a known trainer")
+            known = ", ".join(TRAINERS)
+            raise ValueError(f"trainer={shortened(state['config']['trainer'])}: must be one of {known}")
     except Exception as error:  # PyTorch may raise any exception
         raise _no_checkpoint(path, error) from error
     return state
@@ -450,18 +455,21 @@ def _tuples(description: Any) -> Any:
 
 
 def replace_file(path: Path, write: Callable[[Path], Any]) -> None:
-    """Write a file of a run, completely or not at all, by calling `write`. Errors are those of `naming`."""
+    """Write a file of a run atomically with `write`. Raises OSError as described in `naming`."""
     with naming(path), whole_file(path) as fresh:
         write(fresh)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Replace an OSError of a `with` block by an OSError that names the file and says how to continue."""
+    """Replace an OSError or RuntimeError of a `with` block by an OSError with advice.
+
+    The OSError names the file, and says how to continue the run if the run has a checkpoint.
+    """
     try:
         yield
     except (OSError, RuntimeError) as error:  # PyTorch raises RuntimeError if the disk is full
         run = path.parent
         then = f", then run risk-env train --resume {run}" if (run / CHECKPOINT).is_file() else ""
-        advice = f"correct the problem (a full disk needs room){then}"
+        advice = f"correct the problem (for a full disk, free disk space){then}"
         raise OSError(f"{path} cannot be written: {error}; {advice}") from error

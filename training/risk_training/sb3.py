@@ -62,7 +62,7 @@ class RiskVecEnv(VecEnv):
         return self.lanes.masks().view(np.bool_)
 
     def reset(self) -> Any:
-        """Begin the next game of every environment, or the first game after `seed`; return observations."""
+        """Begin the next game of every environment, or the first game of a new seed; return observations."""
         if "positions" in self._options[0]:
             self.lanes.start_at(self._options[0]["positions"])
         self.lanes.reset(self._seeds[0] if self._seeds[0] is not None else self._first_seed)
@@ -156,7 +156,10 @@ class RiskVecEnv(VecEnv):
         return [False for _ in self._get_indices(indices)]
 
     def get_images(self) -> Sequence[Array | None]:
-        """Return the boards as pixels, uint8 (H, W, 3) each, with `render_mode="rgb_array"`."""
+        """Return each board as pixels, uint8 (H, W, 3), with `render_mode="rgb_array"`.
+
+        Without a `render_mode`, warn and return None for each environment.
+        """
         if self.render_mode is None:
             warnings.warn(
                 "get_images() without a render_mode: make RiskVecEnv(render_mode='rgb_array')", stacklevel=2

@@ -171,7 +171,10 @@ class LeagueVecEnv(RiskVecEnv):
         return observations, rewards, dones, infos
 
     def _note(self, ended: Array, numbers: Array) -> None:
-        """Report the games that ended to the league. `numbers` (N, 6) are the players of these games."""
+        """Report the results of games that have ended to the league, except games of a replaced opponent.
+
+        `ended` are the lanes of these games, and `numbers` (N, 6) are the players in all lanes.
+        """
         names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])

@@ -275,7 +275,7 @@ class Trainer(Run):
         return buffer.getvalue()
 
     def _weights(self) -> dict[str, bytes]:
-        """Return the policy as a file of weights if it has the project's own network."""
+        """Return the file of the policy's weights by file name, or {} for a policy of Stable-Baselines3."""
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()

@@ -225,7 +225,7 @@ class SelfPlay:
     )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return games, players and random generators, for a checkpoint between two rollouts."""
+        """Return the state of games, players and random generators, for a checkpoint between two rollouts."""
         return self.game_state() | {
             "playing": {label: copy.state_dict() for label, copy in self.playing.items()}
         }
@@ -283,9 +283,10 @@ class SelfPlay:
     def restore(
         self, state: Mapping[str, Any], playing: dict[str, Network], is_from_file: bool = True
     ) -> None:
-        """Restore the state that `game_state` returned, with these snapshots.
+        """Restore the state that `game_state` returned, with the snapshots in `playing`.
 
-        Positions from a file are checked, which takes 1 ms each.
+        With `is_from_file`, the positions are checked, which takes 1 ms each. Raises ValueError for a state
+        that does not fit these games, and for a snapshot without weights.
         """
         for name in self._ARRAYS:
             restore(name, attrgetter(name)(self), state["arrays"][name])

@@ -6,7 +6,8 @@ place all their first troops on a random territory; `strategist` may choose such
 
 The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
 (Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
-`tactician` plays the other seats. The current network, or a value from a file, then evaluates plans.
+`tactician` plays the other seats. The current network, or the value that `judge` names, then evaluates the
+plans of `tactician`.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ class StateNetworkSettings(RunSettings):
             raise ValueError(f"tables={self.tables!r}: name each number of players once")
         if self.round_games % len(self.tables):
             raise ValueError(
-                f"round_games={self.round_games!r}: must be a multiple of the {len(self.tables)} tables"
+                f"round_games={self.round_games!r}: must be a multiple of {len(self.tables)}, "
+                "the number of entries of tables"
             )
         for players in self.tables:
             self.rules_for(players)
@@ -128,7 +130,7 @@ class StateNetworkSettings(RunSettings):
 
 @dataclass(frozen=True)
 class Config(StateNetworkSettings):
-    """Configuration of a run of the state value trainer."""
+    """Configuration of a run of the trainer `state_value`."""
 
     TRAINER: ClassVar[str] = "state_value"
 
@@ -352,7 +354,7 @@ def _by_game(games: Array) -> list[tuple[int, Array]]:
 
 
 class Trainer(TorchRun):
-    """A run of the state value trainer: network and optimizer."""
+    """A run of the trainer `state_value`: network and optimizer."""
 
     CONFIG, FILE, KIND = Config, STATE_VALUE_FILE, StateValueFile
     config: Config

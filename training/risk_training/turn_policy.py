@@ -44,7 +44,7 @@ LEARNER = 0  # number of the learner among the players of a game; bots follow
 
 @dataclass(frozen=True)
 class Config(StateNetworkSettings):
-    """Configuration of a run of the turn policy trainer."""
+    """Configuration of a run of the trainer `turn_policy`."""
 
     TRAINER: ClassVar[str] = "turn_policy"
 
@@ -135,7 +135,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
 
 
 class Trainer(TorchRun):
-    """A run of the turn policy trainer: network and optimizer."""
+    """A run of the trainer `turn_policy`: network and optimizer."""
 
     CONFIG, FILE, KIND = Config, TURN_POLICY_FILE, TurnPolicyFile
     config: Config

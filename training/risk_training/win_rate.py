@@ -20,7 +20,10 @@ _Z = 1.96  # normal quantile of a 95 % interval
 
 @dataclass(frozen=True)
 class WinRate:
-    """Number of games won, and number of games played. Truncated games count as not won."""
+    """Number of games that a player has won and played, and statistics of these games.
+
+    Truncated games count as not won.
+    """
 
     wins: int
     games: int

@@ -46,7 +46,7 @@ MOST_REPLAYS = 20
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `benchmark`: measure an agent on tracks, or verify a result file."""
+    """Run the command `benchmark`: measure an agent on tracks, verify a result file, or list the tracks."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     try:
@@ -94,7 +94,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const=LEVELS[0],
         choices=LEVELS,
-        help="limit the network, memory and files of agents that are programs or Python files",
+        help="limit the network, memory and files of agents that are programs or Python files; with strict, "
+        "fail unless every limit works (default: no limits)",
     )
     add("--quiet", action="store_true", help="do not show a progress bar")
     return parser
@@ -223,10 +224,11 @@ def leaderboard(argv: Sequence[str]) -> None:
         type=int,
         default=1,
         metavar="N",
-        help="number of replays per file and track; replays go into a folder beside the page (default: 1)",
+        help="maximum number of replays per file and track; replays go into a folder beside the page "
+        "(default: 1)",
     )
     parser.add_argument(
-        "--verify", action="store_true", help="play all games again, and leave out files that differ"
+        "--verify", action="store_true", help="play all games again, and leave out files with errors"
     )
     add_options(parser)
     arguments = parser.parse_args(argv)
@@ -246,7 +248,7 @@ def leaderboard(argv: Sequence[str]) -> None:
 def _verified(
     files: Sequence[Path], arguments: argparse.Namespace
 ) -> tuple[dict[Path, bool], list[tuple[Path, str]]]:
-    """Play all games of all files again; return the verified files, and each other file with the problem.
+    """Play all games of all files again; return the verified files, and the other files with their problems.
 
     The value of a verified file is True if the actions of its agent were compared too. Raises ValueError if
     no file is verified.

@@ -1,4 +1,7 @@
-"""Leaderboard: one static page about the result files in a folder, which may be untrusted (`table_page`)."""
+"""Leaderboard: one static page about the result files in a folder.
+
+The result files may be untrusted, so all their strings are escaped.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -48,7 +51,11 @@ class LeaderboardEntry(NamedTuple):
 
 
 def read_folder(folder: str | Path) -> list[Path]:
-    """Return the result files in a folder; raise ValueError if there are none or too many."""
+    """Return the result files in a folder.
+
+    Raises NotADirectoryError if the folder does not exist, and ValueError if it contains no result file or
+    more than MOST_FILES.
+    """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
     found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
@@ -60,10 +67,10 @@ def read_folder(folder: str | Path) -> list[Path]:
 def write_page(
     page: Path, files: Sequence[Path], replays: int = 0, verified: Mapping[Path, bool] = MappingProxyType({})
 ) -> list[tuple[Path, str]]:
-    """Write a page about result files, and return each file that was left out with the problem.
+    """Write a page about result files, and return the files that were left out, each with its problem.
 
-    `replays` is the number of replays for each file and track. The replays are written into a folder beside
-    the page. The keys of `verified` are the files that passed `verify`; a value is True if the agent's
+    `replays` is the maximum number of replays for each file and track. The replays are written into a folder
+    beside the page. The keys of `verified` are the files that passed `verify`; a value is True if the agent's
     actions were compared too. Raises ValueError if every file was left out.
     """
     entries, refused = [], []
@@ -83,7 +90,7 @@ def write_page(
 
 
 def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
-    """Read a result file; raise ValueError if it cannot be read, so that the other files are still shown."""
+    """Read a result file; convert OSError to ValueError, so that the page leaves out unreadable files."""
     try:
         return read_results(path)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Play the benchmark games of an agent: one tournament for each track and map, which can be resumed."""
+"""Play the benchmark games of an agent: one resumable tournament for each track and map."""
 
 import hashlib
 import json
@@ -33,7 +33,7 @@ from risk_env.bounded_io import parse_json, read_file
 from risk_env.text.escape import LABEL_LETTERS
 from risk_env.whole_file import whole_file
 
-AGENT_FILE = "agent.json"  # file in the folder: digest of the agent's file, and total seconds
+AGENT_FILE = "agent.json"  # file in the run's folder: digest of the agent's file, and total seconds
 MOST_BYTES = 1 << 12  # maximum size of AGENT_FILE, in bytes
 CHANGED = "changed"  # replaces the digest in AGENT_FILE if the agent's file changes during a run
 FOLDER_SUFFIX = ".games"  # the folder of unfinished tracks has the result file's name with this suffix
@@ -66,10 +66,11 @@ def default_path(agent: NamedAgent) -> Path:
 
 
 def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
-    """Play all games of the tracks that are not yet in the folder.
+    """Play the games that the run's folder does not yet contain, and return all games of each track.
 
-    The caller closes the stores. Raises ValueError if the agent cannot play a track, if an opponent does not
-    have the version that the track needs, or if the folder contains games of another agent or version.
+    The caller closes the stores. Raises ValueError if the agent cannot play a track or takes the name of a
+    registered agent, if an opponent does not have the version that the track needs, or if the folder contains
+    games of another agent, another version or another agent file.
     """
     played = []
     with same_agent(run), _executor(run) as executor:
@@ -103,7 +104,7 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
 def own_name(agent: Entrant) -> str:
     """Return an agent's label, shortened to leave room for TESTED.
 
-    Raises ValueError if a different agent is registered under the label.
+    Raises ValueError if the agent is not registered, but its label is the name of a registered agent.
     """
     name = agent.label[: LABEL_LETTERS - len(TESTED)].strip()
     if not bots.is_registered(agent.spec) and bots.is_registered(name.removesuffix(TESTED)):
@@ -140,7 +141,10 @@ def _play(
 
 @contextmanager
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
-    """Record the duration of a run in AGENT_FILE; raise ValueError if the agent's file has changed."""
+    """Add the duration of a run to AGENT_FILE.
+
+    Raises ValueError if AGENT_FILE is damaged, or if the agent's file has changed since the first game.
+    """
     path, start = run.folder / AGENT_FILE, time.monotonic()
     run.folder.mkdir(exist_ok=True)
     digest = _file_digest(run.agent.spec)
@@ -173,7 +177,7 @@ def _changed(run: BenchmarkRun) -> ValueError:
 
 
 def _keep(path: Path, facts: dict[str, Any]) -> None:
-    """Write AGENT_FILE. After an error the file of before is still there, so the run can be continued."""
+    """Write AGENT_FILE atomically, so that the run can be continued after an error."""
     with whole_file(path) as fresh:
         fresh.write_text(json.dumps(facts), encoding="utf-8")
 
@@ -256,7 +260,7 @@ def _file_digest(spec: str) -> str:
 
 
 def _pace(stores: Sequence[Store], games: int) -> float:
-    """Return the agent's mean thinking time per turn in the first games of each store, in milliseconds."""
+    """Return the agent's mean thinking time per turn in ms, over the first `games` games of each store."""
     seconds, turns = 0.0, 0
     for result in (result for store in stores for result in islice(store.results(), games)):
         seat = result.seats.index(0)

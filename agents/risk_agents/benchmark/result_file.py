@@ -1,7 +1,8 @@
 """Result files of benchmarks: JSON Lines with a header and one saved game per line (docs/benchmark.md).
 
-The header names the agent, the tracks and the scores. The games follow in the order of the tracks' schedules.
-Each game is a `SavedGame` with a `result`. Scores are always computed again from the games that are read.
+The header states the agent, the tracks and the scores. The games follow in the order of the tracks'
+schedules. Each game is a `SavedGame` with a `result`. Scores are always computed again from the games that
+are read.
 """
 
 import hashlib
@@ -27,7 +28,7 @@ from risk_agents.tournament.schedule import Pairing
 from risk_env import bots
 from risk_env.bounded_io import parse_json, shortened
 from risk_env.saved_game import SavedGame
-from risk_env.text.escape import is_label
+from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.whole_file import whole_file
 
 FORMAT = "risk_env benchmark"
@@ -146,7 +147,7 @@ def write_results(
 
 
 def _digest_of(facts: Mapping[str, Any]) -> Any:
-    """Return a hash object that has read the version, the agent and `quick`, but no game yet."""
+    """Return a hash object that contains the version, the agent and `quick`, but no games yet."""
     parts = [facts[name] for name in ("risk_env", "agent", "quick")]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
 
@@ -172,7 +173,7 @@ def result_on_track(track: Track, result: GameResult) -> dict[str, Any]:
 def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
     """Read a result file, and return its header and the score on each track.
 
-    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is incomplete or
+    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is not valid or
     its scores do not follow from its games. Only `verification` plays the actions again.
     """
     header, results = read_header(path), Results()
@@ -206,17 +207,21 @@ def scores_of(path: str | Path, header: Header, results: Results) -> dict[str, T
             if facts["score"].get(name) != true.get(name) or name not in facts["score"]:
                 raise ResultFileError(
                     f"{path}, track {track.name}: {shortened(name)} is {shortened(facts['score'].get(name))} "
-                    f"in the header, but its games give {shortened(true.get(name))}"
+                    f"in the header, but the games give {shortened(true.get(name))}"
                 )
     return scores
 
 
 def read_header(path: str | Path) -> Header:
-    """Read the first line of a result file; raise ResultFileError if it is not a header."""
+    """Read the header of a result file.
+
+    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is too large or
+    its first line is not a valid header.
+    """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
     if Path(path).stat().st_size > MOST_BYTES:
-        raise ResultFileError(f"{path} has more than {MOST_BYTES} bytes")
+        raise ResultFileError(f"{path}: must have at most {MOST_BYTES} bytes")
     with open(path, "rb") as lines:
         return _header(lines, path)
 
@@ -244,7 +249,10 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
     _check_types(facts["agent"], _AGENT, "agent")
     for name in ("name", "version"):
         if not is_label(facts["agent"][name]):
-            raise ValueError(f"agent: {name} {shortened(facts['agent'][name])} is not a valid label")
+            raise ValueError(
+                f"agent: {name} is {shortened(facts['agent'][name])}, but must be 1 to {LABEL_LETTERS} "
+                "printable characters, with no space at either end"
+            )
     check_registered(facts["agent"])
     if not re.fullmatch("([0-9a-f]{64})?", facts["agent"]["sha256"]):
         digest = shortened(facts["agent"]["sha256"])
@@ -271,7 +279,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
             )
         tracks.append(track)
     if len({track.name for track in tracks}) < len(tracks):
-        raise ValueError("tracks contains a track twice")
+        raise ValueError("tracks contains the same track twice")
     return tuple(tracks)
 
 
@@ -328,8 +336,9 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
 def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
     """Yield the games of a result file, in order.
 
-    Raises ResultFileError if the file does not contain exactly the games of its tracks, or if the games do
-    not match the digest in the header. The actions are not played again.
+    Raises ResultFileError if the header or a game is not valid, if the file does not contain exactly the
+    games of its tracks, or if the games do not match the digest in the header. The actions are not played
+    again.
     """
     with open(path, "rb") as lines:
         header, number = _header(lines, path), 1
@@ -346,7 +355,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
                     place = "" if text.startswith(str(path)) else f"{path}, line {number}: "
                     raise ResultFileError(f"{place}{text}") from error
         if lines.read(1):
-            raise ResultFileError(f"{path}: contains more games than its tracks")
+            raise ResultFileError(f"{path}: contains more games than its tracks have")
         if digest.hexdigest() != header.facts["digest"]:
             raise ResultFileError(
                 f"{path}: the digest of version, agent and games differs from the digest in the header"
@@ -354,7 +363,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
 
 
 def _game(line: bytes, place: str, track: Track, config: TournamentConfig, pairing: Pairing) -> RecordedGame:
-    """Read the next game of the schedule; raise ValueError if the line contains another game."""
+    """Read the next game of the schedule; raise ValueError if the line does not contain this game."""
     if not line:
         raise ValueError(f"game {pairing.game} of track {track.name} is missing")
     if len(line) > LONGEST_GAME:
@@ -404,7 +413,7 @@ def _result(facts: dict[str, Any], track: Track, config: TournamentConfig, pairi
 
 
 def _check_ending(facts: Mapping[str, Any], config: TournamentConfig) -> None:
-    """Raise ValueError if ending, winner, places and rounds of a game contradict each other."""
+    """Raise ValueError if ending, winner, places and rounds contradict each other or the track's rules."""
     ending, winner, places = facts["ending"], facts["winner"], facts["places"]
     if (winner == NOBODY and ending == WON) or (winner != NOBODY and ending == TRUNCATED):
         raise ValueError(f"result: winner is {winner}, but ending is {ending!r}")

@@ -1,8 +1,8 @@
 """Score of an agent on a track.
 
 The score is 100 (w - e) / (1 - e), where w is the share of games that the agent wins, and e = 1 / P is the
-even share of P players. An agent as strong as its opponents scores 0; an agent that wins every game scores
-100. Nobody wins a truncated game.
+even share of P players. An agent as strong as its opponents scores 0 if no game is truncated, because nobody
+wins a truncated game. An agent that wins every game scores 100.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ from risk_agents.tournament.results import FORFEIT, TRUNCATED, GameResult
 from risk_agents.tournament.summary import Estimate, Games
 
 DIGITS = 2  # decimal places of scores and percentages
-RATES = ("score", "train", "kept_out")  # names of a track's scores: all games, and each group of games
+RATES = ("score", "train", "kept_out")  # names of a track's scores: over all games, and over each group
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,10 @@ def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
 
 
 def _rough(track: Track, groups: Mapping[str, Sequence[GameResult]]) -> tuple[str, ...]:
-    """Return the names of rates from few deals; `groups` contains the games of each name in RATES."""
+    """Return the names in RATES and the labels of opponents whose rates come from too few deals.
+
+    `groups` contains the games of each name in RATES.
+    """
     meetings = {
         each.label: [result for result in groups["score"] if number in result.seats]
         for number, each in enumerate(track.opponents, 1)
@@ -97,7 +100,10 @@ def _score(track: Track, results: Sequence[GameResult]) -> Estimate:
 
 
 def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
-    """Return the percentage of shared games in which agent 0 finished before each opponent, by label."""
+    """Return the percentage of shared games in which agent 0 finished before each opponent, by label.
+
+    The percentage is None for an opponent without shared games.
+    """
     own = np.where(games.seats == 0, games.places, 0).sum(axis=1)
     found = games.rate(own[:, None] < games.places, games.seats, games.num_agents, track.seed)
     return {

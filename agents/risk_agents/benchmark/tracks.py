@@ -69,7 +69,7 @@ class Track:
 
     @property
     def even_share(self) -> float:
-        """Win rate of an agent that is as strong as its opponents."""
+        """Even share of the wins: 1 / P with P players."""
         return 1.0 / self.rules.num_players
 
     @cached_property

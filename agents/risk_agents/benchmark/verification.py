@@ -31,7 +31,7 @@ from risk_env.bots import CompiledBot
 from risk_env.players import PlayerFault
 from risk_env.saved_game import SavedGame, SavedGameError
 
-AT_ONCE = 8  # number of games in a work item
+AT_ONCE = 8  # maximum number of games in a work item
 _COMPARED = ("starter", "ending", "winner", "places", "rounds", "opening", "forfeit_seat", "forfeit_kind")
 Progress = Callable[[int], None]  # called with the number of games played so far
 
@@ -48,7 +48,7 @@ class Verified(NamedTuple):
 def verify(path: str | Path, executor: WorkExecutor, progress: Progress = lambda games: None) -> Verified:
     """Play all games of a result file again.
 
-    Raises ResultFileError at the first game, version or score that differs.
+    Raises ResultFileError at the first game, version or score that differs, and for a file that is not valid.
     """
     try:
         return _verified(path, executor, progress)
@@ -77,7 +77,11 @@ def _verified(path: str | Path, executor: WorkExecutor, progress: Progress) -> V
 
 
 def _check_versions(path: str | Path, header: Header) -> bool:
-    """Return True if the agent can play again; raise ResultFileError if a bot has another version."""
+    """Return True if the measured agent can choose its actions again, and False otherwise.
+
+    Raises ResultFileError if a compiled bot of the file is missing or has another version, and ValueError if
+    `registered` is wrong for the measured agent.
+    """
     bots = [entrant for track in header.tracks for entrant in track.entrants]
     agent = header.facts["agent"]
     check_registered(agent)  # other names could be Python files, which run when they are loaded
@@ -136,7 +140,7 @@ def _check_state(saved: SavedGame, match: TournamentMatch) -> None:
 
 
 def _players(game: RecordedGame, plays_agent: bool) -> list[Any]:
-    """Return the bot at each seat; None stands for an agent that cannot play again."""
+    """Return the bot at each seat; None stands for an agent whose actions are taken from the file."""
     players: list[CompiledBot | None] = []
     for agent in game.result.seats:
         spec = game.config.entrants[agent].spec

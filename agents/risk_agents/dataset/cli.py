@@ -68,7 +68,7 @@ def _parser() -> argparse.ArgumentParser:
         help="reward of a seat at the end of the game (default: win)",
     )
     add("--seed", type=int, default=0, help="seed of all games (default: 0)")
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
     return parser
 
 
@@ -100,7 +100,7 @@ def _writer(out: str) -> Callable[[RecordingSpec, Iterable[GameDecisions]], int]
 
 
 def _write_whole(path: Path, spec: RecordingSpec, games: Iterable[GameDecisions]) -> int:
-    """Write the games to a file, completely or not at all, and return the number of rows.
+    """Write the games to a file atomically, and return the number of rows.
 
     If the function is interrupted, an existing file does not change.
     """

@@ -27,7 +27,7 @@ FORMAT = 1
 FACTS = "risk_env"  # key of the facts in a file's metadata
 _ROWS = 1 << 16  # minimum number of rows of a row group, except the last row group
 MOST_TIMES = 500  # largest ratio of expanded size to file size; files of `risk-env dataset` have 30 to 60
-MOST_ACTIONS = 1 << 14  # maximum number of actions; the largest map has fewer
+MOST_ACTIONS = 1 << 14  # maximum size of the action space; the largest map has a smaller action space
 _LEAST_EXPANDED = 1 << 20  # expanded size that is allowed for any file, in bytes
 _MOST_FOOTER = 1 << 24  # maximum size of a string (bytes) and of a list (entries) in the footer
 _MOST = 2**31 - 1  # the largest int32
@@ -103,8 +103,8 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_parquet`, and return its facts and the columns of its k decisions.
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
-    columns have shape (k,). Raises ValueError for any other file. A file is never expanded to more than
-    MOST_TIMES its size, or 1 MiB for small files.
+    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError for any
+    other file. A file is never expanded to more than MOST_TIMES its size, or 1 MiB for small files.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -265,7 +265,7 @@ def _columns(game: GameDecisions) -> dict[str, Array]:
 
 
 def _arrow(pa: Any, column: Array) -> Any:
-    """Return a column as an Arrow array; the column is numbers (k,) or bytes (k, width)."""
+    """Return a column as an Arrow array; the column contains numbers (k,) or bytes (k, width)."""
     if column.ndim == 1:
         return pa.array(column)
     kind = pa.binary(column.shape[1])
@@ -318,14 +318,14 @@ def write_minari(name: str, spec: RecordingSpec, games: Iterable[GameDecisions])
 
 
 def check_new(name: str) -> None:
-    """Raise ValueError if `name` is not a valid name of a Minari dataset, or if the dataset exists."""
+    """Raise ValueError if `name` is not a valid name of a Minari dataset, or if that dataset exists."""
     import minari
     from minari.dataset.minari_dataset import parse_dataset_id
 
     parse_dataset_id(name)
     if name in minari.list_local_datasets():
         raise ValueError(
-            f"the Minari dataset {name!r} exists: choose another name, or run `minari delete {name}`"
+            f"the Minari dataset {name!r} already exists: choose another name, or run `minari delete {name}`"
         )
 
 

@@ -15,7 +15,7 @@ _MOST_BYTES_OF_A_NUMBER = 10
 
 
 def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
-    """Yield the expanded size of each page from byte `first` up to `end`.
+    """Yield the expanded size, in bytes, of each page from byte `first` up to `end`.
 
     Raises ValueError for an invalid page.
     """
@@ -33,7 +33,7 @@ def expanded_sizes(file: BinaryIO, first: int, end: int) -> Iterator[int]:
 
 
 class _Header:
-    """Reader of a page header, one value after another."""
+    """Sequential reader of a page header."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self.at = data, 0
@@ -60,7 +60,7 @@ class _Header:
         return number >> 1 ^ -(number & 1)
 
     def struct(self, level: int = 0) -> dict[int, int]:
-        """Read a struct, and return its integers by field number; skip all other fields."""
+        """Read a struct, and return its integers of 16 bits or more by field number; skip other fields."""
         if level > _MOST_NESTING:
             raise ValueError("a page header is nested too deeply")
         field, numbers = 0, dict[int, int]()
@@ -72,7 +72,7 @@ class _Header:
         return numbers
 
     def _value(self, kind: int, level: int) -> int | None:
-        """Read a value of type `kind`; return the value if it is an integer, otherwise None."""
+        """Read a value of type `kind`; return an integer of 16 bits or more, and None for other values."""
         if _BYTE < kind <= _I64:
             return self._signed()
         if kind in (_LIST, _SET):

@@ -76,7 +76,7 @@ class GameDecisions(NamedTuple):
     game: int
     agents: Array  # int (P,): index in `RecordingSpec.agents` of the agent at each seat
     rewards: Array  # float32 (P,): reward of each seat for the whole game
-    placement: Array  # int64 (P,)
+    placement: Array  # int64 (P,): place of each seat, from 1
     truncated: bool
     final_observations: Array  # int8 (P, D): observation of each seat at the end of the game
     observations: Array  # int8 (k, D)
@@ -120,7 +120,7 @@ class _Recording:
         }
 
     def games(self) -> Iterator[GameDecisions]:
-        """Yield games in the order of their numbers; a finished game waits until all earlier games end."""
+        """Yield games in the order of their numbers; a finished game waits for all games before it."""
         waiting: dict[int, GameDecisions] = {}
         due = 0
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):

@@ -56,7 +56,8 @@ class Space(NamedTuple):
     # int32 (S,): number of each state on the stack; -1 - number if only its place in `order` is missing
     marks: Any
     scratch: Any  # records (3,)
-    rolls: Any  # uint64 (4, 3, 3): states of the generator that give a roll with these losses
+    # uint64 (4, 3, 3): generator state for a roll, by attack dice, defence dice and troops the defender loses
+    rolls: Any
     counts: Any  # int64 (7,)
 
 
@@ -88,7 +89,7 @@ def enumerate_states(space, boards, rules, kept):
 
 @inlined
 def is_full(space):
-    """Return True if the transitions of another state may not fit."""
+    """Return True if the transitions of another state might not fit into the arrays."""
     counts = space.counts
     states = counts[STATES] + MOST_SUCCESSORS
     stacked, successors = counts[STACKED] + MOST_SUCCESSORS, counts[SUCCESSORS] + MOST_SUCCESSORS
@@ -244,7 +245,10 @@ def numbered(space, key):
 
 @kernel
 def take_top(space, board, rules, kept):
-    """List the transitions of the state on top of the stack, or append the state to the order."""
+    """List the transitions of the state on top of the stack, or remove the state from the stack.
+
+    A state whose transitions and successors are listed is appended to `space.order`.
+    """
     top = space.counts[STACKED] - 1
     state = int64(space.marks[top])
     if state < 0:
@@ -265,7 +269,7 @@ def take_top(space, board, rules, kept):
 
 @kernel
 def list_successors(space, board, rules, state):
-    """Play every result of the roll, or every legal action, of the state in `scratch[NOW]`."""
+    """List the successors of the state in `scratch[NOW]`: play each result of the roll or legal action."""
     game = space.scratch[NOW]
     first, turn = space.counts[SUCCESSORS], int64(game.turn)
     space.first[state] = first

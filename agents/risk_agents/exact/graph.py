@@ -216,7 +216,7 @@ class StateGraph:
         )
 
     def _grow(self) -> None:
-        """Double the lengths of the arrays in the space."""
+        """Double the lengths of the arrays for states, transitions and the stack."""
         space, N = self._space, self.num_states
         of_states = {
             name: _doubled(getattr(space, name)) for name in ("keys", "number", "mine", "dice", "order")

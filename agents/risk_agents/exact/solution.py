@@ -22,7 +22,7 @@ Choices = npt.NDArray[np.int8]
 SMALLEST_CHANGE = 1e-9  # sweeps end when no value changes by more than this
 MOST_SWEEPS = 2000
 UNIFORM_BOT = "random"  # bot that chooses uniformly; all other bots must be deterministic
-EQUAL = 1e-6  # two values that differ by less are equal
+EQUAL = 1e-6  # two values that differ by less count as equal
 
 
 class Values(NamedTuple):
@@ -35,7 +35,7 @@ class Values(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Values of games between two players: while the first player is in turn, and while the second is."""
+    """Values of games between two players: with the first player in turn, and with the second player."""
 
     first: Values
     second: Values
@@ -106,7 +106,7 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
 
 
 def check_choices(graph: Graph, choices: Choices) -> None:
-    """Raise ValueError unless `choices` has a transition, BEST or UNIFORM for each state of a graph."""
+    """Raise ValueError unless `choices` has the index of a transition, BEST or UNIFORM for each state."""
     shape = graph.number.shape
     if choices.dtype != np.int8 or choices.shape != shape:
         raise ValueError(f"choices are {choices.dtype} {choices.shape}: must be int8 {shape}")
@@ -124,7 +124,10 @@ def from_starts(graph: StateGraph, met: Met) -> float:
 
 
 def regrets(solution: Solution, choices: Choices) -> Floats:
-    """Return the loss of value by each choice if both players play best afterwards, float64 (N,)."""
+    """Return the regret of each choice, float64 (N,): its loss of value if both players play best afterwards.
+
+    The regret in a roll is 0.
+    """
     arrays, values = solution.graph.graph(), solution.values
     check_choices(arrays, choices)
     found = np.zeros(len(choices))

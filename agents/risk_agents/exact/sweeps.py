@@ -78,7 +78,7 @@ def value_of_state(graph, state, choice, opponents, values):
 
 @entry_point
 def write_best(graph, opponents, values, choices):
-    """Write the index of each decision's best transition (the first if equal) into `choices`, int8 (N,)."""
+    """Write the index of each state's best transition (the first of equal ones) into `choices`, int8 (N,)."""
     for state in range(len(choices)):
         first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0
         best, most = 0, -2.0
@@ -91,7 +91,7 @@ def write_best(graph, opponents, values, choices):
 
 @entry_point
 def write_regrets(graph, choices, opponents, values, regrets):
-    """Write the loss of value by each choice, compared with the best, into `regrets`, float64 (N,)."""
+    """Write the regret of each choice, and 0 for rolls, into `regrets`, float64 (N,)."""
     for state in range(len(choices)):
         regrets[state] = 0.0
         if graph.dice[state] == 0:

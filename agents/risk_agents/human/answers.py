@@ -1,6 +1,7 @@
 """Convert typed answers to legal actions.
 
-An answer is the text of an action in upper or lower case, the beginning of a name, or a number from a list.
+An answer is the text of an action in upper or lower case, the beginning of a name, a number from a list, or a
+number of troops.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ _NOT, _BEGINS, _IS = range(3)  # grades of a match: none, beginning of the name,
 
 
 class Understood(NamedTuple):
-    """Action of an answer, and the answers to the next decisions, for which the person is not asked."""
+    """Action that an answer means, and answers to the next decisions, about which the person is not asked."""
 
     action: int
     then: tuple[str, ...] = ()
@@ -65,7 +66,7 @@ def _split_amount(said: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _takes_amount(text: str, view: View) -> bool:
-    """Return True if the text drafts to a territory that can take more than one troop."""
+    """Return True if the action `text` drafts to a territory on which several troops can be placed."""
     if view.phase != Phase.DRAFT:
         return False
     t = view.board.territory(argument_of(text, DECISIONS[view.phase]))
@@ -131,7 +132,7 @@ def _fitting(said: str, decision: Decision, view: View) -> list[str]:
 
 
 def _grade(said: str, argument: str, view: View) -> int:
-    """Return the grade of the match between words and an action, the lower grade of the sides of a `>`."""
+    """Return the grade of the match between words and an action (for an attack, the lower of two grades)."""
     parts, names = (split_outside_quotes(text, ">") for text in (said, argument))
     if len(parts) != len(names):
         return _NOT
@@ -160,7 +161,10 @@ def movable(view: View) -> int:
 
 
 def _amount(wanted: int, view: View) -> Understood:
-    """Return the answers for `wanted` troops; more than one if no single action has this number."""
+    """Return the action for `wanted` troops, with further answers if no single action has this number.
+
+    Raises ValueError if that number of troops is not allowed.
+    """
     total = movable(view)
     if not 1 <= wanted <= total:
         raise ValueError(f"{wanted} troops: choose 1 to {total}")

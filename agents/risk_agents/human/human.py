@@ -107,7 +107,10 @@ class Human(Agent):
     # --------------------------------------------------------------------------------------- asking
 
     def _greet(self, view: View) -> None:
-        """Show the board and the player's hidden facts when a turn or a phase of the set-up begins."""
+        """Show the board when the person's turn or a phase of the set-up begins.
+
+        If the person is alone at the terminal, also show the facts that only the person knows.
+        """
         now = view.public.round, view.phase if view.public.round == 0 else None
         if view.public.turn != view.seat or self._greeted == now:
             return
@@ -154,7 +157,7 @@ class Human(Agent):
     # ------------------------------------------------------------------------------------ listening
 
     def _next_answer(self, view: View) -> str:
-        """Return the next answer that is not a command; keep other answers in its line for later."""
+        """Return the next answer that is not a command; keep the other answers on the same line for later."""
         while True:
             who = "" if self.desk.people == 1 else f"{self._words.names[self.seat]}, "
             line = self.desk.terminal.ask(f"{who}{DECISIONS[view.phase].word}> ").strip()
@@ -192,7 +195,7 @@ class Human(Agent):
         terminal.say_wrapped(question(view, self._words))
 
     def _refuse(self, error: ValueError) -> None:
-        """Show the error in an answer, and drop the answers that wait."""
+        """Show the error in an answer, and drop the waiting answers."""
         skipped = f" (dropped: {'; '.join(self._waiting)})" if self._waiting else ""
         self._waiting.clear()
         wrong = f"{error}{skipped}".removesuffix("?").removesuffix(".")

@@ -48,7 +48,7 @@ _QUESTIONS = {
 
 
 def question(view: View, words: Words) -> str:
-    """Return the question of a decision, in one or two sentences."""
+    """Return the question about a decision, in a few sentences."""
     place = view.public
     owner, dice = int(place.owner[place.target]), (" ".join(map(str, side)) for side in place.dice)
     return _QUESTIONS[view.phase].format(
@@ -161,7 +161,7 @@ def _objective(name: str, view: View) -> str:
 
 
 def board_lines(view: View, words: Words, width: int, colour: bool) -> list[str]:
-    """Return the lines of the board, and a line about the worth of the next set of cards."""
+    """Return the lines of the board and, with symbol cards, a line about the worth of the next set."""
     scene = public_scene(view.public, view.rules, words.names[: view.rules.num_players])
     _status, _blank, *drawn = draw_ansi(view.board, scene, colour, width).splitlines()
     is_played_for_sets = view.rules.deck == "symbol" and view.phase != Phase.OVER

@@ -4,8 +4,8 @@ A small network computes the correction. `search.evaluation` uses the network if
 the weights of the heuristic. `risk_training.beam_value` trains the network.
 
 The features are sums over the board: fronts, armies, incomes, continents, cards, and the sizes of the other
-hands. Columns for each territory predicted results as well, but the agent played worse. Features are sparse:
-pairs of a column and a number, without zeros.
+hands. A network with columns for each territory predicted results equally well, but the agent played worse.
+Features are sparse: pairs of a column and a number. A column without a pair is 0.
 """
 
 import math
@@ -38,11 +38,11 @@ BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMN
 # if the owner has more than 2 cards, 1 if the owner has more than 3 cards
 OWNER_COLUMNS = 7
 # Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. Each
-# continent that the observing seat holds has one more column: the probability that none of its territories
-# falls.
+# continent has one more column: if the observing seat holds the continent, the probability that none of its
+# territories falls.
 CONTINENT_COLUMNS = 2
-# Columns of the game: 1 if the fortify move is made, 1 if the seat holds a set of cards, worth of the next
-# set, the round on two scales, progress towards a special victory
+# Columns of the game: 1 if the seat has made its fortify move, 1 if the seat holds a set of cards, worth of
+# the next set, the round on two scales, progress towards a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 

@@ -1,4 +1,4 @@
-"""Compiled policy network, which processes one observation at a time, so batches do not change results.
+"""Compiled policy network, which processes one observation at a time; the batch does not change results.
 
 The inputs of the trunk are the features of the board (`learned.features`). The inputs of a small head are the
 features of a territory, or of both ends of a border. A head has the same weights everywhere on the map.

@@ -88,8 +88,8 @@ class PolicyFile(TrainedFile):
 def choose_actions(games, boards, rules, lanes, randoms, actions, network, unfamiliar, draws):
     """Choose an action in each lane.
 
-    If `draws` is true, the action is drawn by the policy's probabilities. Otherwise the action is the
-    likeliest legal action.
+    If `draws` is true, the action is drawn with the policy's probabilities. Otherwise the action is the
+    likeliest legal action. In a phase of `unfamiliar`, the action is the last legal action.
     """
     words = observation_words(network)
     observation, work = words.view(np.int8), workspace(network)
@@ -127,7 +127,7 @@ def likeliest(game, logits):
 
 @kernel
 def drawn(game, logits, word):
-    """Draw a legal action by the probabilities that the logits imply; `word` contains 64 random bits."""
+    """Draw a legal action with the probabilities that the logits imply; `word` contains 64 random bits."""
     best = likeliest(game, logits)
     left = total_odds(game, logits, best) * float(word >> _SPARE_BITS) * 2.0**-_FRACTION_BITS
     for action in range(len(logits)):

@@ -1,4 +1,4 @@
-"""Policies trained with Stable-Baselines3 (`training/`), loaded from a `.zip` without running code from it.
+"""Policies trained with Stable-Baselines3 (`training/`), loaded without running code from the `.zip`.
 
 SB3's own loader unpickles the whole model. This module reads the weights as tensors (`weights_only`), and
 builds the network from the facts that the trainer wrote into the same `.zip`.

@@ -25,7 +25,7 @@ FREE_OPTIONS = ("attack", "defender_dice", "max_rounds")  # options that may dif
 
 @dataclass(frozen=True)
 class Schema:
-    """Facts about the games of a network, on which the meaning of its weights depends."""
+    """Facts about a network's training games, on which the meaning of the network's weights depends."""
 
     map_source: str
     map_digest: str

@@ -89,7 +89,10 @@ class StateNetworkFile(TrainedFile):
         return StateValue(columns=input_columns(self.schema.board), scales=count_features(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
-        """Return records as a contiguous array; raise ValueError for records or tables of another map."""
+        """Return records as a contiguous array.
+
+        Raises ValueError for tables of another map, and for records of another size class.
+        """
         if tables.space.board.digest != self.schema.map_digest:
             named = shortened(tables.space.board.source), shortened(self.schema.map_source)
             raise ValueError(f"tables are for map {named[0]}, but the {self.KIND} is for map {named[1]}")
@@ -131,7 +134,7 @@ class StateValueFile(StateNetworkFile):
     KIND = STATE_VALUE
 
     def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
-        """Return each seat's win probability in each game, float64 (k, 6); unused seats have 0."""
+        """Return each seat's win probability in each game, float64 (k, 6); dead and unused seats have 0."""
         records = self.checked_records(records, tables)
         chances = np.zeros((len(records), MAX_SEATS))
         write_chances(records, tables.board, tables.rules, np.arange(len(records)), self.value, chances)

@@ -34,7 +34,7 @@ class TrainedFile(ABC):
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """Load a file; raise ValueError if the file cannot be read or has another kind."""
+        """Load a file; raise ValueError if the file cannot be read, has another kind or is not valid."""
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} contains a {kind_in(facts)}, but must contain a {cls.KIND}")
@@ -69,7 +69,10 @@ class TrainedFile(ABC):
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shape of each weight by name, for the schema's map; raise ValueError if invalid."""
+        """Return the shape of each weight by name, for the schema's map.
+
+        Raises ValueError if the weights do not give the sizes of the layers, or if a size is not allowed.
+        """
 
     @cached_property
     def arrays(self) -> dict[str, Array]:
@@ -115,7 +118,7 @@ def facts_of(path: str | Path) -> dict[str, Any]:
 
 
 def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
-    """Read the weights, as float32, and the facts; raise ValueError that names the file for every defect."""
+    """Read the weights, as float32, and the facts; raise a ValueError that names the file for any defect."""
     try:
         arrays = read_npz(path, MOST_BYTES, "fU")
         facts = parse_json(str(arrays.pop("facts")[()]))

@@ -158,7 +158,7 @@ class ModelAgent(Agent):
         return messages
 
     def _request(self, messages: list[dict[str, str]]) -> str:
-        """Request an answer from the model, count the answer, and return its plan."""
+        """Request an answer from the model, count the answer, and return the answer's plan."""
         counts, begun = self.counts, time.perf_counter()
         try:
             answer = self._endpoint.request(messages, self._failed)

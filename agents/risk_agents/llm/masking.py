@@ -12,7 +12,7 @@ _LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a
 
 
 def masked(words: str, key: str) -> str:
-    """Mask every part of the key in a string, plain or encoded, in upper or lower case.
+    """Mask every part of the key in a string, plain, reversed or encoded, in upper or lower case.
 
     A part that is masked has at least `SHORTEST` characters.
     """
@@ -40,7 +40,10 @@ def masked_values(value: Any, key: str) -> Any:
 
 @lru_cache(maxsize=16)
 def _parts(key: str) -> frozenset[str]:
-    """Return all parts of `SHORTEST` characters of the key and its encodings, also in lower case."""
+    """Return all parts of `SHORTEST` characters of the key, the reversed key and their encodings.
+
+    The set also contains each part in lower case. It is empty if the key is shorter than `SHORTEST`.
+    """
     if len(key) < SHORTEST:
         return frozenset()
     forms = [form for plain in (key, key[::-1]) for form in _encodings(plain)]

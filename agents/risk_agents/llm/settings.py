@@ -52,7 +52,7 @@ class Settings:
         for name in ("max_output_tokens", "timeout", "patience", "attempts", "game_tokens"):
             if not 0 < getattr(self, name) <= MOST:
                 raise ValueError(
-                    f"{name}={shortened(getattr(self, name))}: must be above 0, at most {MOST:,}"
+                    f"{name}={shortened(getattr(self, name))}: must be above 0 and at most {MOST:,}"
                 )
         for name in ("retries", "backoff", "game_money", "price_in", "price_out"):
             if not 0 <= getattr(self, name) <= MOST:

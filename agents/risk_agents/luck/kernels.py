@@ -52,7 +52,7 @@ class Tools(NamedTuple):
 
     games: Any  # records (RECORDS,)
     odds: Any  # float64 (4, 3, 3): `core.odds.roll_odds`
-    chances: Any  # float64 (MOST_LEFT + 1, MOST_LEFT + 1): probability by troops of attacker, defender
+    chances: Any  # float64 (MOST_LEFT + 1, MOST_LEFT + 1): probability by troops of attacker and defender
     ends: Any  # float64 (2, 2, MOST_LEFT + 1): EXPECTED and HAPPENED, FALLEN and HELD, number of troops left
     weights: Any  # float32 (n,): weights of the value (`beam_value_features.packed`)
     work: Any  # float32 (WORKSPACE): workspace of the value

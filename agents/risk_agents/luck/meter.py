@@ -48,7 +48,7 @@ class LuckEvent(NamedTuple):
 
 
 def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str:
-    """Return the reason why luck is unknown in games with these rules, or "" if luck is known."""
+    """Return the reason why luck is unknown with these rules on this map, or "" if luck is known."""
     if rules.num_players != PLAYERS:
         return f"num_players={rules.num_players}: luck is measured only in games of {PLAYERS} players"
     try:
@@ -62,7 +62,7 @@ class LuckMeter:
     """Meter of the luck of both seats in recorded games; not thread-safe, so use one meter per thread."""
 
     def __init__(self, rules: Rules, board: Board, value: BeamValueFile = VALUE) -> None:
-        """Create a meter; raise ValueError if luck is unknown in games with these rules (`why_unknown`)."""
+        """Create a meter; raise ValueError if luck is unknown in these games (`why_unknown`)."""
         if reason := why_unknown(rules, board, value):
             raise ValueError(f"the luck of these games is unknown: {reason}")
         self._rules, self._board, self._tables = rules, board, tables(rules, board)
@@ -99,8 +99,8 @@ class LuckMeter:
     def events(self, game: Array, actions: Sequence[int]) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card, in the order of play.
 
-        `game` is the record of a game, in an array (1,). `actions` are its next actions, without forced
-        actions.
+        `game` is an array (1,) with the record of a game. `actions` are the next actions of this game,
+        without forced actions. Raises ValueError if an action is not legal.
         """
         _, count = self._measure(game, [actions], _events(0))
         events = _events(count)

@@ -79,8 +79,9 @@ class OpenGames:
         """Start a game and play up to a client's first decision; return the token of each client's seat.
 
         `opponents` are registered bots, or "open" for another client, clockwise from `seat`. A new game never
-        ends a game that another client uses. Raises ValueError for maps that are not shipped and for bots
-        that are not registered, because a client must not run files of this machine.
+        ends a game that another client uses. Raises ValueError for maps that clients may not choose
+        (`check_open_map`) and for bots that are not registered, because a client must not read or run files
+        of this machine.
         """
         rules = _rules(preset, len(opponents) + 1, options or {})
         P = rules.num_players
@@ -94,7 +95,8 @@ class OpenGames:
     def _add(self, table: OpenGame) -> dict[int, str]:
         """Add a game, and return a token for each client's seat.
 
-        If there are too many games, an unused game ends. Raises ValueError if all games are in use.
+        If there are too many games, the game that `_game_to_end` returns ends. Raises ValueError if all games
+        are in use.
         """
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
@@ -139,8 +141,8 @@ class OpenGames:
     def act(self, token: str, plan: str, style: str = "brief") -> str:
         """Play a plan, then let bots play until a client must act; return an account and a new report.
 
-        The account states which actions of the plan were played. If the plan cannot be played, ValueError
-        states the reason, and the game does not change.
+        The account states which actions of the plan were played. If the plan cannot be played or the seat is
+        not to act, ValueError states the reason, and the game does not change.
         """
         table, seat = self._find(token)
         with table.lock:
@@ -162,7 +164,11 @@ class OpenGames:
             return [game.action_text(int(a)) for a in game.legal_actions()] if game.seat == seat else []
 
     def history(self, token: str, since: int = 0) -> tuple[list[str], int]:
-        """Return the events that the token's seat saw from `since` on, in words, and the next number."""
+        """Return the events that the token's seat saw, in words, and the event number for the next call.
+
+        The first event has the number `since`. A reply has at most MOST_EVENTS events and about
+        LONGEST_HISTORY bytes.
+        """
         table, seat = self._find(token)
         with table.lock:
             game = table.game

@@ -93,8 +93,8 @@ class TerminalTable(Match):
     def resume(self, saved: SavedGame) -> None:
         """Play all actions of a saved game.
 
-        The bots act again, so that their memories match the game. If a bot now chooses other actions, its
-        name is shown. Raises SavedGameError if the saved game cannot be played.
+        The bots act again, so that their memories match the game. If a bot now chooses other actions, the
+        name of the bot is shown. Raises SavedGameError if the saved game cannot be played.
         """
         changed, self._own = set(), self.path
         for action in saved.actions:

@@ -1,7 +1,7 @@
 """`attacker`: drafts to the territory with the most enemy neighbours, and attacks weaker neighbours.
 
-`attacker` ignores continents and does not defend. It is the first step of many published ladders, like the
-"berserk" players of domination programs.
+`attacker` ignores continents and does not defend. Many published ladders of bots begin with such a bot, for
+example the "berserk" players of programs for domination games.
 """
 
 from numpy import int64

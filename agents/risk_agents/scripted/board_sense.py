@@ -3,9 +3,9 @@
 A border leads from its source to its target. A territory can attack its targets, and its sources can attack
 the territory. If all borders of a territory are two-way, its targets are also its sources.
 
-The functions read only facts that the seat to act may see. These are the board, its own hand and mission, the
-sizes of the other hands, and its legal actions. The random state of a bot is `randoms[lane, seat]`
-(`risk_env.bots.CompiledBot`).
+The functions read only facts that the seat to act may see. These are the board, the seat's own hand and
+mission, the sizes of the other hands, and the legal actions. The random state of a bot is
+`randoms[lane, seat]` (`risk_env.bots.CompiledBot`).
 """
 
 import numpy as np
@@ -56,7 +56,7 @@ def any_legal(game, randoms, lane, seat):
 
 @inlined
 def enemy_targets(game, board, seat, territory):
-    """Return the number of targets that the seat does not own."""
+    """Return the number of a territory's targets that the seat does not own."""
     count = 0
     for w in range(len(game.strong)):
         count += popcount(board.targets[territory, w] & ~game.owned[seat, w])
@@ -65,7 +65,7 @@ def enemy_targets(game, board, seat, territory):
 
 @inlined
 def own_sources(game, board, seat, territory):
-    """Return the number of sources that the seat owns."""
+    """Return the number of a territory's sources that the seat owns."""
     return common(board.sources[territory], game.owned[seat])
 
 
@@ -83,7 +83,7 @@ def is_inland(game, board, seat, territory):
 
 @kernel
 def enemy_troops_near(game, board, seat, territory):
-    """Return the number of troops on the sources that the seat does not own."""
+    """Return the number of troops on a territory's sources that the seat does not own."""
     total = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & ~game.owned[seat, w]
@@ -123,7 +123,7 @@ def next_legal(game, action):
 
 @inlined
 def next_place(game, board, territory):
-    """Return the lowest legal territory above `territory`, or NONE; pass NONE to get the first."""
+    """Return the lowest legal territory above `territory`, or NONE; pass NONE to get the first territory."""
     found = next_legal(game, territory)
     return found if found < board.num_territories else NONE
 
@@ -144,7 +144,7 @@ def ends_of(board, rules, action):
 
 @inlined
 def last_legal(game, rules):
-    """Return the highest legal action, which for dice is a blitz or the largest number (RULES 3.2.4)."""
+    """Return the highest legal action; for dice, a blitz or the largest number of dice (RULES 3.2.4)."""
     action = int64(rules.num_actions) - 1
     while not has(game.legal, action):
         action -= 1
@@ -216,7 +216,7 @@ def place_worth(game, board, seat, territory, purpose):
 
     * STRIKE: many targets that the seat does not own, then many troops of the seat.
     * DEFENCE: fewer troops than the enemies around the territory.
-    * NEUTRAL: next to the other player's territories, not to the seat's territories (RULES 6.1).
+    * NEUTRAL: next to the other player's territories, not to the seat's, and few troops (RULES 6.1).
     * HEADQUARTERS: many troops, and few enemies around the territory (RULES 7.1).
     """
     troops = troops_on(game, territory)

@@ -33,7 +33,7 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Return the troops that the seat's largest stack outside a continent can send to a territory."""
+    """Return how many troops the seat's largest stack outside a continent can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -45,7 +45,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Return the troops that the seat's largest stack, apart from `but`, can send to a territory."""
+    """Return how many troops the seat's largest stack, apart from `but`, can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w]
@@ -101,7 +101,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return the number of targets in a continent that the seat does not own, and their troops."""
+    """Return how many targets in a continent the seat does not own, and the number of their troops."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]
@@ -129,7 +129,7 @@ def outnumbers(game, board, seat, source, target, needed):
     """Return True if the source has more attackers than `needed`, or the seat has enough support.
 
     The support is enough if all troops of the seat that can attack the target are more than 1.5 times
-    `needed`.
+    `needed`. The source must then have at least two attackers.
     """
     attackers = troops_on(game, source) - 1
     return attackers > needed or (attackers > 1 and support(game, board, seat, target) > 1.5 * needed)

@@ -24,7 +24,10 @@ def goal_progress(game, board, rules, seat):
 
 @kernel
 def headquarters_progress(game, rules, seat):
-    """Return the number of headquarters that the seat holds; its own headquarters count twice."""
+    """Return the number of headquarters that the seat holds, or 0 while headquarters are secret.
+
+    The seat's own headquarters count twice.
+    """
     if not game.headquarters_open:
         return 0.0
     held = 0.0

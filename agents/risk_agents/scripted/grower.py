@@ -62,7 +62,10 @@ def grow(game, board, rules, seat):
 
 @kernel
 def growing_place(game, board, seat):
-    """Return the place to draft to: the weakest border, or the springboard into the easiest continent."""
+    """Return the place to draft to: the weakest border, else a springboard into the easiest continent.
+
+    If there is neither, return the best place for STRIKE.
+    """
     place = weakest_border(game, board, seat)
     if place == NONE:
         continent = easiest_continent(game, board, seat)

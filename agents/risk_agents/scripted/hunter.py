@@ -1,9 +1,9 @@
 """`hunter`: a grower that eliminates weak rivals for their cards, along a simple route from one stack.
 
 With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
-attacks, and strong programs make them. The worth of a rival is its number of cards × next set ÷ 3, and
-decreases with its armies. A hunt begins when one stack, with the whole draft, is expected to survive a route
-through all of the rival's territories.
+attacks, and strong programs make them. The worth of a rival grows with its number of cards and the value of
+the next set, and decreases with its armies (`worth_of`). A hunt begins when one stack, with the whole draft,
+is expected to survive a route through the rival's territories, and other stacks can capture the rest.
 """
 
 import numpy as np
@@ -91,9 +91,9 @@ def worth_of(game, rules, other, armies):
 
 @kernel
 def route_start(game, board, rules, seat, prey, extra, cost, seen):
-    """Return the source and the first target of the best route through all of the prey's territories.
+    """Return the source and the first target of the best route through the prey's territories.
 
-    The best route leaves the most troops. If there is no route, the result is (NONE, NONE).
+    The best route leaves the most troops. If no route succeeds (`walk_route`), the result is (NONE, NONE).
     """
     best_source, best_target, most = NONE, NONE, 0.0
     for w in range(len(game.strong)):
@@ -124,7 +124,8 @@ def touches(game, board, territory, owner):
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
     """Simulate a route through the prey's territories; return the first target and the troops left.
 
-    The number of troops left is negative if the route does not succeed.
+    The number of troops left is negative if the route does not succeed: the stack is expected to lose a
+    battle, or the seat's other stacks cannot capture the territories outside the route.
     """
     clear(seen)
     first, here = NONE, source

@@ -55,7 +55,7 @@ class Style(NamedTuple):
 
     border: int = BORDER  # claims: penalty for each border territory of a continent
     crowd: int = CROWD  # claims: penalty for the share of a continent that rivals hold
-    gathers: int = 0  # first troops: 1 to place them like a draft, 0 on the most outnumbered territory
+    gathers: int = 0  # first troops: 1 to place them like a draft, 0 to place them by `usual_action`
     home: int = 30  # worth of a territory of the continent that is easiest to complete
     spoil: int = 100  # worth of breaking a rival's continent, in percent of its bonus plus 3
     leader: int = 10  # worth of a territory of the strongest rival
@@ -189,8 +189,8 @@ def aims(game, board, rules, seat, style):
 def place(game, board, rules, seat, style, troops):
     """Return the best legal territory for `troops`.
 
-    Among guarded territories that lack at most `troops`, the best territory lacks the most troops. If there
-    is no such territory, the best territory is the source of the best capture.
+    If some guarded territories lack troops, but at most `troops`, the best territory is the one of them that
+    lacks the most. Otherwise, the best territory is the source of the best capture.
     """
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)

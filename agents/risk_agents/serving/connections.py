@@ -47,7 +47,11 @@ class Connections:
         self._counts: Counter[str] = Counter()  # number of connections by network
 
     def add(self, protocol: Any) -> None:
-        """Add a new connection, or close it if there are too many connections."""
+        """Add a new connection.
+
+        If there are too many connections, close the connection that has waited longest for a request. If
+        there are still too many, or too many from the same address, close the new connection.
+        """
         network = network_of(protocol.client)
         if len(self._open) >= self._most and self._waiting:
             self._close(next(iter(self._waiting)))
@@ -69,7 +73,8 @@ class Connections:
     def wait(self, protocol: Any) -> None:
         """Record that a connection waits for a request.
 
-        If too many connections wait, the connection that has waited longest is closed.
+        If too many connections wait, in total or from one address, the connection among them that has waited
+        longest is closed.
         """
         network = self._open.get(protocol)
         if network is None:
@@ -87,7 +92,7 @@ class Connections:
         self._waiting.pop(protocol, None)
 
     def check(self) -> None:
-        """Close connections that exceed a time limit; called once per second."""
+        """Close connections that exceed a time limit or MOST_UNREAD; called once per second."""
         now = time.monotonic()
         for protocol, since in list(self._waiting.items()):
             if now - since > PATIENCE:
@@ -220,13 +225,16 @@ def make_server(app: Any, host: str, port: int, **options: Any) -> GuardedServer
 
 
 def check_address(host: str, port: int) -> None:
-    """Raise ValueError if a server cannot listen on an address; the message suggests a remedy."""
+    """Raise ValueError if a server cannot listen on an address."""
     if not 0 <= port <= MOST_PORT:
         raise ValueError(f"--port {port}: must be from 0 to {MOST_PORT}")
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
-        raise ValueError(f"--host {host}: this machine has no such address ({error.strerror})") from error
+        raise ValueError(
+            f"--host {host}: this machine has no such address ({error.strerror}); use an address of this "
+            "machine, such as 127.0.0.1"
+        ) from error
     for family, kind, number, _, address in found:
         with socket.socket(family, kind, number) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -237,7 +245,7 @@ def check_address(host: str, port: int) -> None:
 
 
 def _why_not_bound(host: str, port: int, error: OSError) -> str:
-    """Return the reason why a server cannot listen on an address, and what to do."""
+    """Return the reason why a server cannot listen on an address and, for a wrong port, what to do."""
     if error.errno == errno.EADDRINUSE:
         return f"--port {port}: another program uses this port of {host}; choose another port"
     if error.errno == errno.EACCES:
@@ -257,7 +265,7 @@ def run(app: Any, host: str, port: int, **options: Any) -> None:
 
 
 def _open_files() -> int:
-    """Raise the limit of open files to at most OPEN_FILES, and return the limit."""
+    """Raise the limit of open files to OPEN_FILES or as far as allowed, and return the limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -267,7 +275,7 @@ def _open_files() -> int:
 
 
 def _bound_logs() -> None:
-    """Install the log filter in all handlers."""
+    """Install the log filter in the handlers of the root logger and of uvicorn."""
     few = FewRecords()
     handlers = [handler for name in ("", "uvicorn") for handler in logging.getLogger(name or None).handlers]
     for handler in (*handlers, logging.lastResort):

@@ -35,7 +35,10 @@ class Rate:
 
 
 class Rates:
-    """Middleware that limits each address: `a_second` requests per second, `at_once` concurrent POSTs."""
+    """Middleware that limits the request rate of each address (`Rate`), and its concurrent POST requests.
+
+    `at_once` is the maximum number of concurrent POST requests.
+    """
 
     def __init__(self, app: ASGIApp, a_second: float, burst: float, at_once: int) -> None:
         self.app, self._a_second, self._burst, self._at_once = app, a_second, burst, at_once

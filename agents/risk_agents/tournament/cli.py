@@ -127,7 +127,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="B",
         help="test whether the agent in --agents is better than agent B, with a sequential test (SPRT)",
     )
-    add_rules_arguments(parser, FAST, "number of agents, if the preset allows it")
+    add_rules_arguments(parser, FAST, "number of agents, if the preset allows that number")
     add(
         "--games",
         type=int,
@@ -199,7 +199,7 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
     add(
         "--record",
         metavar="FILE",
-        help="write every game's actions as JSON Lines (`risk-env replay` reads them)",
+        help="write every game's actions as JSON Lines (`risk-env replay` reads the file)",
     )
     add("--replays", metavar="DIR", help="folder for replays of games, as pages for a browser")
     add(
@@ -230,7 +230,7 @@ def _add_sandbox(parser: argparse.ArgumentParser) -> None:
         const=LEVELS[0],
         choices=LEVELS,
         help="limit the network, memory and files of agents that are programs or Python files; with strict, "
-        "fail unless every limit works",
+        "fail unless every limit works (default: no limits)",
     )
 
 
@@ -276,7 +276,8 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
 def _resumed(arguments: argparse.Namespace) -> Store:
     """Open the tournament that `--resume` names, and return its store.
 
-    Raises ValueError if an argument or an agent's version has changed since the tournament began.
+    Raises ValueError if an argument or an agent's version has changed since the tournament began, or if the
+    file names programs or language models that the command line does not allow.
     """
     store = Store.open(arguments.resume or arguments.out or _newest())
     given = _given(arguments)

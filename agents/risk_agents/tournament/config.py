@@ -33,7 +33,8 @@ class Entrant:
 class TournamentConfig:
     """All facts that determine the games of a tournament.
 
-    Equal configurations give equal games on any machine and with any number of jobs.
+    With deterministic agents, equal configurations give equal games on any machine and with any number of
+    jobs.
     """
 
     entrants: tuple[Entrant, ...]

@@ -50,7 +50,7 @@ def write_json(
 
 
 def _without_nan(value: Any) -> Any:
-    """Replace NaN by None, because JSON has no NaN; NaN stands for the ends of a missing interval."""
+    """Replace NaN with None, because JSON has no NaN; NaN stands for the ends of a missing interval."""
     if isinstance(value, dict):
         return {key: _without_nan(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
@@ -123,7 +123,7 @@ def _agent_row(agent: AgentSummary) -> list[str]:
 
 
 def model_grids(config: TournamentConfig, results: Sequence[GameResult]) -> list[Grid]:
-    """Return a table about the language models, or no table if no language model played."""
+    """Return a list with the table about the language models, or [] if no language model played."""
     rows = model_rows(results, config.labels)
     return [("Language models", HEADING, rows)] if rows else []
 
@@ -157,7 +157,7 @@ def remarks(config: TournamentConfig, summary: Summary) -> list[str]:
 
 
 def _luck(summary: Summary) -> Iterator[str]:
-    """Yield a line about the win rates without luck."""
+    """Yield a line about the win rates without luck, if the luck is known."""
     if summary.luck_gain is not None:
         yield (
             "win rates without luck: the luck of dice and cards is subtracted; plain win rates need about "

@@ -42,8 +42,8 @@ from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # time limit for a process to load or compile the installed code, in seconds
 START_LIMIT = 120.0  # time limit for a process to make its agent, in seconds
-PREPARATION = 12.0  # time limit for the preparation of an agent from a file, in time limits of a decision
-REHEARSAL = 2.0  # thinking time of a rehearsal, in time limits of a decision, without first actions
+PREPARATION = 12.0  # time limit for the preparation of an agent from a file, per time limit of a decision
+REHEARSAL = 2.0  # thinking time of a rehearsal, without first actions, per time limit of a decision
 REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]
@@ -69,7 +69,7 @@ class Host:
             self._request("load", LOAD_LIMIT, rules=rules.to_dict(), map=map_source)
             value = self._request("introduce", START_LIMIT, spec=spec)
             if not (isinstance(value, list) and len(value) == 3 and isinstance(value[2], bool)):
-                raise self._garbage(value, "its name, its version and a flag for compiled bots")
+                raise self._garbage(value, "the agent's name and version, and a flag")
         except ProgramFault:
             self.close()
             raise
@@ -127,7 +127,7 @@ class Host:
         """Return the number of events that the process knows; raise ProgramFault if `since` is not valid."""
         known = reply.get("since")
         if type(known) is not int or known < 0:
-            raise self._garbage(reply, "the number of events that it knows")
+            raise self._garbage(reply, "the number of events that the process knows")
         return known
 
     def _garbage(self, reply: Any, expected: str) -> ProgramFault:
@@ -170,7 +170,7 @@ class AgentServer:
         self._events: dict[int, list[Event]] = {}  # events that this process knows, by seat
 
     def reply(self, content: dict[str, Any], request: Request) -> dict[str, Any]:
-        """Return the reply to a message: the result of the method that the type names, or its error."""
+        """Return the reply to a message: the result or the error of the method that the type names."""
         number, message = content.pop("id"), content.pop("type")
         self._request = lambda wish: request({"id": number, **wish})
         try:
@@ -181,7 +181,7 @@ class AgentServer:
             return {"id": number, "error": f"{type(error).__name__}: {error}{where}"}
 
     def load(self, rules: dict[str, Any], map: str) -> None:
-        """Load and compile the code that views need, so that loading takes no time of an agent."""
+        """Load and compile the code that views need, so that agents do not lose time for it."""
         self.rules, self.board = Rules.from_dict(rules), load_map(map)
         compile_games(self.rules, self.board)
         view = Match(self.rules, self.board, [None] * self.rules.num_players, seed=0).view()

@@ -44,7 +44,7 @@ class Population:
 def population(games: Games, labels: Sequence[str], seed: int) -> Population:
     """Return the analysis of a tournament's games. `seed` is the seed of the bootstrap.
 
-    Raise ValueError if there is only one agent, or if two agents never met.
+    Raises ValueError if there is only one agent, or if two agents never met.
     """
     K = games.num_agents
     if K < 2:
@@ -159,7 +159,7 @@ def population_grid(found: Population, labels: Sequence[str]) -> Grid:
 
 
 def cycle_lines(found: Population, labels: Sequence[str]) -> list[str]:
-    """Return a line for each of the first MOST_CYCLES cycles, and the number of the other cycles."""
+    """Return a line for each of the first MOST_CYCLES cycles, and a line with the number of other cycles."""
     lines = [
         "cycle: " + " is ahead of ".join(labels[k] for k in (*cycle, cycle[0]))
         for cycle in found.cycles[:MOST_CYCLES]

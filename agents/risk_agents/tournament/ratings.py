@@ -156,7 +156,7 @@ def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:
 
 
 def _between(draws: Floats) -> Floats:
-    """Return the central interval of the share LEVEL of `draws`, float (samples, K), as float (K, 2)."""
+    """Return the central interval, float (K, 2), with the share LEVEL of `draws`, float (samples, K)."""
     tail = (1.0 - LEVEL) / 2.0
     return np.nanquantile(draws, (tail, 1.0 - tail), axis=0).T
 

@@ -27,7 +27,7 @@ def parse_selection(text: str) -> tuple[str, int]:
 
 
 def write_replays(store: Store, folder: str | Path, selection: str, summary: Summary) -> dict[int, Path]:
-    """Write a page `game-N.html` for every selected game into a folder. Return the page of each game."""
+    """Write a page `game-N.html` for every selected game into a folder; return the paths by game number."""
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))

@@ -56,8 +56,8 @@ def write_report(
 ) -> None:
     """Write the report in the format that the suffix of `path` selects.
 
-    An `.html` file contains tables, plots and the games of `played`. A `.png` file contains only plots. Raise
-    ValueError for any other suffix.
+    An `.html` file contains tables, plots and the games of `played`. A `.png` file contains only plots.
+    Raises ValueError for any other suffix.
     """
     path = Path(path)
     if path.suffix not in KINDS:
@@ -98,7 +98,10 @@ def _facts(config: TournamentConfig, played: Played) -> list[tuple[str, str]]:
 
 
 def _grid(title: str, heading: list[str], rows: list[list[str]]) -> str:
-    """Return a sortable table. A column in which every cell begins with a number is sorted by the numbers."""
+    """Return a sortable table, as HTML.
+
+    A column is sorted by numbers if all its cells begin with a number or are empty.
+    """
     columns = list(zip(*rows, strict=True))
     kinds = ["number" if all(map(_is_number, filter(None, column))) else "text" for column in columns]
     cells = {"text": text_cell, "number": _number}

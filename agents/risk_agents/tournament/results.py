@@ -20,7 +20,8 @@ _TIES = 0x7E  # episode number in the hash that breaks ties
 class GameResult:
     """Result of one game of P players.
 
-    All fields except `seconds` follow from the tournament's seed, unless an agent exceeded a time limit.
+    With deterministic agents, all fields except `seconds` follow from the tournament's configuration, unless
+    an agent exceeded a time limit.
     """
 
     game: int

@@ -67,7 +67,7 @@ class Store:
         arguments: Mapping[str, Any] | None = None,
         may_rename: bool = False,
     ) -> Self:
-        """Create a file, completely or not at all, and return its store.
+        """Create a file atomically, and return its store.
 
         If the file exists, -2, -3, ... is added to its name if `may_rename` is true, otherwise
         FileExistsError is raised.
@@ -84,7 +84,8 @@ class Store:
     def open(cls, path: str | Path) -> Self:
         """Open an existing file, and read its configuration.
 
-        Raises StoreError if the file is not a tournament file.
+        Raises FileNotFoundError if `path` is not a regular file, and StoreError if the file is not a
+        tournament file.
         """
         if not Path(path).is_file():
             raise FileNotFoundError(f"there is no tournament file {str(path)!r}")
@@ -225,7 +226,7 @@ def _reading(path: str | Path) -> Iterator[None]:
 def _writing(path: Path, otherwise: str = "") -> Iterator[None]:
     """Convert writing errors to OSError inside the context.
 
-    The message ends with `otherwise` if it is given, otherwise with the command that continues.
+    The message ends with `otherwise` or, if `otherwise` is empty, with the command that continues.
     """
     try:
         yield
@@ -265,9 +266,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _check_tables(database: sqlite3.Connection) -> None:
-    """Raise ValueError if the file has tables, views or triggers that this module does not create.
+    """Raise ValueError unless the file contains exactly the tables that this module creates.
 
-    Such tables, views and triggers could run their own statements.
+    Other tables, views and triggers could run their own statements.
     """
     found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
     if found not in (_TABLES, _TABLES | _NOTES):

@@ -1,6 +1,7 @@
-"""Play games of a tournament: games between compiled bots in an `Arena`, other games as a `Match`.
+"""Play games of a tournament: games between lane players in an `Arena`, other games as a `Match`.
 
-Both classes play the same games. An agent that does not return a legal action in time forfeits the game.
+Lane players are compiled bots and ONNX models. Both classes play the same games. An agent that does not
+return a legal action in time forfeits the game.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ LUCK_DIGITS = 6  # number of decimal places of luck
 def play_compiled(
     config: TournamentConfig, pairings: Sequence[Pairing], bots: Mapping[int, LanePlayer]
 ) -> Iterator[GameResult]:
-    """Play games between compiled bots, and yield the result of each game when the game has ended.
+    """Play games between lane players, and yield the result of each game when the game has ended.
 
-    The keys of `bots` are agent numbers. An error in a bot is raised.
+    The keys of `bots` are agent numbers. Errors of the players are not caught.
     """
     number = {agent: k for k, agent in enumerate(bots)}
     line_ups = np.array([[number[agent] for agent in pairing.seats] for pairing in pairings])
@@ -89,7 +90,7 @@ def outcome_for(result: GameResult, seat: int) -> dict[str, Any]:
 
 
 class BatchRunner:
-    """Games between compiled bots in lanes; each lane plays one game after another.
+    """Games between lane players; each lane plays one game after another.
 
     `line_ups`, int (G, P), contains the index in `bots` of the bot at each seat of each game.
     """

@@ -74,7 +74,7 @@ def _play_here(store: Store, left: Cutter, progress: Progress, enough: Verdict) 
 
 
 class _Conductor:
-    """Submitter of chunks to an executor, until all games are played or the games in the file are enough.
+    """Conductor that submits chunks until all games are played or the games in the file are enough.
 
     The number of submitted chunks is at most twice the number of chunks that can be played at once.
     """
@@ -112,7 +112,7 @@ class _Conductor:
             stop = stop or (bool(done) and enough())
 
     def _take(self, future: Future[Any]) -> None:
-        """Process the result of a chunk that has ended; write its games if workers do not write games."""
+        """Process the result of a chunk that has ended; write the games unless the workers write them."""
         chunk, result = self.chunks.pop(future), future.result()
         if not self.stores:
             self.store.add(*result)

@@ -1,8 +1,8 @@
 """Schedule of a tournament: the agents of each game, and their seats.
 
-A *deal* is a game seed, which also determines the starter, and a line-up of agents. Every deal is played in
-several *seatings* of its line-up. With two or three players, every possible seating is played. With more
-players, the seatings are the rotations of a shuffled order and of the reverse order.
+A *deal* consists of a line-up of agents and a game seed, which also determines the starter. Every deal is
+played in several *seatings* of its line-up. With two or three players, every possible seating is played. With
+more players, the seatings are the rotations of a shuffled order and of the reverse order.
 
 The schedule is a pure function of its arguments. A schedule with fewer games is the beginning of a schedule
 with more games.
@@ -172,6 +172,6 @@ class Cutter:
         return max(1, min(max(share, shortest), int(LONGEST * games_a_second), MOST_GAMES))
 
     def ended(self, chunk: Chunk, seconds: float) -> None:
-        """Record that a worker needed `seconds` for a chunk."""
+        """Record that a worker needed `seconds` for a chunk; ignore chunks of one game."""
         if len(chunk) > 1:
             self._games, self._seconds = self._games + len(chunk), self._seconds + seconds

@@ -7,7 +7,7 @@ is the lone A's share of wins minus the lone B's share of wins. If the luck of a
 expected score, but reduces the variance.
 
 H0 states that the expected score is 0, and H1 that the expected score is +0.03. Both error rates are 5 %. The
-likelihood ratio assumes that scores are normal, with the variance of the previous blocks. Chess engines are
+likelihood ratio assumes that scores are normal, with the variance of the blocks so far. Chess engines are
 tested in the same way.
 """
 

@@ -63,7 +63,7 @@ class _Piece(Future[Any]):
     function: Callable[..., Any]
     arguments: tuple[Any, ...]  # arguments of `_run_piece` after the names
     before: _Piece | None = None  # previous piece of its chain, until this piece has ended
-    following: list[_Piece] = field(default_factory=list)  # next pieces of its chain, as for `before`
+    following: list[_Piece] = field(default_factory=list)  # next pieces, until this piece has ended
     reference: Any = None  # Ray's reference to the result of the latest attempt
     result_to_come: Future[Any] | None = None  # future of the latest attempt; None if given up or ended
     attempt: int = 0  # number of the latest attempt
@@ -124,7 +124,10 @@ class RayExecutor(WorkExecutor):
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def share(self, value: Any) -> Any:
-        """Put a value into Ray's object store; raise ConnectionError if Ray is lost."""
+        """Put a value into Ray's object store, and return Ray's reference to the value.
+
+        Raises ConnectionError if Ray is lost, and an error of Ray for other problems.
+        """
         try:
             return self._ray.put(value)
         except Exception as error:
@@ -303,7 +306,7 @@ class RayExecutor(WorkExecutor):
             wait_for(pieces)
         self._closing.set()
         self._lost.put(None)
-        if not self._loss:  # otherwise calls to Ray block for a minute
+        if not self._loss:  # after a loss, calls to Ray block for a minute
             self._leave(pieces if cancel_futures else [])
         if self._owns_session:
             self._ray.shutdown()
@@ -398,7 +401,11 @@ class OwnRay:
 
 
 def _connect(ray: Any, address: str | None, processors: int | None) -> OwnRay | None:
-    """Join a cluster, or start a cluster on this machine; workers import packages from the same folders."""
+    """Join a cluster, or start a cluster on this machine; return the session if this process started it.
+
+    Without `address`, workers import the packages from the same folders as this process. Raises
+    ConnectionError if no cluster answers.
+    """
     path = os.pathsep.join(dict.fromkeys(str(_folder(name).parent) for name in PACKAGES))
     options: dict[str, Any] = {
         "include_dashboard": False,

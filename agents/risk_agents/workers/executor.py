@@ -1,4 +1,4 @@
-"""Executors that state the number of pieces of work that can run at once, and results in order."""
+"""Base class of executors, time limits of pieces of work, and results in the order of the pieces."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from functools import partial
 from queue import Empty, SimpleQueue
 from typing import Any
 
-# Maximum number of retries of a piece whose process or machine was lost; a piece can end its own process
+# Maximum number of retries of a piece whose process or machine was lost; a piece may crash its own process
 RETRIES = 3
 PULSE = 0.25  # time between two checks of the number of workers, in seconds
 LEAST_LIMIT = 300.0  # minimum time limit, in seconds; the first pieces include compilation
-LONGER = 20  # ratio of the time limit to the longest piece so far
+LONGER = 20  # ratio of the time limit to the time of the longest piece so far
 
 
 def in_order(
@@ -26,7 +26,7 @@ def in_order(
 ) -> Iterator[Any]:
     """Yield `function(*piece)` for each piece, in order.
 
-    At most twice as many pieces as can run at once are submitted at a time.
+    The number of submitted pieces is at most twice the number of pieces that can run at once.
     """
     following, results, work = iter(pieces), deque[Future[Any]](), WorkInProgress(executor, executor.size)
     while True:
@@ -129,7 +129,7 @@ class WorkExecutor(Executor, ABC):
         """Return the number of pieces of work that can currently run at once."""
 
     def share(self, value: Any) -> Any:
-        """Return a placeholder for a value, for arguments of `submit`; Ray sends the value only once."""
+        """Return a value, or a placeholder for it, as an argument of `submit`; Ray sends the value once."""
         return value
 
     def allow(self, seconds: float) -> None:
@@ -138,7 +138,7 @@ class WorkExecutor(Executor, ABC):
     def submit_after(
         self, before: Any, function: Callable[..., Any], /, *args: Any
     ) -> Future[tuple[Any, Any]]:
-        """Call `function(state, *args)`, one link of a chain of work, which returns a result and a new state.
+        """Submit one link of a chain of work: `function(state, *args)` returns a result and a new state.
 
         `before` is the first state, or the future that this method returned for the previous link. The
         previous link may still be running. If the previous link fails, this link also fails.

@@ -35,7 +35,7 @@ def main(lifeline: int, folder: str) -> None:
 
 
 def users(folder: str, but: int = 0) -> list[int]:
-    """Return the processes, except `but`, with an open file in `folder`, or [] without /proc."""
+    """Return the IDs of the processes, except `but`, with an open file in `folder`, or [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
     found = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:

@@ -28,7 +28,7 @@ You may think first. \
 End with actions in order, separated by `;`, on a line of their own that begins with PLAN:
 PLAN: draft Ural all; attack Ural > Ukraine; occupy all; end"""
 
-MOST_ANSWERS = 10_000  # answers after which a game counts as endless
+MOST_ANSWERS = 10_000  # number of answers after which a game counts as endless
 
 
 class RiskConfig(vf.TasksetConfig):

@@ -53,7 +53,7 @@ def random_map(spec: RandomMap) -> dict[str, Any]:
 
 
 def _land(count: int, numbers: RandomNumbers) -> Cells:
-    """Return `count` connected cells of land. Some of the cells between them are sea."""
+    """Return `count` connected cells of land. The other random cells are sea."""
     cells = random_cells(count + count // SEA_CELLS, numbers)
     land = set(range(len(cells.centres)))
     joined = {(t, s.beyond) for t, own in enumerate(cells.sides) for s in own if s.squared_length}
@@ -72,7 +72,8 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
     """Return the continent of each territory. Continents are connected and of similar sizes.
 
     The first territories of the continents are far from each other. Then the smallest continent that can grow
-    takes the adjacent free territory nearest to its first territory, until no territory is free.
+    takes the adjacent free territory nearest to the first territory of the continent, until no territory is
+    free.
     """
     first = [0]
     while len(first) < spec.continents:
@@ -96,7 +97,7 @@ def _continents(spec: RandomMap, centres: list[Point], borders: Iterable[Border]
 
 
 def _borders(spec: RandomMap, lengths: dict[Border, int], continent_of: list[int]) -> list[Border]:
-    """Return the borders to keep, so that the map fits into the size class of its territories.
+    """Return the borders to keep, so that the map fits into the size class for its number of territories.
 
     Short borders are removed first; a border within a continent counts as twice as long. All territories stay
     connected, also within each continent. A territory loses its second border only if no other border can be
@@ -134,7 +135,7 @@ def _is_spare(border: Border, kept: dict[Border, None], continent_of: list[int])
 
 
 def _bonuses(spec: RandomMap, borders: list[Border], continent_of: list[int]) -> list[int]:
-    """Return the bonus of each continent: a third of a weighted number of territories.
+    """Return the bonus of each continent: a third of a weighted number of territories, at least 1.
 
     A territory that borders another continent counts three times, any other territory once. On the classic
     map this formula gives the bonuses of the rule book, except that Africa gets one troop more.
@@ -178,7 +179,7 @@ def _drawing(cells: Cells, names: list[str], borders: list[Border]) -> dict[str,
 
 
 def _outline(territory: int, cells: Cells, kept: set[Border]) -> Iterator[Point]:
-    """Yield the corners of a cell. A side without a border recedes from the other cell."""
+    """Yield the corners of a cell. A side between two cells of land without a border recedes."""
     for side in cells.sides[territory]:
         if not side.squared_length:
             continue

@@ -38,8 +38,8 @@ def is_random(name: Any) -> bool:
 def read_spec(name: str) -> RandomMap:
     """Return the seed and the size in the name of a random map.
 
-    The options `territories` and `continents` may be left out. Raises MapError for a name that
-    does not have the form FORM.
+    The options `territories` and `continents` may be left out. Raises MapError for a name that does not have
+    the form FORM, and for a number outside its range.
     """
     written, _, options = name.removeprefix(PREFIX).partition(":")
     values: dict[str, int] = {}

@@ -1,8 +1,8 @@
 """Maps of Conquer Club: one XML file with `continents` and `territories`.
 
-A continent has a `name`, a `bonus` and the `territory` elements in it. A territory has a `name`, `border`
-elements and `coordinates`. Entities and document types are refused, so the parser reads no other file and
-expands nothing.
+A continent has a `name`, a `bonus` and a `territory` element for each of its territories. A territory has a
+`name`, `border` elements and `coordinates`. Entities and document types are refused, so the parser reads no
+other file and expands nothing.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,10 @@ IGNORED_OF_MAP = ("objectives", "requirements", "positions", "transforms", "coll
 
 
 def read_conquer_club(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of an XML text. Raises ValueError if the text is not XML."""
+    """Return the map in an XML text.
+
+    Raises ValueError as `parse_xml` does, and MapError as `check_before_borders` does.
+    """
     root = parse_xml(text)
     draft = MapDraft(_text(root, "name") or name)
     elements = list(root.iterfind("territories/territory"))
@@ -136,7 +139,10 @@ def _members(element: Element, what: str, territories: NameIndex) -> Iterator[in
 
 
 def _bonus(element: Element, what: str, report: Report) -> int:
-    """Return the bonus for a whole continent. Bonuses for a part of the continent are left out."""
+    """Return the bonus for a whole continent. Report a problem and return 0 if the bonus is missing.
+
+    Bonuses for a part of the continent are left out.
+    """
     bonuses = list(element.iter("bonus"))
     for bonus in bonuses[:-1]:
         shown = shortened((bonus.text or "").strip())

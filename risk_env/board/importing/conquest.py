@@ -23,7 +23,10 @@ from risk_env.bounded_io import shortened
 
 
 def read_conquest(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of a `.map` text. Raises ValueError if a section is missing."""
+    """Return the map in a `.map` text.
+
+    Raises ValueError if a section is missing, and MapError as `check_before_borders` does.
+    """
     sections = read_sections(text)
     draft = MapDraft(name)
     continents = NameIndex("continent", report)

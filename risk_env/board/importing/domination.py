@@ -32,7 +32,10 @@ ANY = "*"  # in a mission: a third continent of the player's choice
 
 
 def read_domination(text: str, cards: str | None, name: str, report: Report) -> MapDraft:
-    """Return the map of a `.map` text and, if given, a `.cards` text."""
+    """Return the map in a `.map` text, with the cards and missions in `cards`, a `.cards` text or None.
+
+    Raises ValueError if a section of the `.map` text is missing, and MapError as `check_before_borders` does.
+    """
     sections = read_sections(text)
     draft = MapDraft(_name_of(sections, name))
     names = NameIndex("continent", report)
@@ -51,7 +54,7 @@ def read_domination(text: str, cards: str | None, name: str, report: Report) -> 
 
 
 def cards_file_of(text: str) -> str:
-    """Return the name of the `.cards` file in a `.map` text, or "" if there is none."""
+    """Return the name of the `.cards` file that a `.map` text names, or "" if the text names no file."""
     for line in read_sections(text).get("files", ()):
         key, _, value = line.text.partition(" ")
         if key.casefold() in ("crd", "cards"):

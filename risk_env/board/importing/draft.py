@@ -104,7 +104,7 @@ class Report:
             self.problem(f"{what} (--simplify: {instead})", hint=hint)
 
     def raise_problems(self) -> None:
-        """Raise a MapError that lists all problems, if there are any."""
+        """Raise MapError if there are problems. The error lists the first MOST_SHOWN problems."""
         if self.problems:
             more = self.num_problems - len(self.problems)
             lines = [*self.problems, *([f"... and {more} more"] if more else [])]

@@ -1,6 +1,6 @@
 """Checks of a draft, and the decisions that complete the draft.
 
-All problems are collected before an error is raised.
+Problems are collected in a `Report`, so that one error can list them all.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ MOST_NAMED = 8  # maximum number of names in one sentence
 
 
 def finish(draft: MapDraft, report: Report) -> None:
-    """Check and complete a draft. Raises MapError with all problems of the file."""
+    """Check and complete a draft. Raises MapError if the file has problems (`Report.raise_problems`)."""
     _check_sizes(draft, report)
     _check_names(draft, report)
     _finish_continents(draft, report)
@@ -59,7 +59,7 @@ def _check_sizes(draft: MapDraft, report: Report) -> None:
 
 
 def check_before_borders(draft: MapDraft, report: Report) -> None:
-    """Raise a MapError if a map has too many territories or too long names.
+    """Raise MapError if a map has too many territories, or names that are too long.
 
     The time to read borders grows with the number of territories and the length of names.
     """
@@ -85,7 +85,7 @@ def _check_names(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_continents(draft: MapDraft, report: Report) -> None:
-    """Leave out empty continents, and check the bonuses."""
+    """Leave out empty continents, and check the bonuses and colours of the others."""
     sizes = Counter(territory.continent for territory in draft.territories)
     for number, continent in enumerate(draft.continents):
         what = f"continent {shortened(continent.name)}"
@@ -191,7 +191,7 @@ def _finish_cards(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:
-    """Scale the centres to a drawing. Leave all centres out if one is missing or two are the same."""
+    """Scale the centres to a drawing. Leave all centres out if one is missing or `_scale` fails."""
     missing = [t.name for t in draft.territories if t.centre is None]
     places = [t.centre for t in draft.territories if t.centre is not None]
     if not places:
@@ -207,7 +207,7 @@ def _finish_centres(draft: MapDraft, report: Report) -> None:
 
 
 def _scale(territories: list[DraftTerritory]) -> str:
-    """Scale the centres to whole pixels. Return "" or the reason why the centres cannot be used."""
+    """Scale the centres to whole pixels. Return "", or the reason why the centres cannot be used."""
     points = [territory.centre for territory in territories if territory.centre is not None]
     low = [min(point[axis] for point in points) for axis in (0, 1)]
     extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))

@@ -40,7 +40,10 @@ Row = tuple[str, str, dict[str, str]]  # place, kind, values
 
 
 def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of a JSON text. Raises ValueError if the text is not a JSON object."""
+    """Return the map in a JSON text.
+
+    Raises ValueError if the text is not a JSON object, and MapError as `check_before_borders` does.
+    """
     values = parse_json(text)
     if not isinstance(values, dict):
         raise ValueError("a map in JSON must be an object with territories, continents and borders")
@@ -63,7 +66,10 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
 
 
 def read_csv_graph(text: str, name: str, report: Report) -> MapDraft:
-    """Return the map of a CSV text. Raises ValueError if the text is not CSV."""
+    """Return the map in a CSV text.
+
+    Raises ValueError if the text is not CSV, and MapError as `check_before_borders` does.
+    """
     rows: list[Row] = []
     lines = csv.reader(text.splitlines(), skipinitialspace=True)
     try:

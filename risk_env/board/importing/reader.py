@@ -37,8 +37,8 @@ def import_map(
     """Return the map in a file from another program.
 
     `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
-    the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that
-    the rules do not have. Raises MapError with all problems of the file.
+    the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that the rules do
+    not have. Raises MapError, which lists the problems of the file.
     """
     path = Path(path)
     report = Report(path.name, mirror, simplify)
@@ -55,7 +55,7 @@ def import_map(
 def import_text(text: str, cards: str | None, name: str, report: Report) -> ImportedMap:
     """Return the map in a text. `name` is the map's name if the text does not contain a name.
 
-    Raises MapError with all problems of the text.
+    Raises MapError, which lists the problems of the text.
     """
     try:
         draft = _draft_of(text, cards, name[:MAX_NAME], report)
@@ -106,7 +106,7 @@ def _draft_of(text: str, cards: str | None, name: str, report: Report) -> MapDra
 def decoded(content: bytes, what: str, report: Report) -> str:
     """Return the text of a file in UTF-8, or else in the Windows variant of Latin-1.
 
-    Raises ValueError for other encodings.
+    Raises ValueError for any other content.
     """
     try:
         return text_of(content)
@@ -124,7 +124,7 @@ def _text_of_file(path: Path, what: str, report: Report) -> str:
 
 
 def _cards_beside(path: Path, text: str, report: Report) -> Path | None:
-    """Return the `.cards` file that a map names, or None if the folder of the map does not have it."""
+    """Return the `.cards` file that a map names, or None if the map's folder has no such file."""
     named = cards_file_of(text)
     beside = path.parent / Path(named.replace("\\", "/")).name
     with suppress(OSError, ValueError):  # `is_file` raises for a name that no file can have

@@ -16,9 +16,10 @@ Sections = dict[str, list[SectionLine]]
 
 
 def read_sections(text: str, comment: str = ";") -> Sections:
-    """Return the lines of each section, by the section's name in lower case, without comments.
+    """Return the lines of each section, by the section's name in lower case.
 
-    Empty lines are left out too. Lines before the first header are in the section "".
+    Empty lines and lines that begin with `comment` are left out. Lines before the first header are in the
+    section "".
     """
     sections: Sections = {"": []}
     section = sections[""]

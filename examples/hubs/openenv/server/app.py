@@ -49,7 +49,9 @@ def main() -> None:
     parser.add_argument("--opponents", help="compiled bot in the other seats (default: random)")
     parser.add_argument("--sessions", help="maximum number of concurrent sessions (default: 64)")
     parser.add_argument(
-        "--session-timeout", metavar="SECONDS", help="idle time that closes a session (default: 1800)"
+        "--session-timeout",
+        metavar="SECONDS",
+        help="idle time after which a session is closed, in seconds (default: 1800)",
     )
     arguments = vars(parser.parse_args())
     host, port = arguments.pop("host"), arguments.pop("port")
