@@ -273,6 +273,7 @@ def lines(sweep: Sweep, trials: list[Any]) -> list[str]:
 def draw(sweep: Sweep, trials: list[Any], folder: Path) -> None:
     """Draw the win rates to PICTURE: a panel for each key, and a colour for the number of the trial."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import MaxNLocator
 
     done = [trial for trial in trials if trial.value is not None]
     figure = Figure(figsize=(3 * len(sweep.keys) + 1, 3.2), layout="constrained")
@@ -288,6 +289,6 @@ def draw(sweep: Sweep, trials: list[Any], folder: Path) -> None:
         panel.set_xlabel(key)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("win rate")
-    figure.colorbar(points, ax=panels, label="trial")
+    figure.colorbar(points, ax=panels, label="trial", ticks=MaxNLocator(integer=True))
     with whole_file(folder / PICTURE) as fresh:
         figure.savefig(fresh, dpi=120, format="png")
