@@ -215,7 +215,7 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--sweep",
         metavar="FILE",
-        help="train runs with different values of the settings in FILE (.yml), or continue; show a table",
+        help="train runs with different values of the settings in FILE (.yml), or continue them",
     )
     add(
         "--against",
