@@ -14,8 +14,10 @@ from __future__ import annotations
 import csv
 import json
 import math
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -34,6 +36,7 @@ from risk_training.config import (
 )
 
 STUDY, TABLE, PICTURE = "sweep.db", "sweep.csv", "sweep.png"
+SETTINGS = "settings"  # user attribute of the study: settings that must stay the same
 TPE, RANDOM, GRID = "tpe", "random", "grid"  # samplers
 MOST_TRIALS, MOST_KEYS, MOST_VALUES = 10_000, 32, 100
 
@@ -171,31 +174,33 @@ def _study(sweep: Sweep, config: Mapping[str, Any], folder: Path) -> Any:
     """Return the study in a folder, new or from an earlier call."""
     import optuna
     from sqlalchemy.exc import DatabaseError
+    from sqlalchemy.pool import QueuePool
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / STUDY
     try:
+        # a path in a URL would need quoting that depends on the version of SQLAlchemy
+        connected = {"creator": partial(sqlite3.connect, path), "poolclass": QueuePool}
         study = optuna.create_study(
-            storage=f"sqlite:///{path}", study_name="sweep", direction="maximize", load_if_exists=True
+            storage=optuna.storages.RDBStorage("sqlite://", connected),
+            study_name="sweep",
+            direction="maximize",
+            load_if_exists=True,
         )
-        kept = study.user_attrs
-    except (DatabaseError, ValueError, KeyError) as error:
+        kept = dict(study.user_attrs.get(SETTINGS, {}))
+    except (DatabaseError, ValueError, TypeError, KeyError, RuntimeError) as error:
         raise ValueError(f"{path} is not the study of a sweep: {shortened(error)}") from error
-    keys = {key: _as_facts(values) for key, values in sweep.keys.items()}
+    keys = {key: vars(values) if isinstance(values, Span) else values for key, values in sweep.keys.items()}
     same = {"keys": keys, "sampler": sweep.sampling.sampler, "seed": sweep.sampling.seed}
-    same |= {"config": {name: value for name, value in config.items() if name != "device"}}
-    for name, value in same.items():
-        wanted = json.loads(json.dumps(value))
-        if kept and kept.get(name) != wanted:
-            told = f"{name}={shortened(kept.get(name))}, not {shortened(wanted)}"
+    same["config"] = {name: value for name, value in config.items() if name != "device"}
+    wanted = json.loads(json.dumps(same))
+    for name in same:
+        if kept and kept.get(name) != wanted[name]:
+            told = f"{name}={shortened(kept.get(name))}, not {shortened(wanted[name])}"
             raise ValueError(f"{path}: the sweep there has {told}; choose another folder")
-        study.set_user_attr(name, wanted)
+    study.set_user_attr(SETTINGS, wanted)
     return study
-
-
-def _as_facts(values: Choice | Span) -> Any:
-    return vars(values) if isinstance(values, Span) else values
 
 
 def _begin_trial(sweep: Sweep, study: Any, number: int) -> None:
