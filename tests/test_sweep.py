@@ -41,7 +41,7 @@ class Trainer:
         return None if number == 1 else min(values.get("learning_rate", 0.001) * 90, 1)
 
 
-@pytest.mark.parametrize(("text", "trials"), [(MIXED, 4), (GRID, 6)])
+@pytest.mark.parametrize(("text", "trials"), [(MIXED, 4), pytest.param(GRID, 6, marks=pytest.mark.long)])
 def test_a_killed_sweep_has_the_same_trials_as_an_uninterrupted_one(
     text: str, trials: int, tmp_path: Path
 ) -> None:
