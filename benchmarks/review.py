@@ -2,6 +2,7 @@
 
     python -m benchmarks.review                    # 50 games of 2 to 6 bots
     python -m benchmarks.review --games 10 --workers 2
+    python -m benchmarks.review --preset command_room --games 8 --rollouts 300
 
 Every game is reviewed. Every turn that a review reports is then checked in 1,000 pairs of rollouts to the end
 of the game. One rollout repeats the turn as it was played, and the other rollout plays the better plan. Both
@@ -34,11 +35,10 @@ from benchmarks.records import heading, heading_lines, keep, table
 from risk_agents.registry import play_game
 from risk_agents.review.recorded import recorded_turns
 from risk_agents.review.reviewing import Loss, Mistake, Reviewer
-from risk_env.board.maps import load_map
-from risk_env.board.rules import FAST, Rules
+from risk_env.board.maps import Board, load_map
+from risk_env.board.rules import FAST, Rules, preset_players, presets
 
 BOTS = ("beam", "planner", "breaker", "hunter", "grower", "turtle", "holder", "walker")
-PLAYERS = (2, 3, 4, 5, 6)
 MAPS = ("classic", "inner_sea")
 GAMES, ROLLOUTS = 50, 1000
 LEVEL = 1.645  # quantile of the one-sided test at 5 %
@@ -60,6 +60,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     )
     rollouts = "number of pairs of rollouts in a check (default: %(default)s)"
     add("--rollouts", type=at_least_one, default=ROLLOUTS, metavar="N", help=rollouts)
+    preset = "preset of the games (default: %(default)s)"
+    add("--preset", choices=presets(), default="classic", metavar="NAME", help=preset)
     add("--seed", type=int, default=42, help="seed of the games (default: %(default)s)")
     add("--workers", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
@@ -68,7 +70,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         ["python", "-m", "benchmarks.review", *(sys.argv[1:] if argv is None else argv)], PACKAGES
     )
     record["games"] = []
-    jobs = [(number, arguments.seed, arguments.rollouts) for number in range(arguments.games)]
+    jobs = [
+        (arguments.preset, number, arguments.seed, arguments.rollouts) for number in range(arguments.games)
+    ]
     for row in results_of(jobs, arguments.workers):
         record["games"] = sorted([*record["games"], row], key=lambda found: found["game"])
         print(_line(row), flush=True)
@@ -87,12 +91,20 @@ def results_of(jobs: Sequence[tuple[int, int, int]], workers: int) -> Iterator[R
             yield job.result()
 
 
-def measure(number: int, seed: int, rollouts: int) -> Row:
+def tables_of(preset: str) -> list[tuple[Rules, Board]]:
+    """Return the rules and maps of the games: every number of players on each map."""
+    return [
+        (Rules.preset(preset, players, profile=FAST), load_map(name))
+        for name in MAPS
+        for players in preset_players(preset)
+    ]
+
+
+def measure(preset: str, number: int, seed: int, rollouts: int) -> Row:
     """Play and review a game, check the reported turns, and return the result."""
-    players, rng = PLAYERS[number % len(PLAYERS)], np.random.default_rng([seed, number])
-    bots = [str(bot) for bot in rng.choice(BOTS, size=players, replace=False)]
-    board = load_map(MAPS[number // len(PLAYERS) % len(MAPS)])
-    rules = Rules.preset("classic", players, profile=FAST)
+    rng, tables = np.random.default_rng([seed, number]), tables_of(preset)
+    rules, board = tables[number % len(tables)]
+    bots = [str(bot) for bot in rng.choice(BOTS, size=rules.num_players, replace=False)]
     game = play_game(rules, board, bots, seed, lane=number)
     reviewer = Reviewer(rules, board)
     reviewer.prepare()
@@ -138,7 +150,8 @@ def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
     games = record["games"]
     groups = [(name, [row for row in games if row["map"] == name]) for name in MAPS]
-    groups += [(f"{n} players", [row for row in games if len(row["bots"]) == n]) for n in PLAYERS]
+    counts = sorted({len(row["bots"]) for row in games})
+    groups += [(f"{n} players", [row for row in games if len(row["bots"]) == n]) for n in counts]
     rows = [_cells(name, found) for name, found in [*groups, ("all", games)] if found]
     columns = ["games of", "games", "turns", "s", "reported", "confirmed", "%", "loss, %", "checked, %"]
     return "\n".join(["# Reviews", "", *heading_lines(record), "", *table(columns, rows)])

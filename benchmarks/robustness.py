@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.arguments import at_least_one, documented_parser
 from benchmarks.records import heading, heading_lines, keep, table
+from risk_agents import kept_out
 from risk_agents.agent_list import labelled, split_agents
 from risk_agents.rules_arguments import MAP, PRESET
 from risk_agents.tournament.config import TournamentConfig
@@ -35,7 +36,10 @@ from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import Estimate, Games
 from risk_env.board.rules import FAST, Rules
 
-STYLES = ("holder", "walker", "card_killer", "saver", "turtle", "leader_stopper", "grudge")
+STYLES = (
+    *("walker", "saver", "leader_stopper", "grudge"),
+    *(f"kept_out:{name}" for name in kept_out.STRANGERS),
+)
 KNOWN = ("grower", "hunter", "breaker", "planner", "beam")
 PLAYERS, SETUPS = "3,5,6", "deal,claim"
 TESTED = "tested"  # label of the agent in the file of the games

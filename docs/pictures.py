@@ -132,6 +132,7 @@ def draw_lobby(browser: Any, address: str) -> None:
     with opened_page(browser, address) as page:
         page.wait_for_selector("#seats option[disabled]", state="attached", timeout=PREPARED)
         page.locator("#seats .about").last.wait_for()
+        page.wait_for_function("() => document.getElementById('picture').naturalWidth > 0")
         save(page, PICTURES / "lobby.png")
 
 

@@ -198,20 +198,21 @@ def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: i
     total = NUM_FACES ** sum(extra)
     chances: dict[tuple[int, ...], float] = defaultdict(float)
     draws: dict[tuple[int, ...], Draw] = {}
-    for lane, (number, ways) in enumerate(combinations):
+    for lane, (number, _) in enumerate(combinations):
         _force(scratch[lane : lane + 1], ((number, total),))
         entry.play_chance_once(scratch, lane, table.board, table.rules)
-        values = _result(scratch[lane])
+    for values, (number, ways) in zip(_results(scratch), combinations, strict=True):
         chances[values] += ways / total
         draws[values] = number, total
     return {values: (chances[values], draws[values]) for values in sorted(draws)}
 
 
-def _result(game: Any) -> tuple[int, ...]:
-    """Return the values of a roll that was just played."""
-    if game["phase"] in (Phase.REROLL, Phase.COMMANDER):
-        return tuple(game["settled"].ravel().tolist())
-    return tuple(game["losses"].tolist())
+def _results(games: Games) -> list[tuple[int, ...]]:
+    """Return the values of rolls that were just played, one for each game."""
+    faces = games["settled"].reshape(len(games), -1).tolist()
+    decides = np.isin(games["phase"], (Phase.REROLL, Phase.COMMANDER)).tolist()
+    results = zip(faces, games["losses"].tolist(), decides, strict=True)
+    return [tuple(values if decided else losses) for values, losses, decided in results]
 
 
 def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> tuple[int, int]:

@@ -16,9 +16,11 @@ pytest.importorskip("starlette")
 
 from risk_agents.web import analysis_board, analyst, position_edit
 from risk_agents.web.analyst import Analyst
+from risk_agents.web.work_process import reply_to
 from risk_env import Game, Rules, presets
 from risk_env.core.types import Phase
 from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
+from tests.test_table_page import LEAST, SMALL
 from tests.web_server import client, posted, refused, served
 
 NODE, EDIT, CHANCES, PLANS, ODDS = (
@@ -188,7 +190,10 @@ LATE = """() => { const soon = window.fetch;
 def here(monkeypatch: Any) -> None:
     """Make estimates in this process, which has loaded all code."""
 
-    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request)["result"])
+    def result(_self: Analyst, request: dict[str, Any]) -> Any:
+        return reply_to(request, analyst.METHODS)["result"]
+
+    monkeypatch.setattr(Analyst, "request", result)
 
 
 @pytest.fixture
@@ -239,31 +244,57 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         )
 
 
+CENTRE = """t => { const [x, y] = analysis.map.centres[t];
+    const point = new DOMPoint(x, y).matrixTransform(document.getElementById("board").getScreenCTM());
+    return [point.x, point.y]; }"""
+
+
 @pytest.mark.usefixtures("no_estimates")
-def test_a_position_is_edited_on_the_page_and_linked(browser: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        (PHONE, "dark"),
+        pytest.param(TABLET, "light", marks=pytest.mark.long),
+        pytest.param(DESKTOP, "dark", marks=pytest.mark.long),
+        pytest.param(DESKTOP, "light", marks=pytest.mark.long),
+    ],
+)
+def test_a_position_is_edited_on_the_page_and_linked(
+    browser: Any, tmp_path: Path, size: dict[str, int], scheme: str
+) -> None:
+    touch = size != DESKTOP
     with (
         served(tmp_path) as (address, _lobby),
-        opened_page(browser, f"{address}/analysis", TABLET, touch=True) as page,
+        opened_page(browser, f"{address}/analysis", size, scheme, touch) as page,
     ):
+        press = page.tap if touch else page.click
         page.wait_for_selector("body[data-ready]")
         assert page.evaluate("analysis.map.territories.length") == 42
         page.fill("#position", TEXT)
-        page.click("#paste button")
+        press("#paste button")
         page.wait_for_function("() => analysis.map.territories.length === 6")
-        page.click("#edit summary")
-        page.locator('.area[data-territory="1"]').dispatch_event("click")
+        press("#edit summary")
+        page.wait_for_selector("body[data-edits]")
+        page.evaluate("scrollTo(0, 0)")
+        board = page.locator("#board").bounding_box()
+        (page.touchscreen.tap if touch else page.mouse.click)(*page.evaluate(CENTRE, 1))
         assert page.input_value("#edit-place") == "1" and page.evaluate("!analysis.node.parent")
         page.select_option("#edit-owner", "2")
         page.fill("#edit-troops", "17")
         page.keyboard.press("Enter")
         page.wait_for_function("() => analysis.node.state.troops[1] === 17")
         page.select_option("#edit-part", "draft")
-        page.click("#edit-turn button")
+        press("#edit-turn button")
         page.wait_for_function("() => analysis.node.question.phase === 'DRAFT_AMOUNT'")
+        assert page.input_value("#edit-part") == "draft"
         page.fill("#edit-hand", "wild, Ash, Dune")
-        page.click("#edit-cards button")
+        press("#edit-cards button")
         page.wait_for_function("() => analysis.node.question.phase === 'TRADE'")
         assert page.locator("#moves li").count() == 4 and violations(page) == []
+        assert not touch or page.evaluate(SMALL, LEAST) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
+        page.evaluate("scrollTo(0, 0)")
+        assert page.locator("#board").bounding_box() == board
         there = page.evaluate("analysis.node.position")
         page.goto("about:blank")
         page.go_back()

@@ -335,3 +335,28 @@ def test_cards_of_a_set_are_composed() -> None:
     game = Game(Rules.preset("classic", 3), "classic", seed=1)
     with pytest.raises(Refused):  # claims are played at once
         Composition(game).add([int(game.legal_actions()[0])])
+
+
+def test_the_server_defends_with_the_most_dice(tmp_path: Path) -> None:
+    rules = "preset=classic, num_players=2, attack=choice, defender_dice=choice"
+    start = position(rules, "Ash 90, Ember 3", "Birch 9, rest 5", map="tiny", phase="attack")
+    with client(tmp_path) as found:
+        begin = begun(found, position=start.to_text())
+        table = found.lobby.tables[begin["game"]]
+        with (
+            seated(found, begin["game"], begin["tokens"][0]) as attacker,
+            seated(found, begin["game"], begin["tokens"][1]) as defender,
+        ):
+            for _ in range(3):  # the defender decides only once
+                now = question(attacker)
+                now = answered(attacker, now, action=action(now, "attack Ash > Birch"))
+                attacker.send_json({"decision": now["decision"], "action": action(now, "dice 1")})
+                if not table._settled:
+                    defence = question(defender)
+                    assert defence["phase"] == "DEFEND"
+                    defender.send_json({"decision": defence["decision"], "command": "settle"})
+            question(attacker)
+            chosen = [table.game.tables.space.decode(number) for number in table.game.actions]
+            assert [found.arguments for found in chosen if found.kind == "dice"] == 3 * [(1,), (2,)]
+            with pytest.raises(Refused, match="not allowed in this decision"):
+                table._obey(0, Answer(command="settle"))

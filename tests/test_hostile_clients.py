@@ -20,8 +20,9 @@ pytest.importorskip("starlette")
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
+from risk_agents.program import ProgramFault
 from risk_agents.serving import connections, hosts, rates
-from risk_agents.web import analyst, app, browser_table, game_store, lobby
+from risk_agents.web import analyst, app, browser_table, game_store, lobby, work_process
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore, NotKept
@@ -504,7 +505,7 @@ class Process:
         self.limits.append((question["type"], question["position"] == THEIRS, limit))
         if question["type"] == "slow" and question["position"] == THEIRS:
             self.is_alive = False
-            raise analyst.ProgramFault("time", "no answer within 20 s")
+            raise ProgramFault("time", "no answer within 20 s")
         return {"result": 1}
 
 
@@ -513,7 +514,7 @@ THEIRS, OTHERS = (Game("classic", board, seed=1).to_text() for board in ("classi
 
 
 def test_no_question_of_a_browser_ever_gets_the_time_to_compile(monkeypatch: Any) -> None:
-    monkeypatch.setattr(analyst, "Program", Process)
+    monkeypatch.setattr(work_process, "Program", Process)
     processes.clear()
     asked = Analyst()
     for _ in range(3):
@@ -524,7 +525,7 @@ def test_no_question_of_a_browser_ever_gets_the_time_to_compile(monkeypatch: Any
 
 
 def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
-    monkeypatch.setattr(analyst, "Program", Process)
+    monkeypatch.setattr(work_process, "Program", Process)
     processes.clear()
     asked = Analyst()
     for position in (THEIRS, OTHERS, THEIRS, OTHERS):
@@ -533,7 +534,8 @@ def test_an_analysis_prepares_its_agent_for_each_map(monkeypatch: Any) -> None:
     assert kinds == ["chances", "prepare", "chances", "prepare", *["chances"] * 3]
     with pytest.raises(ValueError, match="line 1"):
         asked.request({"type": "chances", "position": "nonsense", "bot": "random"})
-    assert analyst.reply_to({"type": "prepare", "position": OTHERS, "agent": "random"}) == {"result": None}
+    prepare = {"type": "prepare", "position": OTHERS, "agent": "random"}
+    assert work_process.reply_to(prepare, analyst.METHODS) == {"result": None}
 
 
 # ------------------------------------------------------------------------------------------------ what is odd
@@ -565,7 +567,11 @@ ODD = (
 
 def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 10_000)
-    monkeypatch.setattr(Analyst, "request", lambda _self, request: analyst.reply_to(request).get("result"))
+
+    def result(_self: Analyst, request: dict[str, Any]) -> Any:
+        return work_process.reply_to(request, analyst.METHODS).get("result")
+
+    monkeypatch.setattr(Analyst, "request", result)
     names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
     with client(tmp_path) as found:
         for address in (f"/api/{name}" for name in names):
@@ -581,6 +587,9 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
             "/api/games/",
             "//",
             "/game/" + "x" * 5000,
+            "/mode/%ff?map=%00",
+            "/mode/classic?map=" + "x" * 5000,
+            "/mode/classic?map=tiny&map=%2e%2e",
         ):
             assert found.get(path).status_code < 500
         for method in ("PUT", "DELETE", "TRACE", "OPTIONS", "HEAD", "BREW"):

@@ -1,6 +1,7 @@
 """The list of games, playing again, deleting, and the agents that can play a game."""
 
 import sqlite3
+import xml.etree.ElementTree as ET
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
-from risk_env import Game, Rules
+from risk_env import Game, Rules, presets
 from risk_env.saved_game import SavedGame
 from tests.web_server import begun, client, posted, question, refused, seated
 
@@ -112,3 +113,16 @@ def test_agents_are_described_and_refused_by_game(tmp_path: Path) -> None:
             wish | {"options": {"x": 1}},
         ):
             assert refused(found, "/api/agents", wrong)
+
+
+def test_every_mode_has_a_picture_on_every_map(tmp_path: Path) -> None:
+    with client(tmp_path) as found:
+        assert found.get("/api/options").json()["maps"]["inner_sea"] == "Inner Sea, 27 territories"
+        for name in found.lobby.maps:
+            pictures = [found.get("/mode/" + preset, params={"map": name}) for preset in presets()]
+            assert {picture.headers["content-type"] for picture in pictures} == {"image/svg+xml"}
+            assert len({picture.text for picture in pictures}) == len(presets())
+            assert all(ET.fromstring(picture.text).tag.endswith("svg") for picture in pictures)
+        for mode, name in (("chess", "classic"), ("classic", "../classic.toml"), ("classic", "random:1")):
+            assert found.get(f"/mode/{mode}", params={"map": name}).status_code == 404
+        assert found.get("/favicon.ico").headers["content-type"] == "image/svg+xml"

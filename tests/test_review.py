@@ -14,7 +14,7 @@ from risk_agents.game_files import save_game
 from risk_agents.registry import play_game
 from risk_agents.review import reviewing
 from risk_agents.review.recorded import RecordedTurn, recorded_turns
-from risk_agents.review.report import lines
+from risk_agents.review.report import ROUGH, lines
 from risk_agents.review.reviewing import Budget, Loss, Review, Reviewer, review
 from risk_agents.review.turn_rollouts import PlayedTurn, TurnRollouts
 from risk_agents.search.judges import judge_heuristically
@@ -99,13 +99,16 @@ def test_a_turn_that_gives_a_win_away_is_reported_with_the_way_to_win() -> None:
     text = "\n".join(lines(found))
     assert "0: passes: this turn cost most" in text and "better: Attack Cedar from Ash." in text
     assert "1: waits: no turn cost this player much" in text
+    assert ROUGH in text and ROUGH not in lines(replace(found, calibrated=True))
 
 
 def test_the_loss_of_a_turn_must_be_large_and_certain() -> None:
-    assert Loss(0.2, 0.03, 500).is_certain and Loss(0.2, 0.03, 500).is_settled
+    assert Loss(0.2, 0.03, 500).is_certain and Loss(0.2, 0.03, 500).is_settled(640)
     assert not Loss(0.2, 0.08, 500).is_certain  # too few games
     assert not Loss(0.03, 0.001, 500).is_certain  # too small
-    assert not Loss(0.07, 0.02, 500).is_settled and Loss(-0.1, 0.05, 100).is_settled
+    assert not Loss(0.07, 0.02, 500).is_settled(640) and Loss(-0.1, 0.05, 100).is_settled(640)
+    # 160 pairs would have a standard error of about 0.045, so that only a loss above 0.13 could be certain
+    assert not Loss(0.05, 0.1, 32).is_settled(160) and Loss(0.03, 0.1, 32).is_settled(160)
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +171,7 @@ def test_the_server_reviews_a_finished_game_once(
     reviewed: tuple[Game, Review], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("starlette")
-    from risk_agents.web import reviews
+    from risk_agents.web import reviews, work_process
     from tests.web_server import begun, client, posted, refused
 
     game, found = reviewed
@@ -183,11 +186,11 @@ def test_the_server_reviews_a_finished_game_once(
 
         def request(self, message: dict[str, Any], limit: float) -> dict[str, Any]:
             asked.append(message["type"])
-            return reviews.reply_to(message)
+            return work_process.reply_to(message, reviews.METHODS)
 
         def kill(self) -> None: ...
 
-    monkeypatch.setattr(reviews, "Program", NoProcess)
+    monkeypatch.setattr(work_process, "Program", NoProcess)
     monkeypatch.setattr(reviewing, "BUDGET", SMALL)
     with client(tmp_path) as server:
         name = server.lobby.add_recorded(SavedGame.of(game, ["a", "b", "c"]))
@@ -203,12 +206,15 @@ def test_the_server_reviews_a_finished_game_once(
 
 
 def test_a_review_that_fails_says_why() -> None:
-    reviews = pytest.importorskip("risk_agents.web.reviews")
+    pytest.importorskip("starlette")
+    from risk_agents.web import reviews, work_process
+
     game = Game("classic", "tiny", seed=1, setup="claim")
     request = {
         "type": "review",
         "game": SavedGame.of(game, ["a", "b", "c"]).to_dict(),
         "names": ["a", "b", "c"],
     }
-    assert "no turn yet" in reviews.reply_to(request)["error"]
-    assert "not a saved game" in reviews.reply_to({"type": "review", "game": {}, "names": []})["error"]
+    assert "no turn yet" in work_process.reply_to(request, reviews.METHODS)["error"]
+    damaged = {"type": "review", "game": {}, "names": []}
+    assert "not a saved game" in work_process.reply_to(damaged, reviews.METHODS)["error"]

@@ -33,7 +33,8 @@ def review_of(game: Game) -> dict[str, Any]:
             turns.append(facts | {"loss": 0.1 if (round_number, seat) == (2, 1) else 0.0})
     mistake = {"round": 2, "seat": 1, "loss": 0.1, "error": 0.02, "games": 640, "plan": "beam 1"}
     mistakes = [mistake | {"played": PLAYED, "better": BETTER}]
-    return {"schema": 1, "names": NAMES, "turns": turns, "end": [0.0, 0.0, 1.0], "mistakes": mistakes}
+    facts = {"schema": 1, "names": NAMES, "turns": turns, "end": [0.0, 0.0, 1.0], "mistakes": mistakes}
+    return facts | {"calibrated": False}
 
 
 def rows(page: Any) -> list[str]:
@@ -56,6 +57,7 @@ def test_the_tab_of_a_replay_draws_the_better_plan(
     with opened_page(browser, (tmp_path / "game.html").as_uri(), size, scheme, touch=size == PHONE) as page:
         page.wait_for_selector("body[data-ready]")
         page.get_by_role("tab", name="Review").click()
+        assert page.get_by_text("Luck is a rough estimate").is_visible()
         assert rows(page) == [
             "0Ann 50 % +25 % +0 % 0 %",
             "1Bob 30 % −25 % −10 % 0 %",
@@ -102,7 +104,7 @@ def test_the_button_after_a_game_shows_the_review(
         with opened_page(browser, f"{address}/game/{name}", size, touch=size == PHONE) as page:
             page.wait_for_selector("body[data-ready]")
             page.get_by_role("button", name="Review").click()
-            page.wait_for_selector(".question:has-text('is being reviewed')")
+            page.wait_for_selector(".question:has-text('Reviewing the game')")
             page.wait_for_selector("#tab-review[aria-selected=true]")
             assert len(rows(page)) == 3
             page.locator("[data-route=Better]").click()

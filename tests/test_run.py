@@ -56,7 +56,8 @@ STATE_VALUES = state_value.Config(
     checkpoint_interval=12,
 )  # fmt: skip
 TACTICIANS = dataclasses.replace(
-    STATE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
+    STATE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(256, 32),
+    dangers=True,
 )  # fmt: skip
 TURN_POLICIES = turn_policy.Config(
     players=2, options={"max_rounds": 3}, games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,

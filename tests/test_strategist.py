@@ -12,16 +12,17 @@ import torch
 
 from risk_agents.explanation import plan_words
 from risk_agents.learned.beam_value_features import num_columns
+from risk_agents.learned.dangers import DANGERS
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.state_value import (
     TERRITORY_INPUTS,
     StateValueFile,
     input_columns,
     state_value_shapes,
+    write_codes,
 )
 from risk_agents.registry import make, play_game
 from risk_agents.scripted import breaker, grower, hunter
-from risk_agents.scripted.board_sense import NONE
 from risk_agents.search import beam, judges, marshal
 from risk_agents.search.beam_value import encode_positions
 from risk_agents.search.evaluation import WEIGHTS
@@ -42,10 +43,12 @@ from risk_env.arena import ANY_SEAT, Arena, play
 from risk_env.board.maps import Board
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
-from risk_env.core.types import Phase
+from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
+from risk_env.match import Match
 from risk_training import beam_value
 from risk_training.state_value import Config, Network, Positions, Trainer, living, play_chunk, table_targets
+from tests.test_observation import code_of_count
 
 BOARD = load_map("classic")
 SMALL = Budget(games=20, again=10, turns=0, places=44)
@@ -62,12 +65,12 @@ def table(players: int, preset: str = "classic", **options: Any) -> Rules:
     return rules.replace(setup="deal") if rules.setup == "claim" else rules
 
 
-def value_file(rules: Rules, seed: int = 0) -> StateValueFile:
+def value_file(rules: Rules, seed: int = 0, dangers: bool = False) -> StateValueFile:
     """Write a value with random weights."""
     rng = np.random.default_rng(seed)
-    shapes = state_value_shapes(len(input_columns(BOARD)), 8, 4)
+    shapes = state_value_shapes(len(input_columns(BOARD, dangers)), 8, 4)
     weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
-    return StateValueFile(weights, schema_of(rules, BOARD), {"name": "drawn"})
+    return StateValueFile(weights, schema_of(rules, BOARD), {"name": "drawn", "dangers": dangers})
 
 
 def at_turn(rules: Rules, turns: int, seed: int = 3) -> Game:
@@ -166,14 +169,27 @@ def test_games_that_are_played_to_the_end_are_won_by_one_seat() -> None:
     assert np.isin(chances, (0, 0.5, 1 / 3, 1)).all()
 
 
-@pytest.mark.parametrize("players", [2, 3, 6])
-def test_compiled_and_torch_agree(players: int) -> None:
+def seen_codes(file: StateValueFile, games: list[Game]) -> np.ndarray:
+    """Return the codes that the network of `file` reads in each game."""
+    records, tables = np.concatenate([game.records for game in games]), games[0].tables
+    codes = np.zeros((len(games), len(file.columns)), np.int8)
+    lanes = np.arange(len(games))
+    write_codes(records, tables.board, tables.rules, lanes, file.columns, file.value.dangers, codes)
+    return codes
+
+
+@pytest.mark.parametrize(("players", "dangers"), [(2, False), (3, True), (6, False), (6, True)])
+def test_compiled_and_torch_agree(players: int, dangers: bool) -> None:
     rules = table(players)
-    file = value_file(rules)
+    file = value_file(rules, dangers=dangers)
     games = [at_turn(rules, turns) for turns in (1, 7, 12)]
     records = np.concatenate([game.records for game in games])
-    columns = input_columns(BOARD)
-    codes = np.stack([game.observe_codes(game.seat)[columns] for game in games])
+    columns, codes = file.columns, seen_codes(file, games)
+    observed = len(input_columns(BOARD))
+    assert all(
+        np.array_equal(codes[row, :observed], game.observe_codes(game.seat)[columns[:observed]])
+        for row, game in enumerate(games)
+    )
     alive = np.stack([np.roll(game.alive, -game.seat) for game in games])
     network = Network(len(columns), living(columns, BOARD), 8, 4)
     network.load_state_dict(
@@ -184,6 +200,63 @@ def test_compiled_and_torch_agree(players: int) -> None:
         assert found[row].sum() == pytest.approx(1)
         assert np.allclose(np.roll(found[row, :players], -game.seat), expected[row, :players], atol=1e-5)
         assert ((found[row, :players] > 0) == game.alive).all() and alive[row, 0]
+
+
+def naive_dangers(game: Game) -> tuple[list[int], dict[str, list[int]]]:
+    """Return the dangers of a game for the seat to act, by their definitions."""
+    board, players, troops, owner = game.board, game.num_players, game.troops.tolist(), game.owner.tolist()
+    territories = range(board.num_territories)
+    owned = {seat: [t for t in territories if owner[t] == seat] for seat in range(players)}
+    enemies: list[list[int]] = [[] for _ in territories]  # of each territory
+    for source, target in board.borders:
+        if owner[source] != owner[target]:
+            enemies[target].append(source)
+    strongest = [max((troops[s] for s in near), default=0) for near in enemies]
+
+    def sendable(seat: int) -> int:
+        if not game.alive[seat]:
+            return 0
+        held = [
+            b
+            for c, b in enumerate(board.bonuses)
+            if {owner[t] for t in territories if board.continent_of[t] == c} == {seat}
+        ]
+        cards = game.public().next_set if game.public().hand_sizes[seat] >= 3 else 0
+        return max(3, len(owned[seat]) // 3) + sum(held) + cards
+
+    def margin(hunter: int, prey: int) -> int:
+        beside = [troops[s] - 1 for s, t in board.borders if owner[s] == hunter and owner[t] == prey]
+        if hunter == prey or max(beside, default=0) == 0:
+            return 0
+        army = sum(troops[t] for t in owned[prey])
+        return max(0, max(beside) + sendable(hunter) - int(0.95 * army) - len(owned[prey]))
+
+    order = [(game.seat + k) % players for k in range(players)]
+    return strongest, {
+        "singles": [sum(troops[t] == 1 for t in owned[seat]) for seat in order],
+        "largest": [max((troops[t] for t in owned[seat]), default=0) for seat in order],
+        "front": [sum(troops[t] for t in owned[seat] if enemies[t]) for seat in order],
+        "outnumbered": [sum(strongest[t] > troops[t] for t in owned[seat]) for seat in order],
+        "sendable": [sendable(seat) for seat in order],
+        "hunted": [max(margin(other, seat) for other in range(players)) for seat in order],
+        "prey": [margin(game.seat, seat) for seat in order],
+        "hunter": [margin(seat, game.seat) for seat in order],
+    }
+
+
+@pytest.mark.parametrize("players", [3, 6])
+def test_dangers_by_their_definitions(players: int) -> None:
+    rules = table(players)
+    file = value_file(rules, dangers=True)
+    games = [at_turn(rules, turns, seed) for turns, seed in ((1, 3), (9, 4), (20, 5), (31, 6))]
+    codes = seen_codes(file, games)[:, len(input_columns(BOARD)) :]
+    for row, game in enumerate(games):
+        strongest, facts = naive_dangers(game)
+        assert codes[row, : BOARD.num_territories].tolist() == [code_of_count(count) for count in strongest]
+        by_player = codes[row, BOARD.num_territories :].reshape(len(DANGERS), MAX_SEATS)
+        for name, found in zip(DANGERS, by_player.tolist(), strict=True):
+            expected = [code_of_count(count) for count in facts[name]] + [0] * (MAX_SEATS - players)
+            assert (name, found) == (name, expected)
 
 
 def test_a_value_knows_its_tables(tmp_path: Path) -> None:
@@ -253,10 +326,11 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
         ({"weights": [1, 1]}, "must have one number for each of bots="),
         ({"hidden_sizes": [4]}, "must have 2 entries"),
         ({"hidden_sizes": [4, 0]}, r"hidden_sizes\[1\]=0: must be 1"),
-        ({"search_games": 3}, "search_games=3: must be 13 to"),
+        ({"search_games": 3}, "search_games=3: must be 16 to"),
         ({"share": 1.5}, "share=1.5: must be 0"),
         ({"gather": -0.5}, "gather=-0.5: must be 0"),
         ({"bot_share": 2}, "bot_share=2.0: must be 0"),
+        ({"setups": ["chart"]}, r"setups=\('chart',\): .* not setup='chart'"),
         ({"judge": "strategist"}, "judge='strategist' needs a bot_share below 1"),
     ],
 )
@@ -330,10 +404,30 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     beams = beam.other_turn(beam.BOT, "narrow", width=2)
     rollouts = Rollouts(game.rules, BOARD, (), (beams,), troops_on(places[1]), lanes=12)
     samples = np.concatenate([game.determinize(game.seat, seed).records for seed in range(3)])
-    usual, *gathered = rollouts.place([NONE, *places], samples, game.seat, np.random.default_rng(0), turns=0)
+    numbers, rng = [0, *(1 + place for place in places)], np.random.default_rng(0)
+    usual, *gathered = rollouts.set_up(beam.GATHER, numbers, samples, game.seat, rng, turns=0)
     # 21 territories were dealt
     assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])
     assert usual.max() < gathered[1].min()
+
+
+@pytest.mark.parametrize("preset", ["classic", "capital"])
+def test_it_claims_the_continent_where_playing_on_is_best(preset: str) -> None:
+    asia = BOARD.continents.index("Asia")  # scripted bots claim in Asia last
+    members = np.array(BOARD.continent_of) == asia
+
+    def share_of_asia(batch: GameVector, lanes: Any) -> Any:
+        owners = batch.records["owner"][lanes][:, np.flatnonzero(members)]
+        return np.stack([(owners == seat).mean(axis=1) for seat in range(6)], axis=1)
+
+    rules = Rules.preset(preset, 3, setup="claim", profile="fast")
+    players = [Strategist(SMALL, lambda rules, board: share_of_asia), grower.BOT, grower.BOT]
+    match = Match.of(Game(rules, BOARD, seed=3), players)
+    while match.game.phase <= Phase.CLAIM:
+        match.step(match.query_player())
+    owned = match.game.owner == 0
+    assert owned.sum() == 14
+    assert (owned & members).sum() >= 11
 
 
 @pytest.mark.parametrize(

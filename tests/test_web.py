@@ -25,7 +25,8 @@ from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore
 from risk_env import Game, Rules, load_map, presets
 from risk_env.core.types import Phase
-from tests.browser import DESKTOP, PHONE, opened_page, violations
+from tests.browser import DESKTOP, PHONE, TABLET, opened_page, violations
+from tests.test_table_page import ASKED, WATCH_BOARD, Hand
 from tests.web_server import (
     HERE,
     WISH,
@@ -466,52 +467,35 @@ def begin_by_hand(page: Any, preset: str, players: list[str], map_name: str = "t
     page.get_by_role("button", name="Begin").click()
 
 
-ASKED = "JSON.stringify(live.question)"
-
-
-def play_by_clicks(page: Any, most: int, tap: bool = False) -> None:
-    """Answer every question by a click or by taps, on the board if possible, until the game is over."""
+def play_by_hand(hand: Hand, most: int) -> None:
+    """Answer every question by clicks or taps, on the board if possible, until the game is over."""
+    page = hand.page
     page.on("dialog", lambda dialog: dialog.accept())
     for _ in range(most):
         page.wait_for_selector('#question[data-asked="true"], #asked:has-text("The game is over.")')
         if "over" in page.locator("#asked").inner_text():
             return
         before = page.evaluate(ASKED)
-        answer_by_click(page, tap)
+        answer_by_hand(hand)
         page.wait_for_function(f"before => {ASKED} !== before", arg=before)
     raise AssertionError(f"the game was not over after {most} answers")
 
 
-def answer_by_click(page: Any, tap: bool) -> None:
+def answer_by_hand(hand: Hand) -> None:
     """Answer a question: confirm, a territory or an attack, a number of troops, or the last button."""
-    kinds = page.evaluate("live.question.legal.map(({kind}) => kind)")
+    page, attacks, territories = hand.page, hand.legal("attack"), hand.legal("territory")
     if page.locator("[data-command=confirm]").count():
-        page.locator("[data-command=confirm]").click()
-    elif kinds[0] == "attack":
-        source, target = page.evaluate("live.question.legal.find(({kind}) => kind === 'attack').places")
-        click_area(page, source, False)
-        click_area(page, target, tap)
-    elif kinds[0] == "territory":
-        place = page.evaluate("live.question.legal.find(({kind}) => kind === 'territory').places[0]")
-        click_area(page, place, tap)
+        hand.push(page.locator("[data-command=confirm]"))
+    elif attacks:
+        source, target = attacks[0]
+        hand.at(source)
+        hand.aim(target)
+    elif territories:
+        hand.aim(territories[0][0])
     elif page.locator(".amount [type=submit]").count():
-        page.locator(".amount [type=submit]").click()
+        hand.push(page.locator(".amount [type=submit]"))
     else:
-        page.locator("#answers button").last.click()
-
-
-def click_area(page: Any, territory: int, tap: bool) -> None:
-    """Click a territory, or touch it twice: the first touch only names it."""
-    area = page.locator(f'.area[data-territory="{territory}"]')
-    kind = {"pointerType": "touch", "bubbles": True} if tap else {"bubbles": True}
-    click = f"area => area.dispatchEvent(new PointerEvent('click', {json.dumps(kind)}))"
-    for _ in range(2 if tap else 1):
-        before = page.evaluate(ASKED)
-        area.evaluate(click)
-        if tap:
-            page.wait_for_timeout(320)  # two quick taps zoom
-        if tap and before == page.evaluate(ASKED):
-            assert page.locator("#answers .main").count() == 1
+        hand.push(page.locator("#answers button").last)
 
 
 @pytest.mark.long
@@ -520,31 +504,36 @@ def test_a_whole_game_of_three_is_played_by_clicks(browser: Any, tmp_path: Path)
         begin_by_hand(page, "classic", ["human", "random", "random"])
         page.wait_for_selector("body[data-ready] #board .area")
         page.select_option("#pace", "0")
-        play_by_clicks(page, 400)
+        play_by_hand(Hand(page, touch=False), 400)
         (table,) = lobby.tables.values()
         assert table.game.is_over and page.locator("#status").inner_text().startswith("Round")
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("tap", [False, True], ids=["mouse", "taps"])
+@pytest.mark.parametrize("size", [DESKTOP, TABLET, PHONE], ids=["mouse", "tablet", "phone"])
 @pytest.mark.parametrize("preset", presets())
-def test_a_whole_game_of_every_preset(browser: Any, tmp_path: Path, preset: str, tap: bool) -> None:
+def test_the_board_stays_in_place_in_a_whole_game_of_every_preset(
+    browser: Any, tmp_path: Path, preset: str, size: dict[str, int]
+) -> None:
+    touch = size != DESKTOP
     wish = {
         "preset": preset,
         "map": "classic" if preset == "basic_training" else "tiny",
         "players": ["human", *["random"] * (1 if preset == "two_player" else 2)],
-        "options": {"attack": "blitz", "max_rounds": 1 if tap else 3},
+        "options": {"attack": "blitz", "max_rounds": 1 if touch else 3},
     }
-    size = PHONE if tap else DESKTOP
-    with served(tmp_path) as (address, lobby), opened_page(browser, f"{address}/game/none", size) as page:
+    with (
+        served(tmp_path) as (address, lobby),
+        opened_page(browser, f"{address}/game/none", size, touch=touch) as page,
+    ):
         begin = page.request.post(f"{address}/api/games", data=wish).json()
         (table,) = lobby.tables.values()
         table.set_pace(0)
         page.goto(f"{address}/game/{begin['game']}#token={begin['tokens'][0]}")
         page.wait_for_selector("body[data-ready] #board .area")
-        board = page.locator("#board").bounding_box()
-        play_by_clicks(page, 300, tap)
-        assert table.game.is_over and page.locator("#board").bounding_box() == board
+        page.evaluate(WATCH_BOARD)
+        play_by_hand(Hand(page, touch), 300)
+        assert table.game.is_over and page.evaluate("boardShift") == 0
 
 
 @pytest.mark.long
@@ -635,6 +624,7 @@ def test_a_moment_of_a_game_is_played_on_and_analysed(browser: Any, tmp_path: Pa
 def test_lobby_and_game_can_be_read(browser: Any, tmp_path: Path, size: dict[str, int], scheme: str) -> None:
     with served(tmp_path) as (address, _lobby), opened_page(browser, address, size, scheme) as page:
         page.wait_for_selector("body[data-ready]")
+        page.wait_for_function("() => document.getElementById('picture').naturalWidth > 0")
         assert violations(page) == []
         begin_by_hand(page, "classic", ["human", "random"])
         page.wait_for_selector('#question[data-asked="true"]')

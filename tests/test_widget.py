@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from risk_env import Game, Rules
-from risk_env.viewer.page import static
+from risk_env.viewer.page import HEIGHT, static
 from risk_env.viewer.replay import Replay
 from tests.browser import opened_page, violations
 from tests.pages import code_of, run_code
@@ -38,12 +38,18 @@ def replay_of(seed: int, decisions: int) -> Replay:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_a_board_plays_steps_and_scrubs_two_games(browser: Any, tmp_path: Path, width: int) -> None:
     replays = [replay_of(1, 60), replay_of(2, 90)]
-    facts = {"pages": [one.to_html() for one in replays], "titles": ["one", "two"], "turn": 0}
+    facts = {
+        "pages": [one.to_html() for one in replays],
+        "titles": ["one", "two"],
+        "turn": 0,
+        "height": HEIGHT,
+    }
     text = json.dumps(facts).replace("<", "\\u003c")
     path = tmp_path / "notebook.html"
     path.write_text(PAGE % (text, base64.b64encode(static("widget.js").encode()).decode()), "utf-8")
     with opened_page(browser, path.as_uri(), {"width": width, "height": 900}) as page:
         page.wait_for_function("() => document.querySelector('input')?.max > 2")
+        assert page.locator("iframe").first.bounding_box()["height"] == HEIGHT
         for part in page.frames[1:]:
             part.wait_for_selector("body[data-ready]")
             part.evaluate("window.turns = [0, ...replay.history.turns]")

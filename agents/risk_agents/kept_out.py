@@ -1,14 +1,17 @@
 """Kept-out opponents: bots that no rollout, plan or training of this project uses.
 
 Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
-The bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
-`kept_out:denial`. They are not registered, so lists of agents do not contain them.
+Some bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
+`kept_out:denial`. The other bots, `kept_out:stranger-1` to `kept_out:stranger-6`, have styles from a run of
+`research/evolve_styles.py` with another seed than the run that found `evolved`. Kept-out bots are not
+registered, so lists of agents do not contain them.
 """
 
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from risk_agents.scripted.style import Style, bot
 from risk_agents.search import beam, evaluation
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
@@ -21,14 +24,42 @@ CHANGED: dict[str, Mapping[int, float]] = {
     "income": {evaluation.INCOME: 4.0, evaluation.PROGRESS: 0.7},
     "denial": {evaluation.THEIR_INCOME: 4.0, evaluation.SHARPNESS: 1.4},
 }
-NAMES = tuple(CHANGED)
+STRANGERS = {
+    "stranger-1": Style(
+        border=15, crowd=0, home=0, leader=40, revenge=20, least=30, odds=120, rush=120, caution=60,
+        guard=70, keeps=4,
+    ),
+    "stranger-2": Style(
+        crowd=0, home=15, spoil=150, leader=40, revenge=20, least=60, odds=140, thin=0, rush=200, caution=75,
+        guard=0, mass=0, keeps=4,
+    ),
+    "stranger-3": Style(
+        border=10, crowd=0, home=0, leader=40, revenge=20, least=85, odds=140, rush=120, caution=60, keeps=4
+    ),
+    "stranger-4": Style(
+        crowd=0, home=15, spoil=50, leader=0, revenge=40, stalk=3, least=30, odds=120, rush=120, caution=60,
+        guard=0, keeps=4, walks=1,
+    ),
+    "stranger-5": Style(
+        border=10, crowd=0, gathers=1, home=0, leader=40, revenge=20, least=30, odds=120, rush=120,
+        caution=60, guard=70, keeps=4,
+    ),
+    "stranger-6": Style(
+        border=10, crowd=0, gathers=1, home=15, spoil=150, leader=40, revenge=20, least=30, odds=120, thin=80,
+        rush=200, caution=75, guard=0, keeps=4,
+    ),
+}  # fmt: skip
+BEAMS = tuple(CHANGED)
+NAMES = (*BEAMS, *STRANGERS)
 
 
 @cache
 def find(name: str) -> CompiledBot:
     """Return the kept-out bot `name`, one of NAMES; raise ValueError for an unknown name."""
-    if name not in CHANGED:
+    if name not in NAMES:
         raise ValueError(f"kept-out opponent {shortened(name)} is unknown; allowed: {', '.join(NAMES)}")
+    if name in STRANGERS:
+        return bot(name, VERSION, STRANGERS[name])
     weights = beam.WEIGHTS_FOR.copy()
     for column, weight in CHANGED[name].items():
         weights[:, column] = weight
@@ -43,5 +74,5 @@ def find(name: str) -> CompiledBot:
 
 
 def bots() -> tuple[CompiledBot, ...]:
-    """Return all kept-out bots."""
-    return tuple(map(find, NAMES))
+    """Return all kept-out beams."""
+    return tuple(map(find, BEAMS))

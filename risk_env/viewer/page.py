@@ -15,6 +15,7 @@ from typing import Any
 
 from risk_env.viewer.map_data import sign_symbols
 
+HEIGHT = 780  # height of a replay in a notebook, in pixels
 MODULES = (
     *("board", "charts", "dice", "dom", "goals", "history", "list", "panels", "replay"),
     *("review", "text_board", "words", "zoom"),

@@ -11,10 +11,9 @@ from risk_env.board.rules import Rules
 from risk_env.core.types import NOBODY
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
-from risk_env.viewer.page import replay_page
+from risk_env.viewer.page import HEIGHT, replay_page
 
 SCHEMA = 1
-HEIGHT = 780  # height of a replay in a notebook, in pixels
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from risk_env.viewer.page import static
+from risk_env.viewer.page import HEIGHT, static
 
 try:
     from anywidget import AnyWidget
@@ -20,6 +20,7 @@ class ReplayBoard(AnyWidget):
     pages = List(Unicode()).tag(sync=True)
     titles = List(Unicode()).tag(sync=True)
     turn = Int(0, min=0).tag(sync=True)
+    height = Int(HEIGHT).tag(sync=True)
 
     def __init__(self, pages: Sequence[str], titles: Sequence[str]) -> None:
         """Show the `pages` of 1 or 2 replays (`Replay.to_html`). Raise ValueError for another number."""

@@ -50,7 +50,7 @@ def copy_weights(
         if shapes[0] != shapes[1]:
             raise ValueError(
                 f"begin_with={source!r}: the weights {name!r} have shape {shapes[0]}, but the network of "
-                f"these settings has {shapes[1]}; set the same sizes of layers"
+                f"these settings has {shapes[1]}; set the same inputs and sizes of layers"
             )
     for name, values in own.items():
         values.copy_(torch.as_tensor(found[name]))

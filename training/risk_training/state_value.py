@@ -24,12 +24,16 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
+from risk_agents.learned.dangers import first_danger
+from risk_agents.learned.schema import schema_of
 from risk_agents.learned.state_value import (
     MOST_UNITS,
     StateValueFile,
     input_columns,
     state_value_shapes,
+    write_codes,
 )
+from risk_agents.scripted import style
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
 from risk_agents.search.judges import judges_by
@@ -60,7 +64,7 @@ from risk_training.config import (
 from risk_training.devices import NamedWeights, moved
 from risk_training.first_weights import path_of
 from risk_training.position_files import start_positions
-from risk_training.run import Metrics, TorchRun, timed
+from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.run_files import STATE_VALUE_FILE
 from risk_training.win_rate import Seating
 
@@ -69,6 +73,7 @@ Tensor = torch.Tensor
 
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
+CLAIMER = style.bot("claimer", "1", style.Style(gathers=1))  # claims a random continent first
 DEAD = -1e9  # logit of a seat that cannot win
 
 
@@ -143,6 +148,8 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
+    setups: tuple[str, ...] = setting(("deal",), length=range(1, 5))  # set-ups, by turns of the chunks
+    dangers: bool = False  # whether the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
 
@@ -152,8 +159,25 @@ class Config(StateNetworkSettings):
             raise ValueError(
                 f"weights={self.weights!r}: must have one number for each of bots={self.bots!r}, not all 0"
             )
+        for players in self.tables:
+            self.setups_for(players)
         if self.judge is not None and not self.has_tactician:
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: with 1, bots play every seat")
+
+    def setups_for(self, players: int) -> list[Rules]:
+        """Return the rules with each of `setups` that this number of players allows.
+
+        Raises ValueError if the number of players allows none of them.
+        """
+        found, refused = [], None
+        for setup in self.setups:
+            try:
+                found.append(self.rules_for(players).replace(setup=setup))
+            except ValueError as error:
+                refused = error
+        if not found:
+            raise ValueError(f"setups={self.setups!r}: {refused}")
+        return found
 
     @property
     def has_tactician(self) -> bool:
@@ -246,22 +270,25 @@ class Games:
 
     def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
         self.config, self.players, self.first = config, players, first
+        setups = config.setups_for(players)
+        self.rules = setups[first // config.chunk_games % len(setups)]
+        self.board = load_map(config.map)
+        self.gatherer = CLAIMER if self.rules.setup == "claim" else GATHERER
         self.seated = [
             *map(compiled, config.bots),
-            GATHERER,
+            self.gatherer,
             *([] if judge is None else [tactician_by(judge)]),
         ]
         bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # GATHERER, `tactician`
-        self.rules, self.board = config.rules_for(players), load_map(config.map)
+        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer, `tactician`
         self.positions = start_positions(config, self.board, players)
-        self.columns = input_columns(self.board)
+        self.columns = input_columns(self.board, config.dangers)
         self.chance = np.random.default_rng([config.seed, players, first])
 
     def play(self, count: int) -> Positions:
         """Play `count` games, and return their positions."""
         lanes = np.arange(min(LANES, count))
-        batch = GameVector(self.rules, self.board, len(lanes), mask=None, autoreset=False)
+        batch = GameVector(self.rules, self.board, len(lanes), observation=None, mask=None, autoreset=False)
         arena = Arena(batch, self.seated)
         arena.stop_at_turn[:] = ANY_SEAT
         records, winners, found = arena.batch.records, np.full(count, -1), []
@@ -293,6 +320,10 @@ class Games:
         arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)
         for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
+            if self.gatherer is CLAIMER:
+                favourite = 1 + self.chance.integers(len(self.board.continents))
+                arena.memory[lanes[k], seat, style.FAVOURITE] = favourite
+                continue
             own = np.flatnonzero(arena.batch.records["owner"][lanes[k]] == seat)
             arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
 
@@ -303,8 +334,10 @@ class Games:
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
         """Return observations, games and seats for a random share of these lanes, in which turns begin."""
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
-        arena.batch.ask(kept)
-        return arena.batch.observation[kept[:, None], self.columns], game_of[kept], arena.batch.seat[kept]
+        batch, codes = arena.batch, np.zeros((len(kept), len(self.columns)), np.int8)
+        dangers = first_danger(self.board) if self.config.dangers else 0
+        write_codes(batch.records, batch.tables.board, batch.tables.rules, kept, self.columns, dangers, codes)
+        return codes, game_of[kept], batch.records["seat"][kept].astype(np.int64)
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
         """Reassign some seats whose turns begin, and all seats that gathered troops, to other players."""
@@ -312,8 +345,7 @@ class Games:
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)
         changed, seats = lanes[is_changed], seats[is_changed]
-        arena.numbers[changed, seats] = self._draw((len(changed),))
-        arena.memory[changed, seats] = 0
+        arena.seat_bots(changed, seats, self._draw((len(changed),)))
 
 
 def living(columns: Array, board: Board) -> Array:
@@ -361,7 +393,7 @@ class Trainer(TorchRun):
 
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
-        columns = input_columns(self.board)
+        columns = input_columns(self.board, config.dangers)
         self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(
             self.device
         )
@@ -372,6 +404,11 @@ class Trainer(TorchRun):
         self.judge = None if config.judge is None else config.read_value(config.judge)
         if config.has_tactician:
             tactician_by(self.judge or self.policy()).check(self.rules, self.board)
+
+    def policy(self) -> StateValueFile:
+        """Return the current network as a file of a state value."""
+        facts = made_by(self) | {"dangers": self.config.dangers}
+        return StateValueFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""

@@ -19,10 +19,10 @@ import numpy.typing as npt
 import torch
 
 from risk_agents.learned.schema import schema_of
-from risk_agents.learned.state_value import MOST_UNITS, StateValue, StateValueFile
+from risk_agents.learned.state_value import MOST_UNITS, StateValue, StateValueFile, input_columns, write_codes
 from risk_agents.search.lookahead import UNTRIED, Effort
 from risk_agents.search.plans import MEMORY, NAMES, ROUND
-from risk_agents.search.turn_policy import TurnPolicyFile, chooser, write_codes
+from risk_agents.search.turn_policy import TurnPolicyFile, chooser
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
@@ -98,7 +98,7 @@ class Recorder:
     def __init__(self, policy: StateValue, value: StateValue, samples: int) -> None:
         self.worths = np.zeros((LANES, len(NAMES)), np.float32)
         effort = Effort(plans=len(NAMES), samples=samples)
-        self._choose, self._columns = chooser(policy, value, effort, self.worths), value.columns
+        self._choose, self._policy = chooser(policy, value, effort, self.worths), policy
         self.found: list[tuple[Array, Array]] = []  # codes and worths
         self.bot = CompiledBot("recorder", "1", self.choose, MEMORY)
 
@@ -110,8 +110,8 @@ class Recorder:
         rounds = memory[lanes, seats, ROUND].copy()
         self._choose(games, boards, rules, lanes, randoms, memory, actions)
         begun = lanes[memory[lanes, seats, ROUND] != rounds]
-        codes = np.zeros((len(begun), len(self._columns)), np.int8)
-        write_codes(games, boards, rules, begun, self._columns, codes)
+        codes = np.zeros((len(begun), len(self._policy.columns)), np.int8)
+        write_codes(games, boards, rules, begun, self._policy.columns, self._policy.dangers, codes)
         self.found.append((codes, self.worths[begun]))
 
 
@@ -143,7 +143,7 @@ class Trainer(TorchRun):
     def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
         super().__init__(config, folder, executor)
         self.judge = config.judge_file()
-        columns = len(self.judge.value.columns)
+        columns = len(input_columns(self.board))
         self.network = StateNetwork(columns, *config.hidden_sizes, len(NAMES)).to(self.device)
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from risk_agents.learned.compiled_network import add_product, layer
+from risk_agents.learned.dangers import dangers_workspace, first_danger, num_dangers, write_dangers
 from risk_agents.learned.schema import FREE_OPTIONS, Schema, differences, schema_of
 from risk_agents.learned.trained import STATE_VALUE, TrainedFile
 from risk_env.board.maps import Board
@@ -46,7 +47,8 @@ class StateValue(NamedTuple):
     Weights are float32 (inputs, outputs), and biases are float32 (outputs,).
     """
 
-    columns: Any  # int64 (c,): columns of the observation
+    columns: Any  # int64 (c,): columns of the observation, and of the dangers that follow it
+    dangers: int  # first column of the dangers, or 0 if the network does not read dangers
     scales: Any  # float32 (128, KINDS): inputs for each code in a column
     first: Any  # KINDS rows for each column
     first_bias: Any
@@ -56,13 +58,14 @@ class StateValue(NamedTuple):
     output_bias: Any
 
 
-def input_columns(board: Board) -> npt.NDArray[np.int64]:
-    """Return the columns of an observation that the network reads, int64 (c,)."""
+def input_columns(board: Board, has_dangers: bool = False) -> npt.NDArray[np.int64]:
+    """Return the columns that the network reads, int64 (c,): of an observation, and perhaps all dangers."""
     names = [name for name, _ in TERRITORY_COLUMNS]
     of_territory = np.array([names.index(name) for name in TERRITORY_INPUTS])
     firsts = TERRITORY_WIDTH * np.arange(board.num_territories)
     globals_ = len(firsts) * TERRITORY_WIDTH + np.arange(num_globals(len(board.continents)))
-    return np.concatenate([(firsts[:, None] + of_territory).ravel(), globals_])
+    dangers = first_danger(board) + np.arange(num_dangers(board) if has_dangers else 0)
+    return np.concatenate([(firsts[:, None] + of_territory).ravel(), globals_, dangers])
 
 
 def state_value_shapes(
@@ -81,12 +84,23 @@ class StateNetworkFile(TrainedFile):
     def shapes(self) -> dict[str, tuple[int, ...]]:
         """Return the shape of each weight by name, computed from the schema's map."""
         sizes = self.size_of("first", MOST_UNITS), self.size_of("second", MOST_UNITS)
-        return state_value_shapes(len(input_columns(self.schema.board)), *sizes, self.num_outputs)
+        return state_value_shapes(len(self.columns), *sizes, self.num_outputs)
+
+    @property
+    def columns(self) -> npt.NDArray[np.int64]:
+        """Columns that the network reads, int64 (c,). The file says whether the network reads dangers."""
+        return input_columns(self.schema.board, self.has_dangers)
+
+    @property
+    def has_dangers(self) -> bool:
+        """True if the network reads dangers."""
+        return self.made.get("dangers") is True
 
     @cached_property
     def value(self) -> StateValue:
         """Weights as arrays for kernels."""
-        return StateValue(columns=input_columns(self.schema.board), scales=count_features(), **self.arrays)
+        dangers = first_danger(self.schema.board) if self.has_dangers else 0
+        return StateValue(self.columns, dangers, count_features(), **self.arrays)
 
     def checked_records(self, records: Array, tables: Tables) -> Array:
         """Return records as a contiguous array.
@@ -161,10 +175,14 @@ def write_chances(games, boards, rules, lanes, value, chances):
 
 @inlined
 def workspace(value):
-    """Return the arrays for one position: observation (as uint64), hidden layers, and outputs."""
+    """Return the arrays for one position.
+
+    The arrays are the codes of all columns (as uint64), both hidden layers, the outputs, and the workspace of
+    the dangers.
+    """
     words = np.zeros((value.columns[-1] + 8) // 8, np.uint64)
     hidden = np.zeros(value.first.shape[1], np.float32), np.zeros(value.second.shape[1], np.float32)
-    return words, hidden, np.zeros(value.output.shape[1], np.float32)
+    return words, hidden, np.zeros(value.output.shape[1], np.float32), dangers_workspace()
 
 
 @kernel
@@ -179,14 +197,40 @@ def evaluate_table(game, board, rules, value, work, chances):
 @kernel
 def write_outputs(game, board, rules, value, work):
     """Write the network's outputs for the observation of the seat to act into `work[2]`."""
-    words, hidden, outputs = work
+    words, hidden, outputs, seen = work
     observation = words.view(np.int8)
-    observe(game, board, rules, int(game.seat), words, observation)
+    look(game, board, rules, value.dangers, words, seen)
     hidden[0][:] = value.first_bias
     add_columns(value, observation, hidden[0])
     layer(value.second, value.second_bias, hidden[0], hidden[1])
     outputs[:] = value.output_bias
     add_product(value.output, hidden[1], outputs)
+
+
+@kernel
+def look(game, board, rules, dangers, words, seen):
+    """Write the observation of the seat to act into `words`, and the dangers from the column `dangers` on.
+
+    Nothing more than the observation is written if `dangers` is 0. `seen` is the workspace of the dangers.
+    """
+    codes, seat = words.view(np.int8), int(game.seat)
+    observe(game, board, rules, seat, words, codes)
+    if dangers > 0:
+        write_dangers(game, board, rules, seat, seen, codes[dangers:])
+
+
+@vectorized_entry_point
+def write_codes(games, boards, rules, lanes, columns, dangers, codes):
+    """Write the columns `columns` that the seat to act sees in each lane of `lanes`, int8 (k, c).
+
+    `dangers` is the first column of the dangers, or 0.
+    """
+    words, seen = np.zeros((columns[-1] + 8) // 8, np.uint64), dangers_workspace()
+    for k in range(len(lanes)):
+        look(games[lanes[k]], boards[0], rules[0], dangers, words, seen)
+        found = words.view(np.int8)
+        for c in range(len(columns)):
+            codes[k, c] = found[columns[c]]
 
 
 @kernel

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from risk_agents.review.reviewing import Mistake, Review
 
+ROUGH = "Luck is a rough estimate: no learned value knows these rules on this map."
 COLUMNS = ("player", "start", "luck", "choices", "end")
 
 
@@ -16,6 +17,8 @@ def lines(review: Review) -> Iterator[str]:
     yield f"Review of {len(review.turns)} turns. Chances to win, in percent:"
     for name, *cells in rows:
         yield "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
+    if not review.calibrated:
+        yield ROUGH
     for seat, name in enumerate(review.names):
         mistakes = [mistake for mistake in review.mistakes if mistake.seat == seat]
         yield ""

@@ -20,12 +20,12 @@ import numpy as np
 from risk_agents.review.recorded import ChanceEvent, RecordedTurn, recorded_turns
 from risk_agents.review.routes import Route, played_routes, route_of_plan
 from risk_agents.review.turn_rollouts import TurnRollouts
+from risk_agents.search import beam
 from risk_agents.search.judges import judge_for, judge_heuristically
 from risk_agents.search.rollouts import TO_THE_END
 from risk_agents.search.strategist import (
     DUEL_JUDGE,
     DUEL_PLANS,
-    GOAL_PLAYERS,
     GOALS,
     MOST_TURNS,
     PLAYERS,
@@ -79,7 +79,9 @@ class Budget:
 
 
 BUDGET = Budget()
-# for games that GOAL_PLAYERS continue: these rollouts take about twenty times as long
+# Players of rollouts in games with goals, which keep fewer positions than the players of `strategist`
+GOAL_PLAYERS = (beam.other_turn(beam.BOT, "reviewing beam", width=2),)
+# for games that GOAL_PLAYERS continue: these rollouts take about ten times as long
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
 
 
@@ -116,7 +118,7 @@ class Review:
     turns: tuple[ReviewedTurn, ...]
     end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
     mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
-    calibrated: bool  # True if the judge of the luck is a learned value, False for a heuristic
+    calibrated: bool  # True if a learned value judges the luck, False if a heuristic does
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as a dict for `json.dumps`."""
@@ -287,7 +289,7 @@ class Reviewer:
             new = self.differences(turn, candidate.plan, budget.check, (candidate.number, step))
             differences = np.append(differences, new)
             found = Loss.of(differences)
-            if found.is_settled:
+            if found.is_settled(budget.steps * budget.check):
                 break
         return found
 
@@ -354,11 +356,11 @@ class Loss(NamedTuple):
         """True if the loss is large and certain enough to be reported."""
         return self.loss >= LEAST_LOSS and self.loss >= SURE * self.error
 
-    @property
-    def is_settled(self) -> bool:
-        """True if more rollouts would hardly change `is_certain`."""
-        margin = self.loss - LEAST_LOSS
-        return margin < -self.error or margin > SURE * self.error
+    def is_settled(self, most: int) -> bool:
+        """Return True if rollouts up to `most` pairs would hardly change `is_certain`."""
+        last_error = self.error * np.sqrt(self.games / most)
+        needed = max(LEAST_LOSS, SURE * last_error)
+        return bool(self.loss + self.error < needed or self.loss - LEAST_LOSS > SURE * self.error)
 
     def rounded(self) -> tuple[float, float, int]:
         """Return `loss`, `error` and `games`, with four decimal places."""

@@ -4,6 +4,8 @@ A random number decides between territories of nearly the same worth. Otherwise 
 territories in every game, and would meet only a few openings.
 """
 
+from typing import Any, NamedTuple
+
 from risk_agents.scripted.board_sense import NONE, chance_below, own_sources
 from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
@@ -11,23 +13,32 @@ from risk_env.core.types import Phase
 
 BORDER = 6  # penalty for each territory of a continent that has sources outside the continent
 CROWD = 40  # penalty for a continent that rivals hold, in proportion to their share
+FIRST = 1 << 20  # additional worth of the favourite continent
 CLOSE = 8  # a random number decides between territories whose worths differ by less than this
+
+
+class Taste(NamedTuple):
+    """Preferences for claims."""
+
+    border: Any  # penalty for each border territory of a continent (default: BORDER)
+    crowd: Any  # penalty for the share of a continent that rivals hold (default: CROWD)
+    favourite: Any  # continent that is claimed first, or NONE
 
 
 @kernel
 def claim(game, board, randoms, lane, seat):
     """Return the territory that the bot claims, or in which it puts its capital; NONE in other phases."""
-    return claim_by(game, board, randoms, lane, seat, BORDER, CROWD)
+    return claim_by(game, board, randoms, lane, seat, Taste(BORDER, CROWD, NONE))
 
 
 @kernel
-def claim_by(game, board, randoms, lane, seat, border, crowd):
-    """Return the same as `claim`, with the penalties `border` and `crowd` in place of BORDER and CROWD."""
+def claim_by(game, board, randoms, lane, seat, taste):
+    """Return the same as `claim`, by the preferences `taste`."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best
     for continent in range(board.num_continents):
-        prize = continent_prize(game, board, seat, continent, border, crowd)
+        prize = continent_prize(game, board, seat, continent, taste)
         for w in range(len(game.strong)):
             word = board.continent_members[continent, w] & game.legal[w]
             while word != ZERO:
@@ -41,11 +52,11 @@ def claim_by(game, board, randoms, lane, seat, border, crowd):
 
 
 @kernel
-def continent_prize(game, board, seat, continent, border, crowd):
+def continent_prize(game, board, seat, continent, taste):
     """Return the worth of claiming a territory in a continent.
 
     The bonus and the seat's territories in the continent raise the worth. Territories of rivals, borders and
-    the size of the continent lower the worth.
+    the size of the continent lower the worth. The favourite continent is worth more than all others.
     """
     own, members, taken, borders = 0, 0, 0, 0
     for w in range(len(game.strong)):
@@ -59,7 +70,9 @@ def continent_prize(game, board, seat, continent, border, crowd):
             borders += has_sources_outside(board, continent, (w << 6) + lowest(word))
             word &= word - ONE
     bonus = board.continent_bonus[continent]
-    return (80 * own - crowd * taken) // members + 20 * bonus // members - members - border * borders
+    first = FIRST if continent == taste.favourite else 0
+    contested = (80 * own - taste.crowd * taken) // members
+    return first + contested + 20 * bonus // members - members - taste.border * borders
 
 
 @inlined

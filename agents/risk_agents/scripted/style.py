@@ -27,7 +27,7 @@ from risk_agents.scripted.board_sense import (
     usual_action,
 )
 from risk_agents.scripted.breaker import strongest_rival
-from risk_agents.scripted.claims import BORDER, CROWD, claim_by
+from risk_agents.scripted.claims import BORDER, CROWD, Taste, claim_by
 from risk_agents.scripted.continents import (
     attack_value,
     easiest_continent,
@@ -71,6 +71,7 @@ class Style(NamedTuple):
     mass: int = 1  # drafts: worth of 10 troops that are already on a territory
     keeps: int = 0  # largest hand with which a set is kept, unless the set pays for a hunt
     walks: int = 0  # 1 if all troops follow into a captured territory beside enemies
+    favourite: int = 0  # number of the continent that the bot claims first, plus 1; 0 for none
 
 
 # Columns of the memory: the hunted seat (`hunter.PREY`), then the style, then the grudges
@@ -93,6 +94,7 @@ class Style(NamedTuple):
     MASS,
     KEEPS,
     WALKS,
+    FAVOURITE,
 ) = range(1, 1 + len(Style._fields))
 GRUDGES = 1 + len(Style._fields)
 
@@ -110,8 +112,8 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
         lane = lanes[k]
         seat = int64(games[lane].seat)
         style = memory[lane, seat]
-        border, crowd = int64(style[BORDER_PENALTY]), int64(style[CROWD_PENALTY])
-        action = claim_by(games[lane], boards[0], randoms, lane, seat, border, crowd)
+        taste = Taste(int64(style[BORDER_PENALTY]), int64(style[CROWD_PENALTY]), int64(style[FAVOURITE]) - 1)
+        action = claim_by(games[lane], boards[0], randoms, lane, seat, taste)
         if action == NONE:
             action = decide(games[lane], boards[0], rules[0], seat, style, seen)
         actions[lane] = action

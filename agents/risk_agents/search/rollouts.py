@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from risk_agents.scripted.board_sense import NONE
-from risk_agents.search.beam import GATHER
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -77,6 +75,7 @@ class Rollouts:
         turns: int | None = 1,
         memories: Mapping[int, Array] | None = None,
         drafts: dict[int, Draft] | None = None,
+        likely: Array | None = None,
     ) -> npt.NDArray[np.float64]:
         """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
 
@@ -90,7 +89,7 @@ class Rollouts:
         drafts = {} if drafts is None else drafts
         seat = int(samples["turn"][0])
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
-        players = self.num_plans + rng.integers(self.num_players, size=(len(samples), MAX_SEATS))
+        players = self._drawn(len(samples), rng, likely)
         values = np.zeros((len(plans), len(samples)))
         at_once = max(1, self._batch.num_games // len(plans))
         for first in range(0, len(samples), at_once):
@@ -119,7 +118,12 @@ class Rollouts:
         return ends
 
     def continue_games(
-        self, games: Array, seat: int, rng: np.random.Generator, turns: int | None = TO_THE_END
+        self,
+        games: Array,
+        seat: int,
+        rng: np.random.Generator,
+        turns: int | None = TO_THE_END,
+        likely: Array | None = None,
     ) -> npt.NDArray[np.float64]:
         """Continue games, and return each seat's win probability, float64 (games, 6).
 
@@ -128,7 +132,7 @@ class Rollouts:
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
-        players = self.num_plans + rng.integers(self.num_players, size=(len(games), MAX_SEATS))
+        players = self._drawn(len(games), rng, likely)
         chances = np.zeros((len(games), MAX_SEATS))
         for first in range(0, len(games), self._batch.num_games):
             part = slice(first, first + self._batch.num_games)
@@ -138,39 +142,57 @@ class Rollouts:
             chances[part] = self.judge(self._batch, lanes)
         return chances
 
-    def place(
-        self, places: Sequence[int], samples: Array, seat: int, rng: np.random.Generator, turns: int = 1
+    def set_up(
+        self,
+        column: int,
+        numbers: Sequence[int],
+        samples: Array,
+        seat: int,
+        rng: np.random.Generator,
+        turns: int = 1,
     ) -> npt.NDArray[np.float64]:
-        """Return a seat's win probability by place of its first troops and sample, float64 (places, samples).
+        """Return a seat's win probability by number and sample, float64 (numbers, samples).
 
-        The place NONE stands for troops that are placed as usual. The first of the players, a beam, plays all
-        seats until the seat's first turn and `turns` further turns have begun.
+        The first of the players, with each of `numbers` in the column `column` of its memory, plays the seat
+        until its first turn and `turns` further turns have begun. The other players are drawn.
         """
-        self._check(samples, places=places, seat=seat, turns=turns)
+        self._check(samples, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
-        values = np.zeros((len(places), len(samples)))
-        at_once = max(1, self._batch.num_games // len(places))
+        players = self._drawn(len(samples), rng)
+        players[:, seat] = self.num_plans
+        values, count = np.zeros((len(numbers), len(samples))), len(numbers)
+        at_once = max(1, self._batch.num_games // count)
         for first in range(0, len(samples), at_once):
             part = slice(first, first + at_once)
-            lanes = np.arange(len(places) * len(samples[part]))
-            numbers = np.full((len(lanes), MAX_SEATS), self.num_plans)
-            self._seat(lanes, np.tile(samples[part], len(places)), np.tile(seeds[part], len(places)), numbers)
-            self._arena.memory[lanes, seat, GATHER] = np.repeat(np.array(places) + 1, len(samples[part]))
+            lanes = np.arange(count * len(samples[part]))
+            tiled = np.tile(seeds[part], count), np.tile(players[part], (count, 1))
+            self._seat(lanes, np.tile(samples[part], count), *tiled)
+            self._arena.memory[lanes, seat, column] = np.repeat(np.array(numbers), len(samples[part]))
             self._finish_set_up(lanes, seat)
             self._await_turns(lanes, seat, turns)
-            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(len(places), -1)
+            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(count, -1)
         return values
+
+    def _drawn(self, count: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
+        """Draw a player for each seat of `count` games, int64 (count, 6).
+
+        `likely` has the probability of each player at each seat, float64 (6, players). By default all players
+        are equally likely.
+        """
+        if likely is None:
+            return self.num_plans + rng.integers(self.num_players, size=(count, MAX_SEATS))
+        drawn = rng.random((count, MAX_SEATS, 1)) > likely.cumsum(axis=1)
+        return self.num_plans + np.minimum(drawn.sum(axis=2), self.num_players - 1)
 
     def _check(
         self,
         samples: Array,
         *,
         plans: Sequence[int] = (0,),
-        places: Sequence[int] = (NONE,),
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for records of other maps, and for unknown plans, places, seats or turns."""
+        """Raise ValueError for records of other maps, and for unknown plans, seats or turns."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -183,12 +205,11 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
-            "places": (places, NONE, batch.board.num_territories),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
         for name, (numbers, least, end) in allowed.items():
-            most = batch.num_games if name in ("plans", "places") else 1
+            most = batch.num_games if name == "plans" else 1
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 raise ValueError(
@@ -249,8 +270,7 @@ class Rollouts:
             (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)
         ]
         self._arena.play_on(still)
-        self._arena.numbers[lanes, seat] = players
-        self._arena.memory[lanes, seat] = 0
+        self._arena.seat_bots(lanes, np.full(len(lanes), seat), players)
 
     def _finish_set_up(self, lanes: Array, seat: int) -> None:
         """Play until the seat's first turn has begun or the game is over."""

@@ -1,17 +1,20 @@
 """`strategist`: chooses among whole turns of other bots by rollouts, for two to six players and all presets.
 
 A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples, which are
-copies of the game in which hidden facts and future chance are drawn again. The players of a sample are
-`breaker` and `hunter`, or a beam if headquarters or objectives win. Some turns later, a judge evaluates the
+copies of the game in which hidden facts and future chance are drawn again. The players of a sample are bots
+of different styles (PLAYERS), or a beam if headquarters or objectives win. The turns that a seat has played
+show which players are likely at the seat (`search.opponents`). Some turns later, a judge evaluates the
 position: a learned value, or the heuristic evaluation for games that the learned value does not know. In
 duels, the value of `marshal` evaluates the position at the end of the turn.
 
-Most plans are beams that draft to different places, or search with different weights. Weak plans are dropped
-between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
-rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
+Most plans are beams that draft to different places, or search with different weights. Other plans keep sets
+of cards and guard territories. Weak plans are dropped between rounds of samples (sequential halving, Karnin
+2013). All plans are played in the same samples. Such rollouts of fixed policies are a policy improvement step
+(Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end otherwise than expected. It
-chooses the place of its first troops in the same way (`search.first_troops`). Budgets count games, not time.
+chooses its claims and the place of its first troops in the same way (`search.set_up`). Budgets count games,
+not time.
 """
 
 from __future__ import annotations
@@ -27,11 +30,19 @@ import numpy.typing as npt
 
 from risk_agents.explanation import Explanation, PlanEstimate, plan_words
 from risk_agents.learned.state_value import StateValueFile
-from risk_agents.scripted import breaker, hunter
+from risk_agents.scripted import breaker, card_killer, evolved, holder, hunter, style, turtle
 from risk_agents.search import beam, marshal, planner, raider
-from risk_agents.search.first_troops import PLAYER, QUICK_PLAYER, FirstTroops
 from risk_agents.search.judges import JudgeFinder, judge_by_beam_value, judge_for, judges_by
+from risk_agents.search.opponents import Opponents
 from risk_agents.search.rollouts import Draft, Judge, Rollouts
+from risk_agents.search.set_up import (
+    PLAYER,
+    QUICK_PLAYER,
+    SETTLER,
+    Claims,
+    FirstTroops,
+    SetUpChoice,
+)
 from risk_env.agent import Agent, CompiledAgent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -42,6 +53,9 @@ from risk_env.match import Match
 
 NARROW = 4  # number of positions that a plan's beam keeps at each depth
 SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
+# Plans that keep sets of cards; the last one also guards all territories
+GUARD = style.bot("guard", "1", style.Style(leader=20, odds=140, caution=60, everywhere=1, keeps=4))
+KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 
 
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
@@ -61,13 +75,14 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
     )
 
 
-PLANS, PLANS_FOR_THREE = _plans(bold=3), _plans(bold=6)  # rows of other numbers of players
+# Rows of other numbers of players
+PLANS, PLANS_FOR_THREE = (*_plans(bold=3), *KEEPERS), (*_plans(bold=6), *KEEPERS)
 # In duels, the value of `marshal` evaluates turns of `marshal` with different drafts, and of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
-DUEL_PLANS, DUEL_JUDGE = MARSHALS + PLANS, judge_by_beam_value(marshal.VALUE)
+DUEL_PLANS, DUEL_JUDGE = MARSHALS + _plans(bold=3), judge_by_beam_value(marshal.VALUE)
 # Maximum number of further turns of the seat in a rollout, by the plans
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
-PLAYERS = (breaker.BOT, hunter.BOT)
+PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *evolved.BOTS)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
 GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and scripted bots do not
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
@@ -92,10 +107,11 @@ class Budget:
     again: int = 40  # number of games before the second, fourth, eighth, ... attack; 0 to keep the plan
     others: int = 4  # number of plans that are compared with the chosen plan before an attack
     turns: int = 2  # number of further turns of the seat in a rollout; at most MOST_TURNS
+    claims: int = 400  # number of games before each claim; 0 to claim as usual
     places: int = 100  # number of games for the place of the first troops; 0 to place them as usual
 
 
-BUDGET, LONG = Budget(), Budget(games=1600, again=400, places=1000)
+BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
 
 
 class Strategist(Agent):
@@ -105,7 +121,7 @@ class Strategist(Agent):
     """
 
     name = "strategist"
-    version = "7"
+    version = "8"
 
     def __init__(self, budget: Budget = BUDGET, find_judge: JudgeFinder = judge_for) -> None:
         if budget.games < LEAST_GAMES:
@@ -117,8 +133,9 @@ class Strategist(Agent):
         """Compile all plans, players and judges for games with these rules on this map."""
         self._sit_down(rules, board)
         self._rollouts.prepare()
-        if self._first_troops:
-            self._first_troops.prepare()
+        for choice in (self._claims, self._first_troops):
+            if choice:
+                choice.prepare()
         for adviser in self._advisers:
             adviser.prepare(rules, board)
 
@@ -130,6 +147,7 @@ class Strategist(Agent):
         self._plan, self._turn = self._set_up, (0, -1)
         if self._first_troops:
             self._first_troops.reset()
+        self._opponents = Opponents(self._players)
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
     def _sit_down(self, rules: Rules, board: Board) -> None:
@@ -140,13 +158,14 @@ class Strategist(Agent):
         if self._table == (rules, board):
             return
         judge, self._plans = self._find_judge(rules, board), plans_for(rules, board)
+        self._players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
         lanes = min(max(self.budget.games, len(self._plans)), MOST_LANES)
-        players = GOAL_PLAYERS if rules.victory in GOALS else PLAYERS
         of_turns = DUEL_JUDGE if self._is_duel and self._find_judge is judge_for else judge
-        self._rollouts = Rollouts(rules, board, self._plans, players, of_turns, lanes)
-        self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
+        self._rollouts = Rollouts(rules, board, self._plans, self._players, of_turns, lanes)
         self._set_up = self._plans.index(MARSHALS[0] if self._is_duel else SET_UP)
-        self._price = 2 if self._is_duel or players is GOAL_PLAYERS else 1
+        self._price = 2 if self._is_duel or self._players is GOAL_PLAYERS else 1
+        self._claims = self._chooser_of_claims(judge, rules, board) if self.budget.claims else None
+        self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
         self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
         self._table = rules, board
@@ -160,8 +179,8 @@ class Strategist(Agent):
         """Return the action of the chosen plan; choose a plan at the start of a turn and at some attacks."""
         game = view.game
         turn = game.round, game.turn
-        if view.phase == Phase.DEPLOY and self._first_troops:
-            place = self._first_troops.act(view)
+        for choice in (self._claims, self._first_troops):
+            place = choice.act(view) if choice else None
             if place is not None:
                 return place
         if game.turn == self.seat and view.phase >= Phase.TRADE:
@@ -185,7 +204,7 @@ class Strategist(Agent):
         first = estimates.pop(chosen)
         others = sorted(estimates.values(), key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
-        values = self._rollouts.continue_games(samples, self.seat, rng, self._turns)
+        values = self._rollouts.continue_games(samples, self.seat, rng, self._turns, self._likely)
         values = values[:, : view.rules.num_players]
         seats = tuple(map(float, values.mean(axis=0)))
         errors = tuple(map(float, _error(values)))
@@ -201,7 +220,17 @@ class Strategist(Agent):
         elif rules.victory in GOALS:
             player = QUICK_PLAYER
         lanes = min(max(games, board.num_territories + 1), MOST_LANES)  # at least one for each place
-        return FirstTroops(rules, board, judge, player, games, turns, lanes)
+        choice = SetUpChoice(rules, board, judge, (player,), beam.GATHER, games, turns, lanes)
+        return FirstTroops(choice)
+
+    def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims | None:
+        """Return the object that chooses claims, or None for games without claims."""
+        if rules.setup != "claim":
+            return None
+        games, players = self.budget.claims // self._price, (SETTLER, *self._players)
+        lanes = min(max(games, len(board.continents) + 1), MOST_LANES)  # at least one for each continent
+        turns = self.budget.turns
+        return Claims(SetUpChoice(rules, board, judge, players, style.FAVOURITE, games, turns, lanes))
 
     def _reset_advisers(self) -> None:
         """Clear the memory of the bots of the plans, which also begin rollouts without memory."""
@@ -211,6 +240,9 @@ class Strategist(Agent):
     def _begin_turn(self, view: View) -> tuple[View, Array, int, list[Array]]:
         """Choose the plan of a turn, and return the arguments of `_explain`."""
         self._reset_advisers()
+        self._opponents.watch(view.events)
+        self._likely = self._opponents.probabilities()
+        self._likely[self.seat] = 1 / len(self._players)  # the agent itself is none of the players
         self._attacks, self._turn_matters = 0, self._matters(view)
         plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
         self._ranked, found, samples = self._rank(view, range(len(plans)), games)
@@ -253,7 +285,7 @@ class Strategist(Agent):
             count = max(2, games // self._price // rounds // open_plans)
             samples.append(view.samples(view.rng.integers(2**63, size=count)))
             values = self._rollouts.play(
-                ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts
+                ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts, self._likely
             )
             for plan, new in zip(ranked, values, strict=False):
                 found[plan] = np.append(found[plan], new)

@@ -29,7 +29,6 @@ from risk_env.board.tables import Tables
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 from risk_env.compiler import vectorized_entry_point
-from risk_env.core.observe import observe
 
 Array = npt.NDArray[Any]
 EFFORT = Effort()
@@ -99,15 +98,3 @@ def write_all_outputs(games, boards, rules, lanes, value, found):
     for k in range(len(lanes)):
         write_outputs(games[lanes[k]], boards[0], rules[0], value, work)
         found[k] = work[2]
-
-
-@vectorized_entry_point
-def write_codes(games, boards, rules, lanes, columns, codes):
-    """Write the columns `columns` of the observation of the seat to act in each lane, int8 (k, c)."""
-    words = np.zeros((columns[-1] + 8) // 8, np.uint64)
-    observation = words.view(np.int8)
-    for k in range(len(lanes)):
-        game = games[lanes[k]]
-        observe(game, boards[0], rules[0], int(game.seat), words, observation)
-        for c in range(len(columns)):
-            codes[k, c] = observation[columns[c]]

@@ -13,7 +13,7 @@ import numpy as np
 from risk_agents.tournament.ratings import wilson
 from risk_agents.web.analyst import Analyst
 from risk_agents.web.browser_table import amount_words, check_armies, position_of, question_of
-from risk_agents.web.position_edit import FIELDS, edited
+from risk_agents.web.position_edit import FIELDS, PARTS, edited, part_of
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env.board.rules import FAST, Rules
 from risk_env.board.toml_table import similar_names
@@ -148,8 +148,9 @@ def _started() -> dict[str, Any]:
 
 
 def _opened(game: Game) -> dict[str, Any]:
-    """Return a position for the board, with the map and the number of players."""
-    return {"map": map_data(game.board), "players": game.num_players} | _shown(game)
+    """Return a position for the board, with the map, the number of players and the parts of a turn."""
+    parts = {name: part.words for name, part in PARTS.items()}
+    return {"map": map_data(game.board), "players": game.num_players, "parts": parts} | _shown(game)
 
 
 def _shown(game: Game) -> dict[str, Any]:
@@ -159,6 +160,7 @@ def _shown(game: Game) -> dict[str, Any]:
     return {
         "position": game.to_text(),
         "words": "",
+        "part": part_of(game.phase),
         "state": frames.last | _hidden(game),
         "events": [event for _, events in frames.frames for event in events],
         "question": None if game.is_over else question_of(game),

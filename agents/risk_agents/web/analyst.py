@@ -11,22 +11,20 @@ rules and the map. A browser's request never takes more than LIMIT seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from typing import Any
 
 from risk_agents.explanation import Explaining
-from risk_agents.program import Program, ProgramFault, python_command, serve_lines
 from risk_agents.registry import make
 from risk_agents.web.browser_table import position_of
+from risk_agents.web.work_process import Methods, WorkProcess, serve_methods
 from risk_agents.win_chances import chances_by_play
 from risk_env import bots
 from risk_env.board.rules import Rules
 from risk_env.game import Game
 from risk_env.match import Match
 
-MOST_KNOWN = 1000  # maximum number of combinations of agent, rules and map that are remembered
 LIMIT, FIRST_LIMIT = 20.0, 300.0  # time limits of a browser's request and of a compiling request, in seconds
 
 
@@ -37,44 +35,25 @@ class Analyst:
     """
 
     def __init__(self) -> None:
-        self._program: Program | None = None
-        self._known: set[str] = set()  # kinds of requests for which the process has compiled code
+        self._process = WorkProcess(__name__, "the analysis")
 
     def request(self, request: dict[str, Any]) -> Any:
         """Return the result of a request; raise ValueError with the reason if the request fails."""
-        try:
-            reply = self._ready(request).request(request, LIMIT)
-        except ProgramFault as fault:
-            raise ValueError(str(fault)) from fault
-        if "error" in reply:
-            raise ValueError(reply["error"])
-        return reply["result"]
+        self._compile(request)
+        return self._process.request(request, LIMIT)
 
-    def _ready(self, request: dict[str, Any]) -> Program:
-        """Return a process that has compiled the code for `request`."""
-        if self._program is None or not self._program.is_alive:
-            self._program = Program(python_command(__name__), "the analysis")
-            self._known.clear()
+    def _compile(self, request: dict[str, Any]) -> None:
+        """Let the process compile the code for a request, first for the example position."""
         agent = request.get("agent", request.get("bot", ""))
         own = {"position": _example()} if "position" in request else {}
-        self._let_compile(f"{request['type']} {agent}", request | own)
+        self._process.compile_once(f"{request['type']} {agent}", request | own, FIRST_LIMIT)
         if "position" in request:
             facts = {"type": "prepare", "position": request["position"], "agent": agent}
-            self._let_compile(f"{agent} {_table_of(request['position'])}", facts)
-        return self._program
-
-    def _let_compile(self, what: str, request: dict[str, Any]) -> None:
-        """Send a request that compiles code, unless the code for the kind of request `what` is compiled."""
-        if self._program is not None and what not in self._known:
-            self._program.request(request, FIRST_LIMIT)
-            if len(self._known) >= MOST_KNOWN:
-                self._known.clear()
-            self._known.add(what)
+            self._process.compile_once(f"{agent} {_table_of(request['position'])}", facts, FIRST_LIMIT)
 
     def close(self) -> None:
         """End the process."""
-        if self._program is not None:
-            self._program.kill()
+        self._process.close()
 
 
 def _table_of(position: str) -> str:
@@ -94,15 +73,7 @@ def _example() -> str:
 
 def serve() -> None:
     """Answer requests until the pipe is closed."""
-    serve_lines(lambda request, _request: reply_to(request))
-
-
-def reply_to(request: dict[str, Any]) -> dict[str, Any]:
-    """Return the reply to a request: `result`, or `error` with the reason."""
-    try:
-        return {"result": _METHODS[request.pop("type")](**request)}
-    except Exception as error:
-        return {"error": f"{type(error).__name__}: {error}"[:500]}
+    serve_methods(METHODS)
 
 
 def _chances(position: str, bot: str, games: int) -> list[float]:
@@ -143,7 +114,7 @@ def _explaining() -> list[str]:
     return found
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
+METHODS: Methods = {
     "chances": _chances,
     "explain": _explain,
     "explaining": _explaining,

@@ -23,9 +23,11 @@ from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
 from risk_agents.web.analysis_board import Analysis, checked_wish
 from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
+from risk_agents.web.mode_pictures import LOOKS, mode_picture
 from risk_agents.web.reviews import Reviews
 from risk_agents.web.work import Busy, Refused
 from risk_env import bots
+from risk_env.board.maps import load_map
 from risk_env.bounded_io import parse_json
 from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
@@ -39,6 +41,10 @@ MOST_POSTS = 6  # maximum number of concurrent POST requests per address
 PATIENCE = 10.0  # time limit for the first message of a browser, in seconds
 TRY_AGAIN_LATER = 1013  # close code of a WebSocket if the server is busy
 SENDING = 10.0  # time limit for sending a message to a browser, in seconds
+PICTURE_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Cache-Control": "max-age=3600",
+}
 OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question", "server", "sound")
 
 
@@ -53,6 +59,8 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
         Route("/game/{game}", pages.game_page),
         Route("/analysis", pages.analysis_page),
         Route("/static/{name}", pages.static_file),
+        Route("/favicon.ico", pages.icon),
+        Route("/mode/{preset}", pages.mode_picture),
         Route("/api/options", pages.options),
         Route("/api/games", pages.games),
         Route("/api/games", answering(pages.begin), methods=["POST"]),
@@ -109,6 +117,18 @@ class Pages:
             return PlainTextResponse("not found", 404)
         text = static(f"{name}.js", PACKAGE) if name in OWN_MODULES else static(f"{name}.js")
         return Response(text, media_type="text/javascript")
+
+    async def icon(self, request: Request) -> Response:
+        """Return the icon of all pages."""
+        return Response(static("icon.svg", PACKAGE), media_type="image/svg+xml", headers=PICTURE_HEADERS)
+
+    def mode_picture(self, request: Request) -> Response:
+        """Return the picture of a preset on the map `map` of the query; runs in a thread."""
+        preset, map_name = request.path_params["preset"], request.query_params.get("map", "")
+        if preset not in LOOKS or map_name not in self.lobby.maps:
+            return PlainTextResponse("not found", 404)
+        picture = mode_picture(preset, load_map(map_name))
+        return Response(picture, media_type="image/svg+xml", headers=PICTURE_HEADERS)
 
     async def options(self, request: Request) -> Response:
         """Return the choices for a new game."""
@@ -321,7 +341,8 @@ def _page(page: str, module: str) -> HTMLResponse:
         "scripts": f'<script type="importmap">{imports}</script>\n<script type="module">{start}</script>',
     }
     allowed = f"'self' '{digest(imports)}' '{digest(start)}'"
-    policy = f"default-src 'none'; connect-src 'self'; script-src {allowed}; style-src '{digest(style)}'"
+    policy = f"default-src 'none'; connect-src 'self'; img-src 'self'; script-src {allowed}; "
+    policy += f"style-src '{digest(style)}'"
     headers = {
         "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",
         "Referrer-Policy": "no-referrer",

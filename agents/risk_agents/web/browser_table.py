@@ -19,7 +19,14 @@ from typing import Any, NamedTuple
 
 from risk_agents.registry import HUMAN, make
 from risk_agents.serving.rates import Rate
-from risk_agents.web.composition import PART_OF, SETTLED, Composition, settling_action, without_history
+from risk_agents.web.composition import (
+    PART_OF,
+    SET_UP,
+    SETTLED,
+    Composition,
+    settling_action,
+    without_history,
+)
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
 from risk_agents.web.typed_answers import read_words
@@ -48,7 +55,8 @@ MOST_TROOPS = 20_000  # maximum number of troops, on the map and to place, when 
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer frame is sent alone
 AGAIN = 2.0  # time between two attempts to save an action, in seconds
-UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")  # `settle` lets the server finish the set-up
+# `settle` lets the server make all decisions of a group (`SETTLED`)
+UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
 MOST_COMPOSED = 20  # maximum number of choices per second that are composed or undone in a game
@@ -161,7 +169,7 @@ class BrowserTable(Match):
         self._confirmed: deque[int] = deque()  # confirmed actions that are not yet played
         self._composition: Composition | None = None  # choices of the seat to act that are not confirmed
         self._composing, self._composed = asyncio.Lock(), Rate(MOST_COMPOSED, MOST_COMPOSED)
-        self._settled: set[int] = set()  # seats for which the server finishes the set-up
+        self._settled: set[tuple[int, str]] = set()  # seats and groups of decisions that the server makes
         self._log = self.game.watched(self._watch)
         self._show()
         self._restore(setting.game.actions)
@@ -264,9 +272,16 @@ class BrowserTable(Match):
             return await self._answer
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
-        # a pause would reveal a hidden decision
-        pace = 0.0 if self.game.phase in SECRET_PHASES else self.pace
+        # a pause would reveal a hidden decision, and nobody waits for the pauses of a settled set-up
+        is_at_once = self.game.phase in SECRET_PHASES or self._is_set_up_settled
+        pace = 0.0 if is_at_once else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
+
+    @property
+    def _is_set_up_settled(self) -> bool:
+        """True in the set-up of a game with people, if the server makes the decisions of all people."""
+        is_set_up = bool(self.people) and SETTLED.get(self.game.phase) == SET_UP
+        return is_set_up and all((seat, SET_UP) in self._settled for seat in self.people)
 
     async def _take(self, action: int) -> None:
         """Save an action and play it; if the action cannot be saved, repeat the attempt until it succeeds."""
@@ -374,8 +389,8 @@ class BrowserTable(Match):
         self._announce([seat])
 
     def _settle(self, seat: int, action: int) -> None:
-        """Let the server finish the set-up of a seat, and play the first action."""
-        self._settled.add(seat)
+        """Let the server make all decisions of the current group for a seat, and play the first action."""
+        self._settled.add((seat, SETTLED[self.game.phase]))
         self._play_now(action)
 
     def _play_now(self, action: int) -> None:
@@ -460,7 +475,7 @@ class BrowserTable(Match):
             return None
         if self._confirmed:
             return self._confirmed.popleft()
-        if seat in self._settled and self.game.phase in SETTLED:
+        if (seat, SETTLED.get(self.game.phase)) in self._settled:
             return settling_action(self.game)
         return self._plans[seat].next_action(self.game)
 

@@ -28,8 +28,12 @@ PARTS = (
     frozenset({Phase.HEADQUARTERS}),
 )
 PART_OF = {phase: part for part in PARTS for phase in part}
-# Decisions of the set-up that the server can make for a person
-SETTLED = (Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL)
+SET_UP, DEFENCE = "set-up", "defence"
+# Decisions that the server can make for a person, with the group of each decision. A person settles a group.
+SETTLED = {
+    **dict.fromkeys((Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL), SET_UP),
+    Phase.DEFEND: DEFENCE,
+}
 
 
 class Choice(NamedTuple):
@@ -156,14 +160,17 @@ def without_history(game: Game) -> Game:
 
 
 def settling_action(game: Game) -> int:
-    """Return the action that the server chooses for a person in the set-up.
+    """Return the action that the server chooses for a person in the set-up and in defence.
 
     A claim takes the territory with the largest share of the person's territories among its sources. If
     shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory of its
-    army that is weakest against the opponents on its sources.
+    army that is weakest against the opponents on its sources. A defender rolls as many dice as possible.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]
+
+    if game.phase == Phase.DEFEND:
+        return int(game.legal_actions()[-1])
 
     def need(t: int) -> tuple[float, float]:
         around = board.sources(t)

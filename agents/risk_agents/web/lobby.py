@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from risk_agents.registry import HUMAN
@@ -27,7 +27,7 @@ from risk_agents.web.modes import MODES, agents, modes, who_cannot_play
 from risk_agents.web.outlook import ending_in_words
 from risk_agents.web.work import BoundedThreads, Refused
 from risk_env import bots
-from risk_env.board.maps import MapError, check_open_map, map_names
+from risk_env.board.maps import MapError, check_open_map, load_map, map_names
 from risk_env.board.rules import BOOK, Rules, presets, rules_from, suggestion
 from risk_env.bounded_io import shortened
 from risk_env.game import Game
@@ -70,11 +70,16 @@ class Lobby:
     def options(self) -> dict[str, Any]:
         """Return the choices for a new game."""
         players = [HUMAN, *bots.names()]
-        maps = list(dict.fromkeys((*map_names(), self.proposed["map"])))
-        return {"presets": modes(), "maps": maps, "players": players} | {
+        return {"presets": modes(), "maps": {name: _title(name) for name in self.maps}} | {
+            "players": players,
             "programs": self.allow_programs,
             "proposed": self.proposed,
         }
+
+    @property
+    def maps(self) -> list[str]:
+        """Names of the maps that the form for a new game offers."""
+        return list(dict.fromkeys((*map_names(), self.proposed["map"])))
 
     async def agents(self, wish: Any) -> dict[str, Any]:
         """Return the level and technique of every registered agent, and the agents that cannot play a game.
@@ -380,6 +385,13 @@ def _listed_game(name: str, setting: Setting, state: str) -> dict[str, Any]:
     if RECORDED in setting.game.players:
         mode = "Recorded"
     return {"game": name, "names": list(setting.names), "state": state, "mode": mode, "begun": setting.begun}
+
+
+@cache
+def _title(map_name: str) -> str:
+    """Return the name and the size of a map for the form."""
+    board = load_map(map_name)
+    return f"{for_terminal(board.name)}, {board.num_territories} territories"
 
 
 def proposal(

@@ -7,7 +7,7 @@ After an edit, the current part of the turn begins again: the draft, the attacks
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from risk_agents.web.work import Refused
 from risk_env.board.names import in_text
@@ -15,8 +15,19 @@ from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game
 from risk_env.text.positions import HEADER, PositionError
 
-# Phases in which each part of the turn can begin. The first possible phase is used.
-PARTS = {"draft": ("trade", "draft"), "attack": ("attack",), "fortify": ("fortify_from",)}
+
+class Part(NamedTuple):
+    """A part of a turn: words for the page, and phases in which it can begin, in order of preference."""
+
+    words: str
+    phases: tuple[str, ...]
+
+
+PARTS = {
+    "draft": Part("draft", ("trade", "draft")),
+    "attack": Part("attacks", ("attack",)),
+    "fortify": Part("fortifying", ("fortify_from",)),
+}
 EDITS = ({"territory", "owner", "troops"}, {"seat", "cards"}, {"seat", "part"})
 FIELDS = {"territory": int, "owner": int, "troops": int, "seat": int, "cards": str, "part": str}
 LONGEST_CARDS = 2000  # characters
@@ -40,7 +51,7 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
     if game.is_over or not game.round:
         raise Refused("only positions between the set-up and the end of a game can be edited")
     lines, places = _lines(game)
-    turn, part = game.turn, _part(game.phase)
+    turn, part = game.turn, part_of(game.phase)
     if "territory" in edit:
         place = edit["territory"]
         if not 0 <= place < game.board.num_territories:
@@ -64,7 +75,7 @@ def _cards(words: str) -> str:
     return " ".join(words.split()) or "-"
 
 
-def _part(phase: Phase) -> str:
+def part_of(phase: Phase) -> str:
     """Return the part of the turn to which a phase belongs."""
     if phase in (Phase.FORTIFY_FROM, Phase.FORTIFY_TO, Phase.FORTIFY_AMOUNT):
         return "fortify"
@@ -93,7 +104,7 @@ def _place(game: Game, territory: int, owner: int, troops: int) -> str:
 def _read(lines: dict[str, str], places: list[str], part: str) -> Game:
     """Return the game that the lines describe, in the first possible phase of `part`."""
     problem = ""
-    for phase in PARTS[part]:
+    for phase in PARTS[part].phases:
         head = [f"{key}: {value}" for key, value in (lines | {"phase": phase}).items()]
         try:
             return Game.from_text("\n".join([HEADER, *head, "[territories]", *places, ""]))

@@ -198,7 +198,8 @@ export class Board {
       "stroke-width": 1.5,
     });
     const text = svg("text", { y: 5, "text-anchor": "middle", class: "plan" }, words);
-    return svg("g", { transform: `translate(${(ax + bx) / 2} ${(ay + by) / 2})` }, box, text);
+    const place = { transform: `translate(${(ax + bx) / 2} ${(ay + by) / 2})` };
+    return svg("g", place, svg("g", { class: "plan-words" }, box, text));
   }
 
   way(source, target) {

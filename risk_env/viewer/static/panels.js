@@ -81,7 +81,7 @@ export class Players {
     set(row.node, "data-out", !state.alive[seat]);
     const facts = [
       `${held.length} terr.`,
-      `${shortNumber(troops)} troops`,
+      `${shortNumber(troops)} troop${troops === 1 ? "" : "s"}`,
       `+${state.income[seat]} a turn`,
       ...(cards === undefined ? [] : [plural(cards, "card")]),
     ];

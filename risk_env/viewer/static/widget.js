@@ -1,11 +1,11 @@
 // A board in a notebook (anywidget): one replay, or two replays that one slider moves to the same turn.
 
-const HEIGHT = 780; // height of a replay, in pixels
 const PACE = 700; // milliseconds per turn
 
-/** Show the replays of `model`, which has `pages`, `titles` and `turn`, in `el`. */
+/** Show the replays of `model`, which has `pages`, `titles`, `turn` and `height` (pixels), in `el`. */
 function render({ model, el }) {
-  const frames = model.get("pages").map((page, i) => frameOf(page, model.get("titles")[i]));
+  const [titles, height] = [model.get("titles"), model.get("height")];
+  const frames = model.get("pages").map((page, i) => frameOf(page, titles[i], height));
   const turns = frames.map(() => 0); // last turn of each replay; 0 until the replay has reported it
   const row = element("div", { style: "display: flex; flex-wrap: wrap; gap: 8px" }, ...frames);
   const slider = element("input", { type: "range", min: 0, max: 0, step: 1, "aria-label": "Turn" });
@@ -63,8 +63,8 @@ function render({ model, el }) {
   };
 }
 
-function frameOf(page, title) {
-  const style = `border: 0; flex: 1 1 300px; min-width: 0; height: ${HEIGHT}px`;
+function frameOf(page, title, height) {
+  const style = `border: 0; flex: 1 1 300px; min-width: 0; height: ${height}px`;
   return element("iframe", { srcdoc: page, title, sandbox: "allow-scripts", style });
 }
 

@@ -90,7 +90,21 @@ function defaults(event) {
   };
 }
 
-const decided = (text) => (text === "done" ? "goes on to the next part of the turn" : `decides: ${text}`);
+// Actions in words until their effects are known: patterns of their texts, and sentences
+const ACTIONS = [
+  [/^done$/, () => "goes on to the next part of the turn"],
+  [/^attack (.+) > (.+)$/, ([, source, target]) => `attacks ${target} from ${source}`],
+  [/^(?:dice|defend) (\d)$/, ([, dice]) => `rolls ${dice === "1" ? "1 die" : `${dice} dice`}`],
+  [/^from (.+)$/, ([, source]) => `moves troops from ${source}`],
+  [/^to (.+)$/, ([, target]) => `moves troops to ${target}`],
+];
+
+/** Return an action that has no effect yet in words. */
+function decided(text) {
+  const [pattern, write] = ACTIONS.find(([pattern]) => pattern.test(text)) ?? [];
+  return write ? write(text.match(pattern)) : `decides: ${text}`;
+}
+
 /** Return a probability in percent. */
 export const share = (chance) => `${Math.round(100 * chance)} %`;
 /** Return a probability with its confidence interval, such as `54 % [50–58]`. */

@@ -80,13 +80,13 @@ class Analysis {
   }
 
   /** Set up the parts of the page for a map and names. The board stays as long as the map stays. */
-  setUp({ map }, names) {
+  setUp({ map, parts }, names) {
     const isNew = map.name !== this.map?.name || names.length !== this.names.length;
     Object.assign(this, { map, names, words: new Words(map, names, null) });
     if (isNew) this.setMap();
     this.board.names = names;
     this.players = new Players(byId("players"), map, this.words);
-    this.editor.use(map, this.words);
+    this.editor.use(map, this.words, parts);
     byId("play-on").disabled = byId("copy").disabled = false;
   }
 
@@ -114,7 +114,7 @@ class Analysis {
     write(byId("considered"), "");
     byId("position").value = node.position;
     byId("position").scrollTop = 0;
-    this.editor.show(state);
+    this.editor.show(node);
     history.replaceState(null, "", `#${this.link()}`);
     write(byId("copied"), "");
     write(byId("status"), this.words.status(state));

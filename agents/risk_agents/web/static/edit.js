@@ -4,7 +4,6 @@ import { element, write } from "risk/dom";
 import { plural } from "risk/words";
 
 const byId = (id) => document.getElementById(id);
-const PARTS = { draft: "draft", attack: "attacks", fortify: "fortifying" };
 const numberOf = (id) => Number(byId(id).value);
 
 export class Editor {
@@ -17,6 +16,7 @@ export class Editor {
     this.state = null;
     this.box = byId("edit");
     byId("stage").addEventListener("click", (event) => this.point(event), true);
+    this.box.addEventListener("toggle", () => document.body.toggleAttribute("data-edits", this.box.open));
     byId("edit-place").addEventListener("change", () => this.choose(numberOf("edit-place")));
     byId("edit-player").addEventListener("change", () => this.drawCards());
     this.on("edit-territory", () => this.territory());
@@ -31,29 +31,25 @@ export class Editor {
     });
   }
 
-  /** Offer the territories and players of a map. */
-  use(map, words) {
-    Object.assign(this, { map, words });
+  /** Offer the territories and players of a map, and the parts of a turn: names and words. */
+  use(map, words, parts) {
+    Object.assign(this, { map, words, parts });
     const option = (text, value) => element("option", { value }, text);
     const seats = () => words.names.map(option);
     byId("edit-place").replaceChildren(...map.territories.map(option));
     byId("edit-owner").replaceChildren(...seats(), option("neutral", words.names.length));
     byId("edit-player").replaceChildren(...seats());
     byId("edit-seat").replaceChildren(...seats());
-    byId("edit-part").replaceChildren(...Object.entries(PARTS).map(([part, text]) => option(text, part)));
+    byId("edit-part").replaceChildren(...Object.entries(parts).map(([part, text]) => option(text, part)));
   }
 
-  /** Show the facts of a position. */
-  show(state) {
+  /** Show the facts of a position. `part` is the present part of the turn. */
+  show({ state, part }) {
     this.state = state;
     this.choose(numberOf("edit-place"));
     this.drawCards();
     byId("edit-seat").value = state.turn;
-    byId("edit-part").value = state.phase.startsWith("FORTIFY")
-      ? "fortify"
-      : /^(TRADE|BONUS|DRAFT)/.test(state.phase)
-        ? "draft"
-        : "attack";
+    byId("edit-part").value = part;
     write(byId("edit-error"), "");
   }
 
@@ -92,7 +88,7 @@ export class Editor {
 
   turn() {
     const edit = { seat: numberOf("edit-seat"), part: byId("edit-part").value };
-    this.change(edit, `turn of ${this.words.name(edit.seat)}, ${PARTS[edit.part]}`);
+    this.change(edit, `turn of ${this.words.name(edit.seat)}, ${this.parts[edit.part]}`);
   }
 
   refuse(message) {

@@ -1,6 +1,6 @@
 // The lobby: a new game, links for its seats, and the games of this server.
 
-import { element, write } from "risk/dom";
+import { element, set, write } from "risk/dom";
 import { guideGame } from "risk/guide";
 import { invitation, linkedPosition, ownerOf, post, takeInvitations, tokenOf } from "risk/server";
 
@@ -40,7 +40,7 @@ async function load() {
       `${title}, ${span(players)} players`,
     ]),
   );
-  fillPlain(byId("map"), options.maps);
+  fillSelect(byId("map"), Object.entries(options.maps));
   const { preset, map, players, attack, defender_dice } = options.proposed;
   const shown = { preset, map, attack, defender: defender_dice };
   Object.entries(shown).forEach(([id, value]) => (byId(id).value = value));
@@ -49,6 +49,7 @@ async function load() {
   byId("preset").addEventListener("change", () => drawMode(Number(byId("count").value)));
   byId("count").addEventListener("change", () => drawSeats());
   for (const id of ["map", "setup"]) byId(id).addEventListener("change", () => requestAgents());
+  byId("map").addEventListener("change", () => drawPicture());
   byId("position").addEventListener("change", () => readPosition().catch(fail));
   byId("form").addEventListener("submit", begin);
   byId("first").addEventListener("click", () => beginFirst().catch(fail));
@@ -78,7 +79,7 @@ async function readPosition(namesOfSeats = [], agentsOfSeats = []) {
   write(byId("error"), "");
   const position = byId("position").value.trim();
   for (const id of ["preset", "mode", "map", "count", "setup", "attack", "defender"]) {
-    (byId(id).closest("label") ?? byId(id)).hidden = Boolean(position);
+    byId(id).closest("label, .mode").hidden = Boolean(position);
   }
   if (!position) return drawMode(Number(byId("count").value));
   const found = await post("/api/agents", { position });
@@ -96,9 +97,16 @@ function fail({ message }) {
 function drawMode(players) {
   const { words, rounds, players: counts } = options.presets[byId("preset").value];
   write(byId("mode"), `${words} About ${rounds} rounds.`);
+  drawPicture();
   fillPlain(byId("count"), counts);
   byId("count").value = counts.includes(players) ? players : counts[0];
   drawSeats();
+}
+
+/** Draw a typical position of the chosen mode on the chosen map. */
+function drawPicture() {
+  const map = new URLSearchParams({ map: byId("map").value });
+  set(byId("picture"), "src", `/mode/${byId("preset").value}?${map}`);
 }
 
 /** Draw as many seats as there are players; seats that stay keep their players. */

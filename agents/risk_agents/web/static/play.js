@@ -127,7 +127,9 @@ class Live {
   tellEnding(ending) {
     const watches = this.facts.seat < 0;
     byId("review-game").hidden = !watches;
-    this.asker.tell(`The game is over. ${ending}`, watches ? [] : this.next());
+    const mine = `${this.facts.names[this.facts.seat]} has won`;
+    const told = ending.startsWith(mine) ? `You have won${ending.slice(mine.length)}` : ending;
+    this.asker.tell(`The game is over. ${told}`, watches ? [] : this.next());
   }
 
   /** Buttons after the end of a game: words and functions. */

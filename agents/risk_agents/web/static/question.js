@@ -248,8 +248,8 @@ export class Asker {
     const found = [];
     if (this.composes && question.steps) found.push(this.command("Undo", "undo", null, "u"));
     if (this.picked !== null) found.push(this.plain("Cancel", () => this.unpick()));
-    if (this.composes && ["CLAIM", "DEPLOY", "DEPLOY_NEUTRAL"].includes(question.phase))
-      found.push(this.command("Choose the rest for me", "settle"));
+    if (this.composes && SETTLE[question.phase])
+      found.push(this.command(SETTLE[question.phase], "settle"));
     if (this.done && this.picked === null) found.push(this.declining());
     return found;
   }
@@ -361,7 +361,7 @@ export class Asker {
       attacks.map(({ places: [source, target], chance }) => ({
         source,
         target,
-        words: chance === undefined ? "" : percent(chance),
+        words: chance === undefined ? "" : percent(chance).replace("over ", ">").replace("under ", "<"),
       })),
     );
   }
@@ -379,14 +379,18 @@ export class Asker {
     );
   }
 
-  /** A click answers at once. A finger names a territory first, and answers when it touches it again. */
+  /**
+   * A click answers at once. A finger names a territory first, and answers when it touches it again. A choice
+   * that waits for its confirmation needs no second touch.
+   */
   click(event) {
     const place = event.target.dataset.territory;
     if (!this.isOpen || place === undefined) return;
     const t = Number(place);
     const there = this.question.legal.find(({ kind, places }) => kind === "territory" && places[0] === t);
     const found = there ?? this.attackOn(t);
-    if (found && event.pointerType === "touch" && this.picked?.t !== t) return this.pick(t, found);
+    const waits = this.composes && this.question.composes;
+    if (found && event.pointerType === "touch" && !waits && this.picked?.t !== t) return this.pick(t, found);
     if (found) return this.answer(found.action);
     const begins = this.question.legal.some(({ kind, places }) => kind === "attack" && places[0] === t);
     Object.assign(this, { source: begins && t !== this.source ? t : null, picked: null });
@@ -423,6 +427,14 @@ export class Asker {
     } else if (event.key === "q") this.focus();
   }
 }
+
+/** Words of the button that leaves this decision and all similar decisions to the server, by phase. */
+const SETTLE = {
+  CLAIM: "Choose the rest for me",
+  DEPLOY: "Choose the rest for me",
+  DEPLOY_NEUTRAL: "Choose the rest for me",
+  DEFEND: "Always roll the most",
+};
 
 /** Verbs for the answer with a touched territory, by phase. */
 const VERBS = {

@@ -1,0 +1,128 @@
+"""Dangers: inputs of state values that follow from an observation, but that small networks learn slowly.
+
+The observation has the troops of each territory, and a network must learn the borders. `write_dangers`
+computes who threatens whom, as codes of counts (`encode_count`):
+
+* for each territory, the largest enemy stack that can attack it
+* for each player, in the order of play from the observing player on, the columns DANGERS
+
+The margin of a hunter against a rival is the number of troops that the hunter can send, minus the expected
+need to eliminate the rival, at least 0. The hunter can send its largest stack beside the rival, its next
+draft, and the troops of a set if its hand may contain a set.
+"""
+
+import numpy as np
+from numpy import int64
+
+from risk_env.board.maps import Board
+from risk_env.compiler import inlined, kernel
+from risk_env.core.bits import ONE, ZERO, lowest
+from risk_env.core.cards import hand_size, set_troops_due
+from risk_env.core.draft import troops_due
+from risk_env.core.observe import encode_count, seen_from
+from risk_env.core.position import is_alive, num_territories, total_troops, troops_on
+from risk_env.core.types import MAX_SEATS, Deck
+from risk_env.observations import observation_size
+
+DANGERS = (
+    "singles",  # number of territories with one troop
+    "largest",  # troops of the largest stack
+    "front",  # number of troops on territories that can attack an enemy
+    "outnumbered",  # number of territories that a larger enemy stack can attack
+    "sendable",  # troops of the next draft, and of a set if the hand may contain a set
+    "hunted",  # largest margin of a rival against the player
+    "prey",  # margin of the observing player against the player
+    "hunter",  # margin of the player against the observing player
+)
+SINGLES, LARGEST, FRONT, OUTNUMBERED, SENDABLE, HUNTED, PREY, HUNTER = range(len(DANGERS))
+LOSS = 0.95  # expected loss of troops for each troop of the rival
+SET_SIZE = 3  # smallest hand that may contain a set
+
+
+def num_dangers(board: Board) -> int:
+    """Return the number of codes that `write_dangers` writes."""
+    return board.num_territories + len(DANGERS) * MAX_SEATS
+
+
+def first_danger(board: Board) -> int:
+    """Return the column of the first danger, after the columns of the observation."""
+    return observation_size(board)
+
+
+@inlined
+def dangers_workspace():
+    """Return an array for `write_dangers`: facts and reach of each army, int64 (7, len(DANGERS) + 7)."""
+    return np.zeros((MAX_SEATS + 1, len(DANGERS) + MAX_SEATS + 1), np.int64)
+
+
+@kernel
+def write_dangers(game, board, rules, looker, work, codes):
+    """Write the dangers for the observing seat `looker` into `codes`, int8 (n,)."""
+    work[:] = 0
+    for territory in range(board.num_territories):
+        codes[territory] = encode_count(survey(game, board, rules, territory, work))
+    players = int64(rules.num_players)
+    for seat in range(players):
+        if is_alive(game, seat):
+            work[seat, SENDABLE] = next_draft(game, board, rules, seat)
+    for seat in range(players):
+        if is_alive(game, seat):
+            weigh_margins(game, rules, looker, seat, work)
+    for seat in range(players):
+        k = seen_from(rules, looker, seat)
+        for danger in range(len(DANGERS)):
+            codes[board.num_territories + MAX_SEATS * danger + k] = encode_count(work[seat, danger])
+    for k in range(players, MAX_SEATS):
+        for danger in range(len(DANGERS)):
+            codes[board.num_territories + MAX_SEATS * danger + k] = 0
+
+
+@kernel
+def survey(game, board, rules, territory, work):
+    """Add a territory to the facts of its owner; return the troops of the largest enemy stack beside it."""
+    owner, troops, strongest = int64(game.owner[territory]), troops_on(game, territory), int64(0)
+    if owner < 0:
+        return strongest
+    touches = False
+    for w in range(len(game.strong)):
+        word = board.sources[territory, w] & ~game.owned[owner, w]
+        while word != ZERO:
+            strongest = max(strongest, troops_on(game, (w << 6) + lowest(word)))
+            word &= word - ONE
+        word = board.targets[territory, w] & ~game.owned[owner, w]
+        while word != ZERO:
+            rival = int64(game.owner[(w << 6) + lowest(word)])
+            word &= word - ONE
+            if rival >= 0:
+                touches = True
+                work[owner, len(DANGERS) + rival] = max(work[owner, len(DANGERS) + rival], troops - 1)
+    work[owner, SINGLES] += troops == 1
+    work[owner, LARGEST] = max(work[owner, LARGEST], troops)
+    work[owner, FRONT] += troops if touches else 0
+    work[owner, OUTNUMBERED] += strongest > troops
+    return strongest
+
+
+@kernel
+def next_draft(game, board, rules, seat):
+    """Return the troops of a seat's next draft, with a set if its hand may contain a set."""
+    troops = int64(troops_due(game, board, rules, seat))
+    if rules.deck != Deck.STAR and hand_size(game, seat) >= SET_SIZE:
+        troops += set_troops_due(rules, int64(game.sets_traded) + 1)
+    return troops
+
+
+@kernel
+def weigh_margins(game, rules, looker, seat, work):
+    """Write the margins against a living seat into the facts of this seat, and of its hunters."""
+    need = int64(LOSS * total_troops(game, seat)) + num_territories(game, seat)
+    for other in range(rules.num_players):
+        reach = work[other, len(DANGERS) + seat]
+        if other == seat or reach == 0:
+            continue
+        margin = max(int64(0), reach + work[other, SENDABLE] - need)
+        work[seat, HUNTED] = max(work[seat, HUNTED], margin)
+        if other == looker:
+            work[seat, PREY] = margin
+        if seat == looker:
+            work[other, HUNTER] = margin

@@ -1,0 +1,121 @@
+"""`evolved`: six bots with styles that a search over the parameters found (`research/evolve_styles.py`).
+
+The search plays games of five and six players among styles, keeps the styles that win most, and changes some
+of their parameters. All of its best styles keep their sets, capture little, attack the strongest rival, and
+eliminate weak rivals. They win about twice as many games as `breaker`. `strategist` uses them as players of
+its rollouts, because strong opponents play alike.
+"""
+
+from risk_agents.scripted.style import Style, bot
+
+ONE = bot(
+    "evolved:1",
+    "1",
+    Style(
+        crowd=0,
+        gathers=1,
+        spoil=150,
+        leader=40,
+        revenge=20,
+        stalk=3,
+        odds=140,
+        rush=120,
+        caution=60,
+        mass=3,
+        keeps=4,
+    ),
+)
+TWO = bot(
+    "evolved:2",
+    "1",
+    Style(
+        crowd=0,
+        gathers=1,
+        spoil=150,
+        leader=40,
+        revenge=20,
+        stalk=3,
+        odds=140,
+        rush=120,
+        caution=60,
+        guard=0,
+        everywhere=1,
+        mass=0,
+        keeps=4,
+    ),
+)
+THREE = bot(
+    "evolved:3",
+    "1",
+    Style(
+        crowd=0,
+        gathers=1,
+        spoil=150,
+        leader=40,
+        revenge=20,
+        stalk=6,
+        least=60,
+        odds=140,
+        rush=120,
+        caution=60,
+        guard=0,
+        mass=0,
+        keeps=4,
+    ),
+)
+FOUR = bot(
+    "evolved:4",
+    "1",
+    Style(
+        border=10,
+        crowd=0,
+        gathers=1,
+        home=15,
+        leader=40,
+        stalk=3,
+        least=60,
+        odds=140,
+        rush=120,
+        caution=60,
+        mass=0,
+        keeps=4,
+    ),
+)
+FIVE = bot(
+    "evolved:5",
+    "1",
+    Style(
+        border=10,
+        crowd=0,
+        gathers=1,
+        home=15,
+        leader=40,
+        revenge=20,
+        stalk=3,
+        rush=120,
+        caution=60,
+        mass=6,
+        keeps=4,
+    ),
+)
+SIX = bot(
+    "evolved:6",
+    "1",
+    Style(
+        border=10,
+        crowd=0,
+        gathers=1,
+        home=60,
+        spoil=150,
+        leader=20,
+        revenge=20,
+        stalk=3,
+        odds=140,
+        rush=120,
+        caution=60,
+        guard=0,
+        mass=6,
+        keeps=4,
+    ),
+)
+BOTS = (ONE, TWO, THREE, FOUR, FIVE, SIX)

@@ -1,0 +1,119 @@
+"""Choices of `strategist` during the set-up, by rollouts: the continent to claim first, and the first place.
+
+`Claims` chooses the continent that a seat claims first, again before every claim. Which continent is best
+depends on the claims of the rivals, and on how they play.
+
+`FirstTroops` chooses the place of the first troops. Other bots place their first troops where enemies
+threaten a border most. It is often much better to place all first troops in one well-chosen territory.
+
+The choices are compared by sequential halving (Karnin 2013), which drops half of the choices in each round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from risk_agents.scripted import evolved, style
+from risk_agents.search import beam
+from risk_agents.search.rollouts import Judge, Rollouts
+from risk_env.agent import View
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.core.types import Phase
+
+AS_USUAL = 0  # stands for no favourite continent, and for no single place
+PLAYER = beam.other_turn(beam.BOT, "placing beam", width=4)
+QUICK_PLAYER = beam.other_turn(beam.BOT, "quick placing beam", width=1)
+SETTLER = evolved.ONE  # claims the favourite continent first
+
+
+class SetUpChoice:
+    """Choice among numbers in one column of a bot's memory, in which the bot begins the game.
+
+    The first of the `players` sits at the seat of the choice, and the players of the other seats are drawn.
+    About `games` games in total are played, at most `lanes` games at once. A rollout ends when the seat has
+    begun `turns` turns after its first turn.
+    """
+
+    def __init__(
+        self,
+        rules: Rules,
+        board: Board,
+        judge: Judge,
+        players: Sequence[CompiledBot],
+        column: int,
+        games: int,
+        turns: int,
+        lanes: int,
+    ) -> None:
+        self._rollouts = Rollouts(rules, board, (), players, judge, lanes)
+        self._column, self._games, self._turns = column, games, turns
+
+    def prepare(self) -> None:
+        """Compile the code of the players and the judge."""
+        self._rollouts.prepare()
+
+    def best(self, view: View, numbers: Sequence[int]) -> int:
+        """Return the best of `numbers` in the game that `view` shows."""
+        left = np.array(numbers)
+        values, rounds = np.zeros((len(left), 0)), int(np.ceil(np.log2(len(left))))
+        for _ in range(rounds):
+            count = max(2, self._games // rounds // len(left))
+            samples = view.samples(view.rng.integers(2**63, size=count))
+            new = self._rollouts.set_up(
+                self._column, left.tolist(), samples, view.seat, view.rng, self._turns
+            )
+            values = np.hstack([values, new])
+            order = np.argsort(-values.mean(axis=1), kind="stable")[: -(-len(left) // 2)]
+            left, values = left[order], values[order]
+        return int(left[0])
+
+
+class Claims:
+    """Claims of SETTLER, with the favourite continent that `choice` finds before every claim."""
+
+    def __init__(self, choice: SetUpChoice) -> None:
+        self._choice = choice
+        self._settler = SeatedBot(SETTLER, seed=0)
+
+    def prepare(self) -> None:
+        """Compile the code of the rollouts."""
+        self._choice.prepare()
+
+    def act(self, view: View) -> int | None:
+        """Return the territory to claim, or None in other phases."""
+        if view.phase != Phase.CLAIM:
+            return None
+        continent_of = view.game.board.continent_of
+        continents = sorted({int(continent_of[territory]) for territory in view.legal_actions} - {-1})
+        favourite = self._choice.best(view, [AS_USUAL, *(1 + continent for continent in continents)])
+        self._settler.memory[0, view.seat, style.FAVOURITE] = favourite
+        return self._settler.choose(view.game)
+
+
+class FirstTroops:
+    """One place per game for the first troops, which `choice` finds before the first troop."""
+
+    def __init__(self, choice: SetUpChoice) -> None:
+        self._choice = choice
+        self._place: int | None = None
+
+    def prepare(self) -> None:
+        """Compile the code of the rollouts."""
+        self._choice.prepare()
+
+    def reset(self) -> None:
+        """Forget the place before a new game."""
+        self._place = None
+
+    def act(self, view: View) -> int | None:
+        """Return the place for the next troop, or None if there is no single place or it is full."""
+        if view.phase != Phase.DEPLOY:
+            return None
+        if self._place is None:
+            places = [1 + place for place in view.legal_actions]
+            self._place = self._choice.best(view, [AS_USUAL, *places]) - 1
+        return self._place if self._place in view.legal_actions else None

@@ -1,0 +1,125 @@
+"""Search over the parameters of `risk_agents.scripted.style` for strong styles.
+
+    python -m research.evolve_styles --seed 2 --generations 11    # `evolved`
+    python -m research.evolve_styles --seed 1 --generations 16    # the strangers of `risk_agents.kept_out`
+
+A population of styles plays games of five and six players, dealt and claimed, together with the shipped
+styles, `breaker` and `hunter`. The third of the population that wins most is kept. The others are replaced by
+copies of the kept styles with two changed parameters, and by random styles. The score of a style is its
+number of wins over the even share, so it depends on the population.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from risk_agents.scripted.style import Style, bot
+from risk_env.arena import play
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot, find
+
+CHOICES: dict[str, list[int]] = {
+    "border": [0, 3, 6, 10, 15],
+    "crowd": [0, 20, 40, 80],
+    "gathers": [0, 1],
+    "home": [0, 15, 30, 60, 100],
+    "spoil": [0, 50, 100, 150],
+    "leader": [0, 10, 20, 40],
+    "revenge": [0, 0, 20, 40],
+    "stalk": [0, 0, 3, 6],
+    "least": [0, 30, 60, 85, 110, 200],
+    "odds": [80, 100, 120, 140],
+    "thin": [0, 50, 80, 120],
+    "rush": [100, 120, 150, 200, 300],
+    "caution": [60, 75, 85, 95, 110],
+    "guard": [0, 40, 70, 100],
+    "everywhere": [0, 0, 0, 1],
+    "mass": [0, 1, 3, 6],
+    "keeps": [0, 0, 2, 3, 4],
+    "walks": [0, 1],
+}
+OTHERS = (
+    *("holder", "walker", "card_killer", "saver", "turtle", "leader_stopper", "grudge"),
+    *("breaker", "hunter"),
+)
+TABLES = (("deal", 5), ("claim", 5), ("deal", 6), ("claim", 6))
+POPULATION, KEPT, NEW = 120, 40, 10
+GAMES_EACH = 30  # games per bot and table in a generation
+CHANGED = 2  # number of parameters that a copy changes
+LANES = 1024
+
+Array = npt.NDArray[np.float64]
+
+
+def main() -> None:
+    """Search, and print the best styles with their scores."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--generations", type=int, default=16)
+    arguments = parser.parse_args()
+    chance = np.random.default_rng(arguments.seed)
+    others = [find(name) for name in OTHERS]
+    styles = [drawn(chance) for _ in range(POPULATION)]
+    for generation in range(arguments.generations):
+        scores = scored(styles, others, generation, chance)
+        order = np.argsort(-scores)
+        best = [styles[k] for k in order]
+        print(f"generation {generation}: best {scores[order[0]]:.2f}, tenth {scores[order[9]]:.2f}")
+        found = list(zip(best[:12], scores[order[:12]].tolist(), strict=True))
+        styles = following(best[:KEPT], chance)
+    for style, score in found:
+        print(f"{score:.2f} {style}")
+
+
+def drawn(chance: np.random.Generator) -> Style:
+    """Return a random style."""
+    return Style(**{name: int(chance.choice(values)) for name, values in CHOICES.items()})
+
+
+def changed(style: Style, chance: np.random.Generator) -> Style:
+    """Return a style with CHANGED other parameters."""
+    values = style._asdict()
+    for name in chance.choice(list(CHOICES), CHANGED, replace=False):
+        values[name] = int(chance.choice(CHOICES[name]))
+    return Style(**values)
+
+
+def following(kept: list[Style], chance: np.random.Generator) -> list[Style]:
+    """Return the next generation."""
+    copies = [changed(kept[chance.integers(len(kept))], chance) for _ in range(POPULATION - len(kept) - NEW)]
+    return kept + copies + [drawn(chance) for _ in range(NEW)]
+
+
+def scored(
+    styles: Sequence[Style], others: Sequence[CompiledBot], generation: int, chance: np.random.Generator
+) -> Array:
+    """Return the score of each style, float64 (styles,)."""
+    bots = [bot(f"style {k}", "1", style) for k, style in enumerate(styles)] + list(others)
+    scores = np.zeros(len(bots))
+    for setup, players in TABLES:
+        rates = win_rates(bots, setup, players, 1000 * generation + players, chance)
+        scores += rates * players / len(TABLES)
+    return scores[: len(styles)]
+
+
+def win_rates(
+    bots: Sequence[CompiledBot], setup: str, players: int, seed: int, chance: np.random.Generator
+) -> Array:
+    """Return the share of games that each bot wins, float64 (bots,)."""
+    games = GAMES_EACH * len(bots)
+    line_ups = np.array([chance.permutation(len(bots))[:players] for _ in range(games)])
+    rules = Rules.preset("classic", players, setup=setup, profile="fast")
+    results = play(rules, load_map("classic"), bots, games, seed, LANES, line_ups=line_ups)
+    winners = results["winner"]
+    ended = np.flatnonzero(winners >= 0)
+    won = np.bincount(line_ups[ended, winners[ended]], minlength=len(bots))
+    return won / np.maximum(np.bincount(line_ups.ravel(), minlength=len(bots)), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""Habits of the players of the rollouts (`risk_agents.search.opponents`), counted in games between them.
+
+python -m research.habits --games 300
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import numpy as np
+
+from risk_agents.search.opponents import FILE, Habits, Habitual
+from risk_agents.search.strategist import PLAYERS
+from risk_env.board.maps import load_map
+from risk_env.board.rules import Rules
+from risk_env.game import Game
+from risk_env.match import Match
+from risk_env.seeds import game_seed
+
+SEED = 39
+NUM_PLAYERS = (3, 4, 5, 6)
+
+
+def main() -> None:
+    """Play the games, and write the habits."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--games", type=int, default=300)
+    games = parser.parse_args().games
+    chance, board = np.random.default_rng(SEED), load_map("classic")
+    total = {player.name: Habits() for player in PLAYERS}
+    for number in range(games):
+        seats = NUM_PLAYERS[number % len(NUM_PLAYERS)]
+        line_up = [PLAYERS[k] for k in chance.permutation(len(PLAYERS))[:seats]]
+        rules = Rules.preset("classic", seats, setup="deal", profile="fast")
+        match = Match.of(Game(rules, board, seed=game_seed(SEED, number)), line_up)
+        match.run()
+        observers = [Habitual() for _ in line_up]
+        for event in match.game.events():
+            if 0 <= event.seat < seats:
+                observers[event.seat].see(event)
+        for player, observer in zip(line_up, observers, strict=True):
+            total[player.name].captures += observer.habits.captures
+            total[player.name].trades += observer.habits.trades
+    found = {
+        name: {"captures": habits.captures.astype(int).tolist(), "trades": habits.trades.astype(int).tolist()}
+        for name, habits in total.items()
+    }
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(habits)}" for name, habits in found.items())
+    FILE.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
+    print(f"written: {FILE}")
+
+
+if __name__ == "__main__":
+    main()
