@@ -512,7 +512,7 @@ def test_it_says_what_it_considered() -> None:
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
-    with pytest.raises(ValueError, match="games=4: must be at least 13"):
+    with pytest.raises(ValueError, match="games=4: must be at least 16"):
         Strategist(Budget(games=4))
 
 

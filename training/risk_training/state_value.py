@@ -148,7 +148,8 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    setups: tuple[str, ...] = setting(("deal",), length=range(1, 5))  # set-ups, by turns of the chunks
+    # set-ups, used in turn by the chunks of games (default: the set-up of the rules)
+    setups: tuple[str, ...] = setting((), length=range(5))
     dangers: bool = False  # whether the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
@@ -170,9 +171,10 @@ class Config(StateNetworkSettings):
         Raises ValueError if the number of players allows none of them.
         """
         found, refused = [], None
-        for setup in self.setups:
+        rules = self.rules_for(players)
+        for setup in self.setups or (rules.setup,):
             try:
-                found.append(self.rules_for(players).replace(setup=setup))
+                found.append(rules.replace(setup=setup))
             except ValueError as error:
                 refused = error
         if not found:

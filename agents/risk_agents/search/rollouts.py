@@ -156,7 +156,7 @@ class Rollouts:
         The first of the players, with each of `numbers` in the column `column` of its memory, plays the seat
         until its first turn and `turns` further turns have begun. The other players are drawn.
         """
-        self._check(samples, seat=seat, turns=turns)
+        self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self._drawn(len(samples), rng)
         players[:, seat] = self.num_plans
@@ -189,10 +189,12 @@ class Rollouts:
         samples: Array,
         *,
         plans: Sequence[int] = (0,),
+        column: int = 0,
+        numbers: Sequence[int] = (0,),
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for records of other maps, and for unknown plans, seats or turns."""
+        """Raise ValueError for records of other maps, and for unknown plans, columns, numbers, seats or turns."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -205,11 +207,13 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
+            "column": ([column], 0, self._arena.memory.shape[2]),
+            "numbers": (numbers, 0, batch.board.num_territories + 1),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
         for name, (numbers, least, end) in allowed.items():
-            most = batch.num_games if name == "plans" else 1
+            most = batch.num_games if name in ("plans", "numbers") else 1
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 raise ValueError(
