@@ -3,10 +3,10 @@
     python -m research.evolve_styles --seed 2 --generations 11    # `evolved`
     python -m research.evolve_styles --seed 1 --generations 16    # the strangers of `risk_agents.kept_out`
 
-A population of styles plays games of five and six players, dealt and claimed, together with the shipped
-styles, `breaker` and `hunter`. The third of the population that wins most is kept. The others are replaced by
-copies of the kept styles with two changed parameters, and by random styles. The score of a style is its
-number of wins over the even share, so it depends on the population.
+A population of styles plays games of five and six players, with dealt and with claimed territories. The
+shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
+The others are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
+styles. The score of a style is its win rate divided by the even share, so it depends on the population.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ OTHERS = (
 )
 TABLES = (("deal", 5), ("claim", 5), ("deal", 6), ("claim", 6))
 POPULATION, KEPT, NEW = 120, 40, 10
-GAMES_EACH = 30  # games per bot and table in a generation
-CHANGED = 2  # number of parameters that a copy changes
+GAMES_EACH = 30  # number of games at each table in a generation, per bot
+CHANGED = 2  # number of parameters that are drawn again in a copy
 LANES = 1024
 
 Array = npt.NDArray[np.float64]
 
 
 def main() -> None:
-    """Search, and print the best styles with their scores."""
+    """Search for styles, and print the twelve best styles of the last generation with their scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--generations", type=int, default=16)
@@ -82,7 +82,7 @@ def drawn(chance: np.random.Generator) -> Style:
 
 
 def changed(style: Style, chance: np.random.Generator) -> Style:
-    """Return a style with CHANGED other parameters."""
+    """Return a copy of a style, in which CHANGED parameters are drawn again."""
     values = style._asdict()
     for name in chance.choice(list(CHOICES), CHANGED, replace=False):
         values[name] = int(chance.choice(CHOICES[name]))
@@ -90,7 +90,7 @@ def changed(style: Style, chance: np.random.Generator) -> Style:
 
 
 def following(kept: list[Style], chance: np.random.Generator) -> list[Style]:
-    """Return the next generation."""
+    """Return the next generation: the kept styles, changed copies and random styles."""
     copies = [changed(kept[chance.integers(len(kept))], chance) for _ in range(POPULATION - len(kept) - NEW)]
     return kept + copies + [drawn(chance) for _ in range(NEW)]
 
@@ -110,7 +110,7 @@ def scored(
 def win_rates(
     bots: Sequence[CompiledBot], setup: str, players: int, seed: int, chance: np.random.Generator
 ) -> Array:
-    """Return the share of games that each bot wins, float64 (bots,)."""
+    """Return the share of its games that each bot wins, float64 (bots,)."""
     games = GAMES_EACH * len(bots)
     line_ups = np.array([chance.permutation(len(bots))[:players] for _ in range(games)])
     rules = Rules.preset("classic", players, setup=setup, profile="fast")
