@@ -11,7 +11,10 @@ COLUMNS = ("player", "start", "luck", "choices", "end")
 
 
 def lines(review: Review) -> Iterator[str]:
-    """Yield the lines of a review: a table of all seats, and the turns that cost each seat most."""
+    """Yield the lines of a review: a table of all seats, and the turns that cost each seat most.
+
+    A note about the luck is included unless the review is calibrated.
+    """
     rows = [COLUMNS, *(_row(review, seat) for seat in range(len(review.names)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     yield f"Review of {len(review.turns)} turns. Chances to win, in percent:"

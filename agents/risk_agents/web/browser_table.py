@@ -55,7 +55,7 @@ MOST_TROOPS = 20_000  # maximum number of troops, on the map and to place, when 
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer frame is sent alone
 AGAIN = 2.0  # time between two attempts to save an action, in seconds
-# `settle` lets the server make all decisions of a group (`SETTLED`)
+# `settle` lets the server make all decisions of a group (`composition.SETTLED`)
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
@@ -92,7 +92,8 @@ class Setting:
         Raises Refused for any other dict.
         """
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
-            raise Refused(f"a saved game of the server must have {', '.join(_KINDS)}, of the right types")
+            entries = ", ".join(f"{name} ({kind.__name__})" for name, kind in _KINDS.items())
+            raise Refused(f"a saved game of the server must have exactly these entries: {entries}")
         game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
         names, tokens = facts["names"], facts["tokens"]
         if not len(names) == len(tokens) == len(game.players) or not all(
@@ -227,7 +228,10 @@ class BrowserTable(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
-        """Play to the end; if an agent fails, the game stops, and `problem` contains the reason."""
+        """Play until the game is over or must stop; then `problem` contains the reason of the stop.
+
+        A recorded game is not continued.
+        """
         try:
             await self._prepare()
             while not self.game.is_over and self.setting.game.players[self.game.seat] != RECORDED:
@@ -263,7 +267,7 @@ class BrowserTable(Match):
         return self._has_no_room()
 
     async def _decision(self) -> int:
-        """Return the action of the seat to act; raise PlayerFault if an agent has failed."""
+        """Wait for the action of the seat to act, and return it; raise PlayerFault if an agent has failed."""
         player = self.players[self.game.seat]
         if self._planned is not None:
             return self._planned
@@ -303,7 +307,10 @@ class BrowserTable(Match):
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Save an action, play it, and return the next decision (`_next_question`)."""
+        """Save an action, play it, and return the next decision (`_next_question`).
+
+        Raises NotKept if the action cannot be saved.
+        """
         self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
         return self._next_question()
@@ -318,7 +325,8 @@ class BrowserTable(Match):
         """Play or compose a person's choice, or run a command.
 
         A choice that does not wait is played after all choices that wait. Raises Refused if `decision` is not
-        the current decision of the seat, or if the choice is not legal.
+        the current decision of the seat, if the choice or the command is not allowed, and after too many
+        composed choices in a second.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -405,7 +413,10 @@ class BrowserTable(Match):
         self._play_now(first)
 
     def _first_action(self, seat: int, choice: list[int] | str) -> int:
-        """Return the first action of a choice; write the other actions into the plan of the seat."""
+        """Return the first action of a choice; write the other actions into the plan of the seat.
+
+        Raises Refused if the choice is not legal.
+        """
         if not isinstance(choice, str) and len(choice) == 1:
             return choice[0]
         try:
@@ -546,7 +557,7 @@ class BrowserTable(Match):
 def _seated(saved: SavedGame) -> list[Agent | None]:
     """Return the agent of each seat, or None at seats of people and in a game that is over.
 
-    If an agent cannot be made, raises Refused with the spec of the agent.
+    If an agent cannot be created, raises Refused with the spec of the agent, and closes the other agents.
     """
     is_over, seated = saved.replay().is_over, list[Agent | None]()
     for seat, player in enumerate(saved.players):
@@ -668,7 +679,10 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
 
 
 def placeable(game: Game) -> int:
-    """Return the maximum number of troops that an answer can place on one territory, or 0."""
+    """Return the maximum number of troops that an answer can place on one territory.
+
+    The result is 0 if the decision is not about placing troops.
+    """
     return to_place(game) if game.phase == Phase.DRAFT else min(to_place(game), MOST_STEPS)
 
 
