@@ -146,11 +146,12 @@ class Config(StateNetworkSettings):
     )
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
     change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
-    gather: float = setting(0.5, 0, 1)  # probability that a seat gathers its first troops or claims
+    # probability that a seat places all first troops together, or claims a random continent first
+    gather: float = setting(0.5, 0, 1)
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    setups: tuple[str, ...] = setting(("deal",), length=range(1, 5))  # set-ups; each chunk has the next one
+    setups: tuple[str, ...] = setting(("deal",), length=range(1, 5))  # set-ups of the chunks, in turn
     dangers: bool = False  # True if the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
@@ -355,7 +356,7 @@ class Games:
         return codes, game_of[kept], batch.records["seat"][kept].astype(np.int64)
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Let newly drawn players take over some of the seats whose turns begin, and all of the gatherer."""
+        """Reassign seats whose turns begin to other players: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)

@@ -54,7 +54,8 @@ def first_danger(board: Board) -> int:
 def dangers_workspace():
     """Return the workspace of `write_dangers`, int64 (7, len(DANGERS) + 7), with a row for each army.
 
-    A row has the army's DANGERS, then the troops that its largest stack can send against each other army.
+    A row has the army's DANGERS. For each other army, the number of troops follows that the largest stack
+    beside this other army can send.
     """
     return np.zeros((MAX_SEATS + 1, len(DANGERS) + MAX_SEATS + 1), np.int64)
 
@@ -115,7 +116,7 @@ def survey(game, board, rules, territory, work):
 
 @kernel
 def next_draft(game, board, rules, seat):
-    """Return the troops of a seat's next draft, plus the next set if the hand may contain a set.
+    """Return the troops of a seat's next draft, plus those of the next set if the hand may contain a set.
 
     With a star deck, no set is added.
     """

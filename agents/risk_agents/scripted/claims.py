@@ -20,8 +20,8 @@ CLOSE = 8  # a random number decides between territories whose worths differ by 
 class Taste(NamedTuple):
     """Preferences for claims."""
 
-    border: Any  # penalty for each border territory of a continent, as BORDER
-    crowd: Any  # penalty for the share of a continent that rivals hold, as CROWD
+    border: Any  # penalty for each border territory of a continent (in `claim`: BORDER)
+    crowd: Any  # penalty for the share of a continent that rivals hold (in `claim`: CROWD)
     favourite: Any  # continent that is claimed first, or NONE
 
 

@@ -213,8 +213,8 @@ def place(game, board, rules, seat, style, troops):
 def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops):
     """Return the worth of `troops` on a territory.
 
-    The worth of the best capture is multiplied by the odds. Troops that are already on the territory add
-    to it.
+    The worth is the worth of the best capture, times a factor for the odds of the capture. Troops that are
+    already on the territory add to the worth.
     """
     best, strength = 0.0, troops_on(game, territory) + troops
     for w in range(len(game.strong)):

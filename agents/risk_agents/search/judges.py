@@ -30,7 +30,10 @@ JudgeFinder = Callable[[Rules, Board], Judge]
 
 
 def judge_for(rules: Rules, board: Board) -> Judge:
-    """Return the judge with the shipped state value, or `judge_heuristically` for games it does not know."""
+    """Return the judge for games with these rules on this map.
+
+    The judge uses the shipped state value, or the heuristic for games that the value does not know.
+    """
     shipped = _shipped()
     return judge_by(shipped) if shipped.knows(rules, board) else judge_heuristically
 

@@ -2,7 +2,7 @@
 
 Players differ most in two habits: the number of captures per turn, and trades of cards before a trade is
 obligatory. `Opponents` counts both in the events of a game, and compares them with the habits of the players
-(`habits.json`, which `research/habits.py` writes). The probabilities are Bayesian, with an even prior. The
+(`habits.json`, which `research/habits.py` writes). The probabilities are Bayesian, with a uniform prior. The
 bot or person at a seat may be none of these players. Therefore the evidence has the weight TRUST, and every
 player keeps a small probability (DOUBT).
 """

@@ -277,7 +277,7 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """Rank plans by sequential halving: each round drops half of the plans, and plays as many games.
+        """Rank plans by sequential halving: each round plays equally many games, and drops half of the plans.
 
         Returns the plans, best first, the values of the games of each of the agent's plans, and the samples
         of the first round. `memory` is the memory of `plans[0]` in this turn, if the plan has begun the turn.

@@ -221,9 +221,9 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
 
 @kernel
 def equal_successor(nodes, paths, there, found, seat, last):
-    """Return the slot of the successor with the territories of the node in FRESH, or NONE.
+    """Return the slot of the successor that is equal to the node in slot FRESH, or NONE.
 
-    The last captured territory of the successor must be `last`.
+    In equal nodes, the seat owns the same territories, and the last captured territory is `last`.
     """
     for slot in range(there, there + found):
         same = paths[slot, LAST] == last

@@ -160,13 +160,13 @@ class Pages:
         return _secrets(*await self.lobby.again(request["game"], request["token"]))
 
     async def delete(self, wish: Any) -> dict[str, Any]:
-        """Delete a game; raise Refused without the secret of the person who began the game."""
+        """Delete a game; raise Refused unless the request has the secret of the person who began the game."""
         request = checked_wish(wish, {"game": str, "token": str})
         await self.lobby.delete(request["game"], request["token"])
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the levels and techniques of all agents, and the agents that cannot play the wished game."""
+        """Return the levels and techniques of all agents, and agents that cannot play the requested game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class Pages:
         }
 
     async def review(self, wish: Any) -> dict[str, Any]:
-        """Return the review of a finished game, or {"waiting": true} (`Reviews.of`)."""
+        """Return the review of a finished game, or {"waiting": true} until it is computed (`Reviews.of`)."""
         found = checked_wish(wish, {"game": str, "token": str})
         table = await self.lobby.table(found["game"])
         table.viewer(found["token"])  # refuses an unknown token
@@ -309,7 +309,8 @@ class Json(JSONResponse):
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that calls `answer` with the JSON value of a request, and responds with the result.
 
-    If `answer` raises an error about the request, the handler responds with status 400 and the reason.
+    If `answer` raises ValueError, TypeError, ArithmeticError or RecursionError, the handler responds with
+    status 400 and the reason.
     """
 
     async def answered(request: Request) -> Response:

@@ -228,7 +228,7 @@ class BrowserTable(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
-        """Play until the game is over or must stop; then `problem` contains the reason of the stop.
+        """Play until the game is over or must stop; `problem` contains the reason for a stop.
 
         A recorded game is not continued.
         """

@@ -380,8 +380,8 @@ export class Asker {
   }
 
   /**
-   * A click answers at once. A finger names a territory first, and answers when it touches it again. A choice
-   * that waits for its confirmation needs no second touch.
+   * A click answers at once. The first touch shows the name of a territory, and the second touch answers. A
+   * choice that waits for confirmation needs no second touch.
    */
   click(event) {
     const place = event.target.dataset.territory;
