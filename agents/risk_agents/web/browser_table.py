@@ -216,7 +216,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, or "" in the set-up, after the end and in a stopped game."""
+        """Name of the player in turn, or "" before the first turn, after the end and in a stopped game."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
@@ -509,11 +509,12 @@ class BrowserTable(Match):
         raise Refused("this link belongs to no seat of the game")
 
     def moment(self, viewer: int, frame: int) -> Game:
-        """Return the game at the first decision after a frame of a viewer; raise Refused if not allowed.
+        """Return the game at the first decision after a frame of a viewer.
 
-        If the game is over or only agents play, everybody may continue from any moment. While people play,
-        only people at seats may continue, and the game that they get has all unknown facts drawn again.
-        Nobody may continue from a moment in which another seat picks a headquarters.
+        Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
+        is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
+        not from a moment in which another seat picks a headquarters. All facts that they do not know are
+        drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -581,7 +582,8 @@ class Feed:
     def message(self) -> str:
         """Return a message with the next frames that fit, and the viewer's decision.
 
-        The message is "" if nothing is new, or if the viewer is held back because of a hidden decision.
+        The message is "" if nothing is new, or if the viewer is held back because of a hidden decision. A
+        viewer who is held back still gets the first message, and the reason for a stop.
         """
         table, viewer = self._table, self._viewer
         if viewer in table.held_back and self._told and not table.problem:
