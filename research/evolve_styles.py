@@ -59,8 +59,8 @@ Array = npt.NDArray[np.float64]
 def main() -> None:
     """Search for styles, and print the twelve best styles of the last generation with their scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--generations", type=int, default=16)
+    parser.add_argument("--seed", type=int, default=1, help="seed of the search (default: 1)")
+    parser.add_argument("--generations", type=int, default=16, help="number of generations (default: 16)")
     arguments = parser.parse_args()
     chance = np.random.default_rng(arguments.seed)
     others = [find(name) for name in OTHERS]

@@ -27,7 +27,7 @@ NUM_PLAYERS = (3, 4, 5, 6)
 def main() -> None:
     """Play the games, and write the habits into FILE."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--games", type=int, default=300)
+    parser.add_argument("--games", type=int, default=300, help="number of games (default: 300)")
     games = parser.parse_args().games
     chance, board = np.random.default_rng(SEED), load_map("classic")
     total = {player.name: Habits() for player in PLAYERS}

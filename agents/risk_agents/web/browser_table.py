@@ -216,7 +216,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, or "" before the first turn, after the end and in a stopped game."""
+        """Name of the player in turn, or "" if no turn is in progress."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
