@@ -31,7 +31,7 @@ def lines(review: Review) -> Iterator[str]:
 
 
 def _row(review: Review, seat: int) -> tuple[str, ...]:
-    """Return the cells of a seat's row."""
+    """Return the cells of a seat's row in the table."""
     luck = sum(turn.luck[seat] for turn in review.turns)
     cost = sum(turn.loss for turn in review.turns if turn.seat == seat)
     start, end = review.turns[0].chances[seat], review.end[seat]

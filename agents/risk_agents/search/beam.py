@@ -96,7 +96,7 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
 
 @kernel
 def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
-    """Return the action in the lane `lane`."""
+    """Return the action of the seat to act in the lane `lane`."""
     seat = int64(games[lane].seat)
     claimed = claim(games[lane], boards[0], randoms, lane, seat)
     if claimed != NONE:

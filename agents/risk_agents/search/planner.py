@@ -41,7 +41,7 @@ SOURCE, TARGET = 0, 1
 
 
 class Workspace(NamedTuple):
-    """Workspace of the planning."""
+    """Workspace for a plan."""
 
     nodes: Any  # records (NUM_SLOTS,)
     routes: Any  # float64 (3, MOST_TERRITORIES)

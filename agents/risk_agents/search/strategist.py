@@ -238,7 +238,7 @@ class Strategist(Agent):
         return Claims(SetUpChoice(rules, board, judge, players, style.FAVOURITE, games, turns, lanes))
 
     def _reset_advisers(self) -> None:
-        """Clear the memory of the bots of the plans, which also begin rollouts without memory."""
+        """Clear the memories of the plans' bots. In rollouts, these bots also begin without memory."""
         for adviser in self._advisers:
             adviser.reset(self.seat, self.rules, self.board, self.seed)
 
@@ -364,7 +364,7 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(f"phase={game.phase.name}: plans exist only for a seat that decides in its own turn")
+        raise ValueError(f"phase={game.phase.name}: plans exist only while the seat in turn is to act")
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

@@ -118,7 +118,8 @@ def checked_wish(
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
         raise Refused(f"the request must be a JSON object with {', '.join(needed) or 'no entries'}")
     if strange := sorted(wish.keys() - types.keys()):
-        raise Refused(f"{shortened(strange[0])} is unknown{similar_names(strange[0][:80], tuple(types))}")
+        similar = similar_names(strange[0][:80], tuple(types))
+        raise Refused(f"entry {shortened(strange[0])} is unknown{similar}")
     for name, value in wish.items():
         if type(value) is not types[name]:
             raise Refused(f"{name} must be of type {types[name].__name__}")
@@ -147,7 +148,7 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
 
 
 def _edited(wish: dict[str, Any]) -> dict[str, Any]:
-    """Return the position after an edit for the board."""
+    """Return the position after an edit, for the board."""
     game = edited(position_of(wish.pop("position")), wish)
     check_armies(game)
     return _shown(game)

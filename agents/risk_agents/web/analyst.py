@@ -29,7 +29,7 @@ LIMIT, FIRST_LIMIT = 20.0, 300.0  # time limits of a browser's request and of a 
 
 
 class Analyst:
-    """Handle of the process in the server; the process answers one request after another.
+    """The server's handle of the process; the process answers one request after another.
 
     An `Analyst` is not thread-safe.
     """
@@ -101,7 +101,7 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
     match.query_player()
     explanation = player.explain()
     if explanation is None:
-        raise ValueError(f"{agent} has no explanation for this decision")
+        raise ValueError(f"agent={agent!r} has no explanation for this decision")
     return explanation.to_dict()
 
 

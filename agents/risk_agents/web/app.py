@@ -49,7 +49,7 @@ OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question",
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """Return the application.
+    """Return the server as a Starlette application.
 
     `hosts` are the allowed host names, in addition to the address of the connection.
     """

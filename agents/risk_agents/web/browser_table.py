@@ -41,7 +41,7 @@ from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops, room
-from risk_env.text.escape import is_label
+from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
@@ -101,10 +101,16 @@ class Setting:
         ):
             raise Refused("the saved game must have one name and one token for each seat")
         if not all(map(is_label, names)):
-            raise Refused("the saved game has a name that is not a valid label")
+            raise Refused(
+                "the saved game has a name that is not a valid label: a label has 1 to "
+                f"{LABEL_LETTERS} printable characters, and no space at its ends"
+            )
         mode, begun = facts["mode"], facts["begun"]
         if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
-            raise Refused("the saved game has an unknown preset or time")
+            raise Refused(
+                f"the saved game has mode={mode[:40]!r} and begun={begun}: mode must be a preset or empty, "
+                f"and begun must be from 0 to {LATEST - 1}"
+            )
         return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
     def is_owner(self, token: str) -> bool:
@@ -556,7 +562,7 @@ class BrowserTable(Match):
 
 
 def _seated(saved: SavedGame) -> list[Agent | None]:
-    """Return the agent of each seat, or None at seats of people and in a game that is over.
+    """Return the agent of each seat, or None for people, for recorded seats and in a game that is over.
 
     If an agent cannot be created, raises Refused with the spec of the agent, and closes the other agents.
     """
@@ -642,7 +648,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
             raise Refused("cards cannot be combined with an action or troops")
         return _set_of(game, cards)
     if action is not None and not game.is_legal(action):
-        raise Refused(f"action {action} is not legal")
+        raise Refused(f"action {action} is not legal in this decision")
     if troops is None:
         if action is None:
             raise Refused("the request has no action, troops, cards or words: send one of them")

@@ -45,6 +45,7 @@ MOST_OPENING = 16  # maximum number of games that begin, and of saved games that
 LONGEST_SPEC = 200  # maximum length of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
 SEED_BITS = 48  # number of bits of a new game's seed
+NO_GAME = "there is no such game: it was deleted, or the link is wrong"
 
 
 class Lobby:
@@ -134,7 +135,7 @@ class Lobby:
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         if not Setting.from_dict(facts).is_owner(token):
             raise Refused("only the person who began a game can delete it")
         self._deleted.add(name)
@@ -204,7 +205,7 @@ class Lobby:
         Raises Refused if the game does not exist.
         """
         if name in self._deleted:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         if name not in self.tables:
             if name not in self._restoring:
                 self._restoring[name] = asyncio.create_task(self._restore(name))
@@ -228,7 +229,7 @@ class Lobby:
         """Return the table of a saved game; raise Refused if the game does not exist."""
         found = self.store.load(name)
         if found is None:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         return self._new_table(name, self._kept(*found))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[BrowserTable, Game]:
@@ -452,7 +453,7 @@ def _of_position(text: str, num_players: int) -> Game:
     if game.num_players != num_players:
         raise Refused(f"the position has {game.num_players} players, but the request has {num_players}")
     if game.is_over:
-        raise Refused("the game of the position is over")
+        raise Refused("the game of the position is over: give a position before the end of a game")
     return Game(game.rules, game.board, secrets.randbits(SEED_BITS), position=text)
 
 
