@@ -43,7 +43,8 @@ class Rollouts:
     """Lanes in which rollouts are played.
 
     `plans` are compiled bots that can play the turn, and `players` are compiled bots that play afterwards.
-    With the same samples and generator, the values are the same for any number of `lanes`.
+    With the same samples and generator, the values are the same for any number of `lanes`. Raises ValueError
+    for fewer lanes than plans.
     """
 
     def __init__(
