@@ -158,7 +158,7 @@ class Rollouts:
         memory. The game continues until the seat's first turn and `turns` further turns have begun. The
         players of the other seats are drawn.
         """
-        self._check(samples, seat=seat, turns=turns)
+        self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self._drawn(len(samples), rng)
         players[:, seat] = self.num_plans
@@ -191,10 +191,12 @@ class Rollouts:
         samples: Array,
         *,
         plans: Sequence[int] = (0,),
+        column: int = 0,
+        numbers: Sequence[int] = (0,),
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for invalid samples, and for plans, a seat or turns that are not allowed.
+        """Raise ValueError for invalid samples, and for other arguments that are not allowed.
 
         Samples must be records of this map's size class.
         """
@@ -210,11 +212,13 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
+            "column": ([column], 0, self._arena.memory.shape[2]),
+            "numbers": (numbers, 0, batch.board.num_territories + 1),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
         for name, (numbers, least, end) in allowed.items():
-            most = batch.num_games if name == "plans" else 1
+            most = batch.num_games if name in ("plans", "numbers") else 1
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 allowed_count = "one number" if most == 1 else f"1 to {most} numbers"

@@ -80,7 +80,7 @@ class Claims:
         self._settler = SeatedBot(SETTLER, seed=0)
 
     def prepare(self) -> None:
-        """Compile the code of the rollouts."""
+        """Compile the code of the rollouts, in which SETTLER also plays."""
         self._choice.prepare()
 
     def act(self, view: View) -> int | None:
