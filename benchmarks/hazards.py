@@ -1,14 +1,15 @@
-"""Deaths of an agent before its next turn, and calibration of the value that its rollouts use.
+"""Deaths of an agent before its next turn, and calibration of the value of `strategist` in its games.
 
     python -m benchmarks.hazards strategist --players 6 --field card_killer,planner
     python -m benchmarks.hazards beam --players 5 --setup claim --field walker,saver,grudge,breaker
 
 The agent plays every deal from every seat. The other players are drawn from the field for each game.
 
-* Deaths: after each turn of the agent from round 5 on, the share of turns after which the agent is eliminated
-  before its next turn, by the state that the turn leaves.
-* Calibration: at the start of each turn of the agent, the win probability that the value of `strategist`
-  predicts. The predictions are sorted, and divided into ten groups of the same size.
+* Deaths: the share of the agent's turns, from round 5 on, after which the agent is eliminated before its next
+  turn. Turns are counted by the state at the end of the turn.
+* Calibration: at the start of each turn of the agent, the value of `strategist` predicts the agent's win
+  probability. The predictions are sorted and divided into ten groups of equal size. The mean prediction of
+  each group is compared with the share of won games.
 
 Intervals are 95 % intervals, by a bootstrap over deals.
 """
@@ -57,7 +58,7 @@ class Turn(NamedTuple):
     won: bool  # True if the agent wins the game
 
 
-# Kinds of states after a turn, by name
+# Tests for kinds of states after a turn, by name of the kind
 KINDS: dict[str, Callable[[Array], Array]] = {
     "all turns": lambda turns: turns["cards"] >= 0,
     f"{MANY_CARDS} or more cards": lambda turns: turns["cards"] >= MANY_CARDS,
@@ -71,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report, and store the report with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
-    parser.add_argument("--field", required=True, metavar="A,B,...", help="players in the other seats")
+    parser.add_argument("--field", required=True, metavar="A,B,...", help="names of the other players")
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
     parser.add_argument("--seed", type=int, default=39, help="seed of all games (default: 39)")
@@ -98,7 +99,10 @@ def main(argv: Sequence[str] | None = None) -> None:
 def turns_of_deal(
     agent: str, field: Sequence[str], rules: Rules, map_source: str, seed: int, deal: int
 ) -> list[Turn]:
-    """Play a deal from every seat, and return the agent's turns."""
+    """Play a deal from every seat, and return the agent's turns.
+
+    Raises ValueError if the value of `strategist` was not trained for these rules on this map.
+    """
     board, chance = load_map(map_source), np.random.default_rng([seed, deal])
     value = StateValueFile.load(FILE)
     value.check(rules, board, "strategist")
@@ -132,7 +136,7 @@ def turns_of_game(match: Match, seat: int, value: StateValueFile, deal: int) -> 
 
 
 def deaths(turns: Array, seed: int) -> list[dict[str, Any]]:
-    """Return the share of turns after which the agent is eliminated, for each of KINDS."""
+    """Return the share of turns, from FIRST_ROUND on, before the agent's elimination, for each of KINDS."""
     late = turns[turns["round"] >= FIRST_ROUND]
     rows = []
     for name, is_kind in KINDS.items():
@@ -142,7 +146,10 @@ def deaths(turns: Array, seed: int) -> list[dict[str, Any]]:
 
 
 def calibration(turns: Array, seed: int) -> list[dict[str, Any]]:
-    """Return the mean prediction and the share of wins of GROUPS groups with increasing predictions."""
+    """Return the mean prediction and the share of wins of GROUPS groups, in order of their predictions.
+
+    Groups without turns are left out.
+    """
     groups = np.array_split(turns[np.argsort(turns["predicted"], kind="stable")], GROUPS)
     return [
         {
@@ -156,7 +163,10 @@ def calibration(turns: Array, seed: int) -> list[dict[str, Any]]:
 
 
 def share(turns: Array, values: Floats, seed: int) -> tuple[float, float, float]:
-    """Return the mean of `values`, and its 95 % interval by a bootstrap over the deals of `turns`."""
+    """Return the mean of `values`, and its 95 % interval by a bootstrap over the deals of `turns`.
+
+    Without turns, the mean is 0 and the interval is from 0 to 1.
+    """
     if not len(turns):
         return 0.0, 0.0, 1.0
     _, deal_of = np.unique(turns["deal"], return_inverse=True)

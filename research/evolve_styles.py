@@ -4,11 +4,11 @@
     python -m research.evolve_styles --seed 1 --generations 16    # the strangers of `risk_agents.kept_out`
     python -m research.evolve_styles --seed 3 --generations 10 --players 3 --against beam
 
-A population of styles plays games of five and six players, dealt and claimed, together with the shipped
-styles, `breaker` and `hunter`. The third of the population that wins most is kept. The others are replaced by
-copies of the kept styles with two changed parameters, and by random styles. The score of a style is its
-number of wins over the even share, so it depends on the population. With `--against`, every game is a game of
-one style against bots with these names.
+A population of styles plays games of five and six players, with dealt and with claimed territories. The
+shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
+The others are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
+styles. The score of a style is its win rate divided by the even share, so it depends on the population. With
+`--against`, one style plays each game, and bots with these names play the other seats.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ OTHERS = (
 )
 SETUPS = ("deal", "claim")
 POPULATION, KEPT, NEW = 120, 40, 10
-GAMES_EACH = 30  # games per bot and table in a generation
-CHANGED = 2  # number of parameters that a copy changes
+GAMES_EACH = 30  # number of games at each table in a generation, per bot
+CHANGED = 2  # number of parameters that are drawn again in a copy
 LANES = 1024
 
 Array = npt.NDArray[np.float64]
@@ -63,17 +63,18 @@ class Field(NamedTuple):
     """Opponents of the styles."""
 
     others: list[CompiledBot]
-    alone: bool  # True if a style plays only against `others`, not against other styles
+    alone: bool  # True if every style plays only against `others`, not against other styles
     tables: list[tuple[str, int]]  # set-up and number of players
 
 
 def main() -> None:
-    """Search, and print the best styles with their scores."""
+    """Search for styles, and print the twelve best styles of the last generation with their scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--generations", type=int, default=16)
-    parser.add_argument("--players", type=int, nargs="+", default=[5, 6])
-    parser.add_argument("--against", nargs="+", default=[], metavar="BOT")
+    add = parser.add_argument
+    add("--seed", type=int, default=1, help="seed of the search (default: 1)")
+    add("--generations", type=int, default=16, help="number of generations (default: 16)")
+    add("--players", type=int, nargs="+", default=[5, 6], help="numbers of players (default: 5 6)")
+    add("--against", nargs="+", default=[], metavar="BOT", help="only opponents (default: styles and bots)")
     arguments = parser.parse_args()
     chance = np.random.default_rng(arguments.seed)
     tables = [(setup, players) for players in arguments.players for setup in SETUPS]
@@ -96,7 +97,7 @@ def drawn(chance: np.random.Generator) -> Style:
 
 
 def changed(style: Style, chance: np.random.Generator) -> Style:
-    """Return a style with CHANGED other parameters."""
+    """Return a copy of a style, in which CHANGED parameters are drawn again."""
     values = style._asdict()
     for name in chance.choice(list(CHOICES), CHANGED, replace=False):
         values[name] = int(chance.choice(CHOICES[name]))
@@ -104,7 +105,7 @@ def changed(style: Style, chance: np.random.Generator) -> Style:
 
 
 def following(kept: list[Style], chance: np.random.Generator) -> list[Style]:
-    """Return the next generation."""
+    """Return the next generation: the kept styles, changed copies and random styles."""
     copies = [changed(kept[chance.integers(len(kept))], chance) for _ in range(POPULATION - len(kept) - NEW)]
     return kept + copies + [drawn(chance) for _ in range(NEW)]
 
@@ -127,7 +128,7 @@ def win_rates(
     seed: int,
     chance: np.random.Generator,
 ) -> Array:
-    """Return the share of games that each of `bots` wins, float64 (bots,)."""
+    """Return the share of its games that each of `bots` wins, float64 (bots,)."""
     seated = [*bots, *field.others]
     games = GAMES_EACH * len(seated)
     if field.alone:
@@ -150,7 +151,7 @@ def alone(
     players: int,
     chance: np.random.Generator,
 ) -> npt.NDArray[np.int64]:
-    """Return the line-up of a game of the style `own` against bots of the field, in a random order."""
+    """Return the line-up of a game of the style number `own` against bots of the field, in random order."""
     others = chance.integers(len(bots), len(seated), size=players - 1)
     return chance.permutation([own, *others])
 

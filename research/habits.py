@@ -1,6 +1,8 @@
-"""Habits of the players of the rollouts (`risk_agents.search.opponents`), counted in games between them.
+"""Habits of the players of rollouts (`risk_agents.search.opponents`), counted in games between these players.
 
-python -m research.habits --games 300
+    python -m research.habits --games 300
+
+The command writes `risk_agents/search/habits.json`.
 """
 
 from __future__ import annotations
@@ -23,9 +25,9 @@ NUM_PLAYERS = (3, 4, 5, 6)
 
 
 def main() -> None:
-    """Play the games, and write the habits."""
+    """Play the games, and write the habits into FILE."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--games", type=int, default=300)
+    parser.add_argument("--games", type=int, default=300, help="number of games (default: 300)")
     games = parser.parse_args().games
     chance, board = np.random.default_rng(SEED), load_map("classic")
     total = {player.name: Habits() for player in PLAYERS}

@@ -66,7 +66,7 @@ def table(players: int, preset: str = "classic", **options: Any) -> Rules:
 
 
 def value_file(rules: Rules, seed: int = 0, dangers: bool = False) -> StateValueFile:
-    """Write a value with random weights."""
+    """Return a value with random weights."""
     rng = np.random.default_rng(seed)
     shapes = state_value_shapes(len(input_columns(BOARD, dangers)), 8, 4)
     weights = {name: rng.normal(scale=0.1, size=shape).astype(np.float32) for name, shape in shapes.items()}
@@ -203,11 +203,11 @@ def test_compiled_and_torch_agree(players: int, dangers: bool) -> None:
 
 
 def naive_dangers(game: Game) -> tuple[list[int], dict[str, list[int]]]:
-    """Return the dangers of a game for the seat to act, by their definitions."""
+    """Return the strongest enemy stacks by territory, and the other dangers by name, for the seat to act."""
     board, players, troops, owner = game.board, game.num_players, game.troops.tolist(), game.owner.tolist()
     territories = range(board.num_territories)
     owned = {seat: [t for t in territories if owner[t] == seat] for seat in range(players)}
-    enemies: list[list[int]] = [[] for _ in territories]  # of each territory
+    enemies: list[list[int]] = [[] for _ in territories]  # sources of enemies, by territory
     for source, target in board.borders:
         if owner[source] != owner[target]:
             enemies[target].append(source)
@@ -510,7 +510,7 @@ def test_it_says_what_it_considered() -> None:
     assert all("attack" in plan.words for plan in told.plans)
     assert told.to_dict()["plans"][0]["plan"] == told.chosen
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
-    with pytest.raises(ValueError, match="in its own turn"):
+    with pytest.raises(ValueError, match="while the seat in turn is to act"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
     with pytest.raises(ValueError, match="games=4: must be at least 16"):
         Strategist(Budget(games=4))

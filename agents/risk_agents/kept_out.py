@@ -1,10 +1,10 @@
 """Kept-out opponents: bots that no rollout, plan or training of this project uses.
 
 Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
-Some bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
-`kept_out:denial`. The other bots, `kept_out:stranger-1` to `kept_out:stranger-6`, have styles from a run of
-`research/evolve_styles.py` with another seed than the run that found `evolved`. Kept-out bots are not
-registered, so lists of agents do not contain them.
+Four bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
+`kept_out:denial`. The other six bots, `kept_out:stranger-1` to `kept_out:stranger-6`, are styles that a run
+of `research/evolve_styles.py` found. The run had a different seed from the run that found `evolved`. Kept-out
+bots are not registered, so lists of agents do not contain them.
 """
 
 from collections.abc import Mapping
@@ -74,5 +74,5 @@ def find(name: str) -> CompiledBot:
 
 
 def bots() -> tuple[CompiledBot, ...]:
-    """Return all kept-out beams."""
+    """Return the kept-out beams, without the strangers."""
     return tuple(map(find, BEAMS))

@@ -1,13 +1,14 @@
 """The trainer of state values: each seat's win probability when a turn begins, with two to six players.
 
-Scripted bots play a training round of whole games with every number of players. When a turn begins, another
+Compiled bots play a training round of whole games with every number of players. When a turn begins, another
 bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
-place all their first troops on a random territory; `strategist` may choose such a placement too.
+place all their first troops on a random territory, or claim a random continent first. `strategist` may make
+such choices too.
 
 The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
 (Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
-`tactician` plays the other seats. The current network, or the value that `judge` names, then evaluates the
-plans of `tactician`.
+`tactician` plays the remaining seats. The current network, or the value that `judge` names, then evaluates
+the plans of `tactician`.
 """
 
 from __future__ import annotations
@@ -144,13 +145,14 @@ class Config(StateNetworkSettings):
     )
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
     change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
-    gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
+    # probability that a seat places all first troops together, or claims a random continent first
+    gather: float = setting(0.5, 0, 1)
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
     # set-ups, used in turn by the chunks of games (default: the set-up of the rules)
     setups: tuple[str, ...] = setting((), length=range(5))
-    dangers: bool = False  # whether the network reads dangers (`risk_agents.learned.dangers`)
+    dangers: bool = False  # True if the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
 
@@ -166,9 +168,9 @@ class Config(StateNetworkSettings):
             raise ValueError(f"judge={self.judge!r} needs a bot_share below 1: with 1, bots play every seat")
 
     def setups_for(self, players: int) -> list[Rules]:
-        """Return the rules with each of `setups` that this number of players allows.
+        """Return the rules with each of `setups` that this number of players allows, in order.
 
-        Raises ValueError if the number of players allows none of them.
+        Raises ValueError if this number of players allows none of `setups`.
         """
         found, refused = [], None
         rules = self.rules_for(players)
@@ -233,7 +235,7 @@ class Network(StateNetwork):
 class Positions:
     """Positions at the start of turns, in the order of play. All games have the same number of players."""
 
-    codes: Array  # int8 (k, columns): observations of the seat whose turn begins
+    codes: Array  # int8 (k, columns): the network's columns for the seat whose turn begins
     games: Array  # int64 (k,): number of the game
     lookers: Array  # int64 (k,): seat whose turn begins, which observes
     winners: Array  # int64 (games,): winning seat, or -1 if the game was truncated
@@ -334,7 +336,7 @@ class Games:
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
-        """Return observations, games and seats for a random share of these lanes, in which turns begin."""
+        """Return codes, games and seats for a random share of these lanes, in which turns begin."""
         kept = lanes[self.chance.random(len(lanes)) < self.config.share]
         batch, codes = arena.batch, np.zeros((len(kept), len(self.columns)), np.int8)
         dangers = first_danger(self.board) if self.config.dangers else 0
@@ -342,7 +344,7 @@ class Games:
         return codes, game_of[kept], batch.records["seat"][kept].astype(np.int64)
 
     def _change_players(self, arena: Arena, lanes: Array) -> None:
-        """Reassign some seats whose turns begin, and all seats that gathered troops, to other players."""
+        """Reassign seats whose turns begin to other players: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
         is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)

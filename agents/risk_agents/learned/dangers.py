@@ -1,14 +1,15 @@
 """Dangers: inputs of state values that follow from an observation, but that small networks learn slowly.
 
-The observation has the troops of each territory, and a network must learn the borders. `write_dangers`
-computes who threatens whom, as codes of counts (`encode_count`):
+An observation contains the troops of each territory, but not the borders. A network without dangers must
+learn the borders. `write_dangers` writes these dangers as codes of counts (`encode_count`):
 
-* for each territory, the largest enemy stack that can attack it
-* for each player, in the order of play from the observing player on, the columns DANGERS
+* for each territory, the troops of the largest enemy stack on its sources (`scripted.board_sense`)
+* for each of DANGERS, one code for each player, in the order of play from the observing player on
 
-The margin of a hunter against a rival is the number of troops that the hunter can send, minus the expected
-need to eliminate the rival, at least 0. The hunter can send its largest stack beside the rival, its next
-draft, and the troops of a set if its hand may contain a set.
+The margin of a player against a rival is the number of troops that the player can send against the rival,
+minus the number that it is expected to need to eliminate the rival. The player can send all but one of the
+troops of its largest stack beside the rival, its next draft, and the troops of a set if its hand may contain
+a set. The margin is at least 0, and it is 0 without a stack that can attack the rival.
 """
 
 import numpy as np
@@ -27,15 +28,15 @@ from risk_env.observations import observation_size
 DANGERS = (
     "singles",  # number of territories with one troop
     "largest",  # troops of the largest stack
-    "front",  # number of troops on territories that can attack an enemy
+    "front",  # number of troops on territories with a border to an enemy
     "outnumbered",  # number of territories that a larger enemy stack can attack
     "sendable",  # troops of the next draft, and of a set if the hand may contain a set
-    "hunted",  # largest margin of a rival against the player
+    "hunted",  # largest margin of any rival against the player
     "prey",  # margin of the observing player against the player
     "hunter",  # margin of the player against the observing player
 )
 SINGLES, LARGEST, FRONT, OUTNUMBERED, SENDABLE, HUNTED, PREY, HUNTER = range(len(DANGERS))
-LOSS = 0.95  # expected loss of troops for each troop of the rival
+LOSS = 0.95  # expected number of lost troops for each troop of the rival
 SET_SIZE = 3  # smallest hand that may contain a set
 
 
@@ -45,19 +46,26 @@ def num_dangers(board: Board) -> int:
 
 
 def first_danger(board: Board) -> int:
-    """Return the column of the first danger, after the columns of the observation."""
+    """Return the number of the first column of the dangers, which follow the columns of the observation."""
     return observation_size(board)
 
 
 @inlined
 def dangers_workspace():
-    """Return an array for `write_dangers`: facts and reach of each army, int64 (7, len(DANGERS) + 7)."""
+    """Return the workspace of `write_dangers`, int64 (7, len(DANGERS) + 7), with a row for each army.
+
+    A row has the army's DANGERS. For each other army, the number of troops follows that the largest stack
+    beside this other army can send.
+    """
     return np.zeros((MAX_SEATS + 1, len(DANGERS) + MAX_SEATS + 1), np.int64)
 
 
 @kernel
 def write_dangers(game, board, rules, looker, work, codes):
-    """Write the dangers for the observing seat `looker` into `codes`, int8 (n,)."""
+    """Write the dangers for the observing seat `looker` into `codes`, int8 (n,).
+
+    `work` is `dangers_workspace()`.
+    """
     work[:] = 0
     for territory in range(board.num_territories):
         codes[territory] = encode_count(survey(game, board, rules, territory, work))
@@ -79,7 +87,10 @@ def write_dangers(game, board, rules, looker, work, codes):
 
 @kernel
 def survey(game, board, rules, territory, work):
-    """Add a territory to the facts of its owner; return the troops of the largest enemy stack beside it."""
+    """Add a territory to the owner's row of `work`; return the troops of the largest enemy stack beside it.
+
+    Returns 0 if nobody owns the territory, or if no enemy is beside it.
+    """
     owner, troops, strongest = int64(game.owner[territory]), troops_on(game, territory), int64(0)
     if owner < 0:
         return strongest
@@ -105,7 +116,10 @@ def survey(game, board, rules, territory, work):
 
 @kernel
 def next_draft(game, board, rules, seat):
-    """Return the troops of a seat's next draft, with a set if its hand may contain a set."""
+    """Return the troops of a seat's next draft, plus those of the next set if the hand may contain a set.
+
+    With a star deck, no set is added.
+    """
     troops = int64(troops_due(game, board, rules, seat))
     if rules.deck != Deck.STAR and hand_size(game, seat) >= SET_SIZE:
         troops += set_troops_due(rules, int64(game.sets_traded) + 1)
@@ -114,7 +128,7 @@ def next_draft(game, board, rules, seat):
 
 @kernel
 def weigh_margins(game, rules, looker, seat, work):
-    """Write the margins against a living seat into the facts of this seat, and of its hunters."""
+    """Write the margins of all rivals against a living seat into `work`."""
     need = int64(LOSS * total_troops(game, seat)) + num_territories(game, seat)
     for other in range(rules.num_players):
         reach = work[other, len(DANGERS) + seat]

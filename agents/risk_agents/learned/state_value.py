@@ -3,8 +3,8 @@
 The input is the observation of the seat to act. A network with two hidden layers computes a number for each
 player, in the order of turns from the observing player on. The softmax of these numbers over the living
 players is their win probabilities. The network is trained on positions at the start of turns
-(`risk_training.state_value`). All numbers are float32 and are added in a fixed order, so results have the
-same bits on every machine.
+(`risk_training.state_value`). The numbers of the network are float32 and are added in a fixed order, so
+these numbers have the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,10 @@ class StateValue(NamedTuple):
 
 
 def input_columns(board: Board, has_dangers: bool = False) -> npt.NDArray[np.int64]:
-    """Return the columns that the network reads, int64 (c,): of an observation, and perhaps all dangers."""
+    """Return the columns that the network reads, int64 (c,).
+
+    These are columns of an observation, and all dangers if `has_dangers`.
+    """
     names = [name for name, _ in TERRITORY_COLUMNS]
     of_territory = np.array([names.index(name) for name in TERRITORY_INPUTS])
     firsts = TERRITORY_WIDTH * np.arange(board.num_territories)
@@ -93,7 +96,7 @@ class StateNetworkFile(TrainedFile):
 
     @property
     def has_dangers(self) -> bool:
-        """True if the network reads dangers."""
+        """True if the network reads dangers (`learned.dangers`)."""
         return self.made.get("dangers") is True
 
     @cached_property
@@ -211,7 +214,7 @@ def write_outputs(game, board, rules, value, work):
 def look(game, board, rules, dangers, words, seen):
     """Write the observation of the seat to act into `words`, and the dangers from the column `dangers` on.
 
-    Nothing more than the observation is written if `dangers` is 0. `seen` is the workspace of the dangers.
+    If `dangers` is 0, only the observation is written. `seen` is the workspace of the dangers.
     """
     codes, seat = words.view(np.int8), int(game.seat)
     observe(game, board, rules, seat, words, codes)
@@ -221,9 +224,9 @@ def look(game, board, rules, dangers, words, seen):
 
 @vectorized_entry_point
 def write_codes(games, boards, rules, lanes, columns, dangers, codes):
-    """Write the columns `columns` that the seat to act sees in each lane of `lanes`, int8 (k, c).
+    """Write the columns `columns` for the seat to act in each lane of `lanes` into `codes`, int8 (k, c).
 
-    `dangers` is the first column of the dangers, or 0.
+    `dangers` is the first column of the dangers, or 0 if `columns` contain no dangers.
     """
     words, seen = np.zeros((columns[-1] + 8) // 8, np.uint64), dangers_workspace()
     for k in range(len(lanes)):

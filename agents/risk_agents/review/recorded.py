@@ -70,7 +70,10 @@ class _Walk:
                 yield from self._act(legal[0])
 
     def _note(self, action: int) -> None:
-        """Add a decision to the current turn. If the decision begins a turn, add the turn first."""
+        """Add a decision to the current turn. If the decision begins a turn, add the turn first.
+
+        Decisions in the set-up, and decisions of other seats than the seat in turn, are not added.
+        """
         game = self._games[0]
         now = int(game["round_number"]), int(game["turn"])
         if not now[0] or game["phase"] == Phase.OVER:

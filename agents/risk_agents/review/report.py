@@ -11,7 +11,10 @@ COLUMNS = ("player", "start", "luck", "choices", "end")
 
 
 def lines(review: Review) -> Iterator[str]:
-    """Yield the lines of a review: a table of all seats, and the turns that cost each seat most."""
+    """Yield the lines of a review: a table of all seats, and the turns that cost each seat most.
+
+    A note about the luck is included unless the review is calibrated.
+    """
     rows = [COLUMNS, *(_row(review, seat) for seat in range(len(review.names)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     yield f"Review of {len(review.turns)} turns. Chances to win, in percent:"
@@ -28,7 +31,7 @@ def lines(review: Review) -> Iterator[str]:
 
 
 def _row(review: Review, seat: int) -> tuple[str, ...]:
-    """Return the cells of a seat's row."""
+    """Return the cells of a seat's row in the table."""
     luck = sum(turn.luck[seat] for turn in review.turns)
     cost = sum(turn.loss for turn in review.turns if turn.seat == seat)
     start, end = review.turns[0].chances[seat], review.end[seat]

@@ -79,7 +79,7 @@ class Budget:
 
 
 BUDGET = Budget()
-# Players of rollouts in games with goals, which keep fewer positions than the players of `strategist`
+# Players of rollouts in games with goals. They keep fewer positions than the players of `strategist`.
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "reviewing beam", width=2),)
 # for games that GOAL_PLAYERS continue: these rollouts take about ten times as long
 GOAL_BUDGET = Budget(chances=16, samples=12, check=32, candidates=2)
@@ -118,7 +118,7 @@ class Review:
     turns: tuple[ReviewedTurn, ...]
     end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
     mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
-    calibrated: bool  # True if a learned value judges the luck, False if a heuristic does
+    calibrated: bool  # True if a learned value measures the luck, False if a heuristic does
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as a dict for `json.dumps`."""
@@ -179,7 +179,7 @@ class Reviewer:
         return [plan.name for plan in self._plans].index(name)
 
     def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
-        """Return the review of a game."""
+        """Return the review of a game; raise ValueError for a game without a turn."""
         turns, events = recorded_turns(game)
         found = [(event.turn, self._luck(event)) for event in events]  # completes the turns
         if not turns:
@@ -216,7 +216,10 @@ class Reviewer:
         return _floats(found.mean(axis=0)[: self._players])
 
     def _end(self, game: Game) -> tuple[float, ...]:
-        """Return each seat's chance after the last action, (P,). The winner of a finished game has 1."""
+        """Return each seat's chance after the last action, (P,).
+
+        In a finished game, the winner has 1, or the living seats have equal shares.
+        """
         if game.is_over:
             return _floats(shares(np.array([game.winner]), game.alive))
         turn = RecordedTurn(game.round, game.turn, game.records)
@@ -282,7 +285,10 @@ class Reviewer:
                 yield Mistake(turn.round, seat, *found.rounded(), plan.name, played, better)
 
     def _check(self, turn: RecordedTurn, candidate: Candidate, budget: Budget) -> Loss:
-        """Measure the loss of a turn by rollouts to the end of the game, in new samples."""
+        """Measure the loss of a turn by rollouts to the end of the game, in new samples.
+
+        The check ends early when further samples would hardly change the result (`Loss.is_settled`).
+        """
         found = Loss(0.0, 1.0, 0)
         differences = np.zeros(0)
         for step in range(1, budget.steps + 1):
@@ -326,7 +332,8 @@ class Reviewer:
     ) -> Floats:
         """Return the seat's value after the turn in each sample, (samples,).
 
-        The dice and cards after the turn are the same for every plan.
+        The dice and cards after the turn are the same for every plan. The judge evaluates the position after
+        `later` further turns of the seat.
         """
         rng, games = self._rng(PLAYING_ON, *key), ends.copy()
         games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
@@ -357,7 +364,7 @@ class Loss(NamedTuple):
         return self.loss >= LEAST_LOSS and self.loss >= SURE * self.error
 
     def is_settled(self, most: int) -> bool:
-        """Return True if rollouts up to `most` pairs would hardly change `is_certain`."""
+        """Return True if further rollouts, up to `most` pairs in total, would hardly change `is_certain`."""
         last_error = self.error * np.sqrt(self.games / most)
         needed = max(LEAST_LOSS, SURE * last_error)
         return bool(self.loss + self.error < needed or self.loss - LEAST_LOSS > SURE * self.error)

@@ -95,7 +95,10 @@ class TurnRollouts(Rollouts):
         return batch.records[lanes].copy()
 
     def chances_of(self, records: Array) -> Floats:
-        """Return the judge's win probability of each seat where turns begin, float64 (k, 6)."""
+        """Return the judge's win probability of each seat in each record, float64 (k, 6).
+
+        The records must be positions at the start of a turn, or finished games.
+        """
         lanes = np.arange(len(records))
         self._batch.load_records(lanes, records)
         return self.judge(self._batch, lanes)

@@ -216,7 +216,7 @@ def place_worth(game, board, seat, territory, purpose):
 
     * STRIKE: many targets that the seat does not own, then many troops of the seat.
     * DEFENCE: fewer troops than the enemies around the territory.
-    * NEUTRAL: next to the other player's territories, not to the seat's, and few troops (RULES 6.1).
+    * NEUTRAL: next to territories of the other player rather than of the seat, and few troops (RULES 6.1).
     * HEADQUARTERS: many troops, and few enemies around the territory (RULES 7.1).
     """
     troops = troops_on(game, territory)

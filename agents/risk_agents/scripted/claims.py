@@ -20,8 +20,8 @@ CLOSE = 8  # a random number decides between territories whose worths differ by 
 class Taste(NamedTuple):
     """Preferences for claims."""
 
-    border: Any  # penalty for each border territory of a continent (default: BORDER)
-    crowd: Any  # penalty for the share of a continent that rivals hold (default: CROWD)
+    border: Any  # penalty for each border territory of a continent (in `claim`: BORDER)
+    crowd: Any  # penalty for the share of a continent that rivals hold (in `claim`: CROWD)
     favourite: Any  # continent that is claimed first, or NONE
 
 
@@ -33,7 +33,7 @@ def claim(game, board, randoms, lane, seat):
 
 @kernel
 def claim_by(game, board, randoms, lane, seat, taste):
-    """Return the same as `claim`, by the preferences `taste`."""
+    """Return the same as `claim`, but with the preferences `taste`."""
     best, most = NONE, -(1 << 60)
     if game.phase != Phase.CLAIM and game.phase != Phase.CAPITAL:
         return best

@@ -33,7 +33,10 @@ def continent_ratio(game, board, seat, continent):
 
 @kernel
 def own_troops_near(game, board, seat, territory, continent):
-    """Return how many troops the seat's largest stack outside a continent can send to a territory."""
+    """Return the number of troops that one stack of the seat can send to a territory.
+
+    The stack is the seat's largest stack beside the territory and outside the continent.
+    """
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w] & ~board.continent_members[continent, w]
@@ -45,7 +48,7 @@ def own_troops_near(game, board, seat, territory, continent):
 
 @kernel
 def own_stack_near(game, board, seat, territory, but):
-    """Return how many troops the seat's largest stack, apart from `but`, can send to a territory."""
+    """Return the number of troops that the seat's largest stack except `but` can send to a territory."""
     most = 0
     for w in range(len(game.strong)):
         word = board.sources[territory, w] & game.owned[seat, w]
@@ -101,7 +104,7 @@ def springboard(game, board, seat, continent):
 
 @kernel
 def targets_in(game, board, seat, territory, continent):
-    """Return how many targets in a continent the seat does not own, and the number of their troops."""
+    """Return the number of a territory's enemy targets in a continent, and the number of their troops."""
     targets, defenders = 0, 0
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & board.continent_members[continent, w] & ~game.owned[seat, w]

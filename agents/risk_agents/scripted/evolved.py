@@ -1,9 +1,9 @@
 """`evolved`: six bots with styles that a search over the parameters found (`research/evolve_styles.py`).
 
 The search plays games of five and six players among styles, keeps the styles that win most, and changes some
-of their parameters. All of its best styles keep their sets, capture little, attack the strongest rival, and
-eliminate weak rivals. They win about twice as many games as `breaker`. `strategist` uses them as players of
-its rollouts, because strong opponents play alike.
+of their parameters. The best styles of the search keep their sets, capture little, attack the strongest
+rival, and eliminate weak rivals. They win about twice as many games as `breaker`. `strategist` uses the bots
+as players of its rollouts, because strong opponents play similarly.
 """
 
 from risk_agents.scripted.style import Style, bot

@@ -62,9 +62,9 @@ def grow(game, board, rules, seat):
 
 @kernel
 def growing_place(game, board, seat):
-    """Return the place to draft to: the weakest border, else a springboard into the easiest continent.
+    """Return the place to draft to: the weakest border, or else a springboard into the easiest continent.
 
-    If there is neither, return the best place for STRIKE.
+    If neither exists, the place is the best place for STRIKE, or NONE if no territory is legal.
     """
     place = weakest_border(game, board, seat)
     if place == NONE:

@@ -3,7 +3,8 @@
 With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
 attacks, and strong programs make them. The worth of a rival grows with its number of cards and the value of
 the next set, and decreases with its armies (`worth_of`). A hunt begins when one stack, with the whole draft,
-is expected to survive a route through the rival's territories, and other stacks can capture the rest.
+is expected to survive a route through the rival's territories, and other stacks can capture the rival's other
+territories.
 """
 
 import numpy as np

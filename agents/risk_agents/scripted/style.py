@@ -191,8 +191,8 @@ def aims(game, board, rules, seat, style):
 def place(game, board, rules, seat, style, troops):
     """Return the best legal territory for `troops`.
 
-    If some guarded territories lack troops, but at most `troops`, the best territory is the one of them that
-    lacks the most. Otherwise, the best territory is the source of the best capture.
+    Guarded territories that lack 1 to `troops` troops come first. The best of these territories lacks the
+    most troops. Without such a territory, the best territory has the highest `post_worth`.
     """
     wanted, leader, enemy = aims(game, board, rules, seat, style)
     best, most, lacking = NONE, -1e18, int64(0)
@@ -211,7 +211,11 @@ def place(game, board, rules, seat, style, troops):
 
 @kernel
 def post_worth(game, board, rules, seat, style, territory, wanted, leader, enemy, troops):
-    """Return the worth of `troops` on a territory: the worth of its best capture times the odds."""
+    """Return the worth of `troops` on a territory.
+
+    The worth is the worth of the best capture, times a factor for the odds of the capture. Troops that are
+    already on the territory add to the worth.
+    """
     best, strength = 0.0, troops_on(game, territory) + troops
     for w in range(len(game.strong)):
         word = board.targets[territory, w] & ~game.owned[seat, w]

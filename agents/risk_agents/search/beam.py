@@ -51,7 +51,7 @@ WIDTH = 12
 DEPTH = 8
 MOST_RANK = 7  # highest rank of a place to draft to
 HALF_DRAFTED = -1  # in `memory[AT]`: half of the draft is placed
-# Weights of `search.evaluation` by number of players, from `research/tune_beam.py`; other numbers use WEIGHTS
+# Weights of `search.evaluation` by number of players, from `research/tune_beam.py`; default: WEIGHTS
 TUNED = {3: np.array([[1.41, 3.0, 1.94, 0.737, 0.939, 1.78, 2.35, 0.331, 8.0, 0.351, 0.00204, 0.469]])}
 WEIGHTS_FOR = np.concatenate(
     [TUNED.get(players, WEIGHTS[None]) for players in range(MAX_SEATS + 1)] + [WEIGHTS[None]]
@@ -71,7 +71,7 @@ MEMORY = PLAN + 1 + STEP_SIZE * MOST_DEPTH
 
 @entry_point
 def choose_by(games, boards, rules, lanes, randoms, memory, actions, weights):
-    """Choose an action in each lane by its row of `weights`, float64 (N or 1, NUM_WEIGHTS)."""
+    """Choose an action in each lane with the lane's row of `weights`, float64 (N or 1, NUM_WEIGHTS)."""
     choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, np.zeros(WORKSPACE), WIDTH)
 
 
@@ -87,7 +87,7 @@ def choose_learned(games, boards, rules, lanes, randoms, memory, actions, weight
 
 @kernel
 def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights, work, width):
-    """Choose an action in each lane by its row of `weights`; keep `width` positions at each depth."""
+    """Choose an action in each lane with the lane's row of `weights`; keep `width` positions per depth."""
     tree = new_tree(games, width, DEPTH)
     for k in range(len(lanes)):
         row = weights[lanes[k] % len(weights)]
@@ -96,7 +96,7 @@ def choose_lanes(games, boards, rules, lanes, randoms, memory, actions, weights,
 
 @kernel
 def choose_in(lane, games, boards, rules, randoms, memory, weights, work, tree):
-    """Return the action in the lane `lane`."""
+    """Return the action of the seat to act in the lane `lane`."""
     seat = int64(games[lane].seat)
     claimed = claim(games[lane], boards[0], randoms, lane, seat)
     if claimed != NONE:
@@ -116,7 +116,7 @@ def is_gathered(game, board, memory):
 
 @inlined
 def narrowed(tree, width):
-    """Return the tree with at most `width` positions at each depth, or with the usual number if 0."""
+    """Return the tree with at most `width` positions at each depth; 0 means the tree's own width."""
     kept = width if 0 < width < tree.width else tree.width
     return Tree(tree.nodes, tree.facts, tree.paths, tree.passed, kept, tree.depth)
 
@@ -156,7 +156,8 @@ def draft(game, memory, tree, evaluator):
     """Return the territory to draft to, and write the number of troops into the memory.
 
     All troops go to the place after which the best turn is possible, or half of the troops go there and half
-    to another place. The `memory[RANK]` best places are skipped, unless half of the draft is placed.
+    to another place. The `memory[RANK]` best places are skipped, unless half of the draft is placed. If all
+    legal territories are inland, the first of them gets all troops.
     """
     rank = 0 if memory[AT] == HALF_DRAFTED else min(int64(memory[RANK]), MOST_RANK)
     whole = search_drafts(game, rank, memory, tree, evaluator)
@@ -195,9 +196,10 @@ def search_drafts(game, rank, memory, tree, evaluator):
 
 @kernel
 def draft_roots(game, first, tree, evaluator):
-    """Add a root to the tree for each place to draft to; return the number of roots.
+    """Add a root to the tree for each place to draft to, at most MOST_ROOTS; return the number of roots.
 
-    In a root, all troops are on its place. If `first` is not NONE, half of the troops are on `first`.
+    Inland territories and territories in `tree.passed` are skipped. In a root, all troops are on its place.
+    If `first` is not NONE, half of the troops are on `first`.
     """
     board, rules, seat, nodes = evaluator.board, evaluator.rules, evaluator.seat, tree.nodes
     count = 0

@@ -67,7 +67,7 @@ class Evaluator(NamedTuple):
 def evaluate(game, evaluator):
     """Return the value of a position for the seat, from LOST (0) to WON (1).
 
-    The function reads only the sizes of the other seats' hands.
+    The function does not read the cards of other seats, but only the sizes of their hands.
     """
     board, rules, seat, weights, work = evaluator
     if holds_nothing(game, seat):
@@ -82,7 +82,7 @@ def evaluate(game, evaluator):
 
 @kernel
 def evaluate_heuristic(game, evaluator):
-    """Return the seat's share of the power, if the game is not decided."""
+    """Return the seat's share of the power. The game must not be decided."""
     _board, rules, seat, weights, work = evaluator
     card = weights[CARD] * card_worth(game, rules)
     count_powers(game, card, evaluator)
@@ -113,7 +113,10 @@ def is_won(game, board, rules, seat):
 
 @kernel
 def card_worth(game, rules):
-    """Return the worth of a card in troops: a third of the next set, or STAR_CARD (RULES 2.5, 5.2, 9.4)."""
+    """Return the worth of a card in troops: a third of the next set, which counts at most DEAREST_SET.
+
+    A card of the star deck is worth STAR_CARD. Without cards, the worth is 0 (RULES 2.5, 5.2, 9.4).
+    """
     if rules.deck == Deck.NONE:
         return 0.0
     if rules.deck == Deck.STAR:
@@ -170,7 +173,7 @@ def own_power(game, card, evaluator):
 
 @kernel
 def scan_borders(game, evaluator):
-    """Return the expected number of territories that fall, and the number of inland troops.
+    """Return the expected number of territories that fall, and the number of inland troops that can move.
 
     The function also writes the safety of each continent's borders into the workspace.
     """

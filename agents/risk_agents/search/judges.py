@@ -30,7 +30,10 @@ JudgeFinder = Callable[[Rules, Board], Judge]
 
 
 def judge_for(rules: Rules, board: Board) -> Judge:
-    """Return a judge for games with these rules: the shipped value if possible, else the heuristic."""
+    """Return the judge for games with these rules on this map.
+
+    The judge uses the shipped state value, or the heuristic for games that the value does not know.
+    """
     shipped = _shipped()
     return judge_by(shipped) if shipped.knows(rules, board) else judge_heuristically
 
@@ -90,9 +93,9 @@ def judge_by_beam_value(learned: BeamValueFile) -> Judge:
 
 @vectorized_entry_point
 def write_beam_values(games, boards, rules, lanes, weights, chances):
-    """Write the win probabilities of `judge_by_beam_value` in each lane of `lanes`, float64 (k, 6).
+    """Write the win probabilities of `judge_by_beam_value` in each lane of `lanes` into `chances`.
 
-    `weights` are float32 (n,).
+    `chances` is float64 (k, 6), and `weights` is float32 (n,).
     """
     work = np.zeros(LEARNED_WORKSPACE, np.float32)
     for k in range(len(lanes)):
@@ -114,7 +117,10 @@ def judge_heuristically(batch: GameVector, lanes: Array) -> Array:
 
 @entry_point
 def write_evaluations(games, boards, rules, lanes, chances):
-    """Write each seat's heuristic value, divided by the sum over the seats, in each lane, float64 (k, 6)."""
+    """Write each living seat's share of the heuristic values, in each lane of `lanes`, into `chances`.
+
+    `chances` is float64 (k, 6). `write_decided` determines the values of finished games.
+    """
     work = np.zeros(WORKSPACE)
     for k in range(len(lanes)):
         game = games[lanes[k]]

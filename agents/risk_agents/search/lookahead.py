@@ -64,8 +64,8 @@ class Trial(NamedTuple):
 def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks, effort, worths):
     """Choose an action in each lane (see `risk_env.bots.CompiledBot`).
 
-    `networks` are the policy and the value. When a plan is chosen for a turn, the win probability after the
-    turn of each plan, or UNTRIED, is written into the lane's row of `worths`, float32 (N or 1, plans).
+    `networks` are the policy and the value. When a plan is chosen for a turn, the lane's row of `worths`,
+    float32 (N or 1, plans), gets the win probability after the turn of each plan, or UNTRIED.
     """
     trial = new_trial(games, networks, effort)
     for k in range(len(lanes)):
@@ -143,7 +143,7 @@ def change_plan(game, boards, rules, word, memory, trial):
 
 @kernel
 def draft(plan, game, boards, rules, word, trial):
-    """Trade and draft by a plan in one sampled game.
+    """Play the trades and drafts of a plan in one sampled game.
 
     One game is enough for all samples, because a bot sees the same facts in every sample before the first
     dice.

@@ -1,10 +1,10 @@
-"""Opponents: the probability of each player of the rollouts at each seat, from the turns that a seat played.
+"""Opponents: the probability of each player of the rollouts at each seat, from the turns of the seat so far.
 
-Players differ most in two habits: how many territories they capture per turn, and whether they trade a set of
-cards before they must. `Opponents` counts both in the events of a game, and compares them with the habits of
-the players (`habits.json`, which `research/habits.py` measures). The probabilities are Bayesian, with an even
-prior. A stranger is none of the players, so the evidence counts less than in full, and every player keeps a
-small probability.
+Players differ most in two habits: the number of captures per turn, and trades of cards before a trade is
+obligatory. `Opponents` counts both in the events of a game, and compares them with the habits of the players
+(`habits.json`, which `research/habits.py` writes). The probabilities are Bayesian, with a uniform prior. The
+bot or person at a seat may be none of these players. Therefore the evidence has the weight TRUST, and every
+player keeps a small probability (DOUBT).
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from risk_env.core.types import MAX_SEATS
 from risk_env.events import Event
 
 FILE = Path(__file__).with_name("habits.json")
-MOST_CAPTURES = 4  # more captures in a turn count as this number
+MOST_CAPTURES = 4  # a larger number of captures in a turn counts as this number
 SET_SIZE, OBLIGATORY = 3, 5  # smallest hands with which a seat may trade, and must trade
 UNKNOWN = {"captures": [0] * (MOST_CAPTURES + 1), "trades": [0, 0]}
-TRUST = 0.5  # factor of the evidence
+TRUST = 0.5  # weight of the evidence: factor of the log-likelihoods
 DOUBT = 0.1  # probability that is shared evenly among the players
 
 
 class Habits:
-    """Counted habits of one player: captures per turn, and trades of sets that need not be traded."""
+    """Counted habits of one player: captures per turn, and trades that are not obligatory."""
 
     def __init__(self) -> None:
         self.captures = np.zeros(MOST_CAPTURES + 1)  # number of turns, by number of captures
-        self.trades = np.zeros(2)  # number of turns with an optional set: kept, traded
+        self.trades = np.zeros(2)  # number of turns begun with 3 or 4 cards: without a trade, with a trade
 
 
 class Habitual:
@@ -46,7 +46,7 @@ class Habitual:
         self._may_trade = self._traded = False
 
     def see(self, event: Event) -> None:
-        """Take note of an event in which this seat acts, or of its elimination."""
+        """Take note of an event with this seat as its `seat`."""
         if event.kind == "turn":
             self._captures, self._traded = 0, False
             self._may_trade = SET_SIZE <= self._hand < OBLIGATORY
@@ -93,9 +93,10 @@ class Opponents:
 
 @cache
 def _logarithms(names: tuple[str, ...]) -> tuple[Array, Array]:
-    """Return the logarithms of the probabilities of each habit, (players, 5) and (players, 2).
+    """Return the log-probabilities of each player's captures and trades, (players, 5) and (players, 2).
 
-    The habits of a player without an entry in the file are unknown: all have the same probability.
+    For a player without an entry in the file, all numbers of captures have the same probability, and so do
+    both choices of a trade.
     """
     known: Mapping[str, Mapping[str, list[int]]] = json.loads(FILE.read_text(encoding="utf-8"))
     known = {name: known.get(name, UNKNOWN) for name in names}

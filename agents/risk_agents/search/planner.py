@@ -1,9 +1,10 @@
-"""`planner`: follows the cheapest route of captures (Dijkstra) with the best ratio of gain to loss.
+"""`planner`: follows the route of captures with the best ratio of gain to loss.
 
-The bot finds the cheapest route from every stack to every enemy territory. The cost of a route is the
-expected number of troops that are lost or left behind. The gain is the expected increase of the position's
-value, with the exact probability that the whole route succeeds. The bot makes a new plan before each capture.
-The idea comes from route planners in the literature; the implementation is our own.
+The bot finds the cheapest route from every stack to every enemy territory (Dijkstra), and follows the best of
+these routes. The cost of a route is the expected number of troops that are lost or left behind. The gain is
+the expected increase of the position's value, with the exact probability that the whole route succeeds. The
+bot makes a new plan before each capture. The idea comes from route planners in the literature; the
+implementation is our own.
 """
 
 from typing import Any, NamedTuple
@@ -40,7 +41,7 @@ SOURCE, TARGET = 0, 1
 
 
 class Workspace(NamedTuple):
-    """Workspace of the planning."""
+    """Workspace for a plan."""
 
     nodes: Any  # records (NUM_SLOTS,)
     routes: Any  # float64 (3, MOST_TERRITORIES)
@@ -108,7 +109,10 @@ def make_plan(game, extra, space, evaluator):
 
 @kernel
 def find_routes(game, board, seat, source, strength, routes):
-    """Find the cheapest routes from a source through enemy territories, up to the cost `strength`."""
+    """Write the cheapest routes from a source through enemy territories into `routes`.
+
+    A route ends at a territory with a cost of `strength` - 1 or more.
+    """
     for territory in range(board.num_territories):
         routes[COST, territory] = FAR
         routes[SETTLED, territory] = 0.0
@@ -148,7 +152,10 @@ def nearest_open(board, strength, routes):
 
 @kernel
 def weigh_route(game, source, target, drafted, now, best, space, evaluator):
-    """Plan the route to a target if its ratio of gain to loss is above `best`; return the best ratio."""
+    """Plan the route to a target if its ratio of gain to loss is above `best`; return the best ratio.
+
+    A route that exceeds LONGEST, or is below LEAST_CHANCE or LEAST_GAIN, is not planned.
+    """
     nodes, routes, plan = space
     length = 0
     first = target
@@ -201,7 +208,7 @@ def take_route(game, source, target, length, routes, evaluator):
 
 @kernel
 def safest_place(game, nodes, evaluator):
-    """Return the territory where the draft increases the value most, without any attack."""
+    """Return the legal territory where the draft increases the value most, without any attack."""
     board, rules = evaluator.board, evaluator.rules
     best, most = NONE, -1.0
     for territory in range(board.num_territories):

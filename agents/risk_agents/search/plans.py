@@ -79,7 +79,7 @@ def is_chosen(game, memory):
 
 @kernel
 def remember(game, memory, plan):
-    """Write into the memory that `plan` plays the rest of this turn; keep the count of attacks."""
+    """Write into the memory that `plan` plays the rest of this turn; keep this turn's count of attacks."""
     attacks = memory[ATTACKS] if is_chosen(game, memory) else 0
     begin_plan(memory, plan)
     memory[ROUND] = game.round_number + 1
@@ -134,7 +134,10 @@ def plan_action(plan, games, boards, rules, lane, randoms, memory, space):
 
 @kernel
 def drafted_action(plan, game, board, rules, seat):
-    """Return the draft action of a plan that drafts to one place; NONE for other plans and phases."""
+    """Return the draft action of a plan that drafts to one place; NONE for other plans and phases.
+
+    The result is also NONE if the place does not exist or is not legal.
+    """
     if TABLE[plan, PLACE] != ANYWHERE:
         if game.phase == Phase.DRAFT:
             place = place_of(plan, game, board, seat)

@@ -1,10 +1,10 @@
 """Rollouts: compare plans for the current turn by playing sampled games until a judge can evaluate them.
 
 A sample is a copy of the game in which hidden facts and future chance are drawn again. Each sample is played
-once for every plan. A plan is a compiled bot that plays the rest of the turn. Then all seats are played by
-players, which are compiled bots that are drawn for the sample and are the same for every plan. A rollout ends
-when a number of further turns of the seat have begun, or when the game is over. A judge evaluates the last
-position. Only compiled code plays.
+once for every plan. A plan is a compiled bot that plays the rest of the turn. Then players play all seats.
+Players are compiled bots that are drawn for each sample, and are the same for every plan. A rollout ends when
+a number of further turns of the seat have begun, when the seat is eliminated, or when the game is over. A
+judge evaluates the last position. Only compiled code plays.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Rollouts:
     """Lanes in which rollouts are played.
 
     `plans` are compiled bots that can play the turn, and `players` are compiled bots that play afterwards.
-    With the same samples and generator, the values are the same for any number of `lanes`.
+    With the same samples and generator, the values are the same for any number of `lanes`. Raises ValueError
+    for fewer lanes than plans.
     """
 
     def __init__(
@@ -80,10 +81,11 @@ class Rollouts:
         """Return the win probability of the seat in turn by plan and sample, float64 (plans, samples).
 
         `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
-        the players and the random states of the bots. The judge evaluates a game when `turns` further turns
-        of the seat have begun: 0 is the end of the current turn, TO_THE_END the end of the game. `memories`
-        are memories of plans that have begun the turn, int32 (M,) by number. `drafts` are known drafts in
-        this position, by number. Known drafts are repeated, and drafts of other plans are added.
+        the players, with the probabilities `likely` (float64 (6, players), default: even), and the random
+        states of the bots. The judge evaluates a game when `turns` further turns of the seat have begun: 0
+        means the end of the current turn, and TO_THE_END means the end of the game. `memories`, int32 (M,) by
+        number, are memories of plans that have begun the turn. `drafts` are known drafts in this position, by
+        number. Known drafts are repeated, and drafts of other plans are added.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -127,8 +129,7 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Continue games, and return each seat's win probability, float64 (games, 6).
 
-        `rng` draws the players and the random states of the bots. `turns` is the number of further turns of
-        `seat`, as in `play`.
+        `rng`, `turns` and `likely` have the same meaning as in `play`; `turns` counts turns of `seat`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
@@ -153,8 +154,9 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability by number and sample, float64 (numbers, samples).
 
-        The first of the players, with each of `numbers` in the column `column` of its memory, plays the seat
-        until its first turn and `turns` further turns have begun. The other players are drawn.
+        The first of the players plays the seat, once with each of `numbers` in the column `column` of its
+        memory. The game continues until the seat's first turn and `turns` further turns have begun. The
+        players of the other seats are drawn.
         """
         self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
@@ -174,7 +176,7 @@ class Rollouts:
         return values
 
     def _drawn(self, count: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
-        """Draw a player for each seat of `count` games, int64 (count, 6).
+        """Draw a player for each seat of `count` games; return the players' numbers, int64 (count, 6).
 
         `likely` has the probability of each player at each seat, float64 (6, players). By default all players
         are equally likely.
@@ -194,7 +196,10 @@ class Rollouts:
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for records of other maps, and for unknown plans, columns, numbers, seats or turns."""
+        """Raise ValueError for invalid samples, and for other arguments that are not allowed.
+
+        Samples must be records of this map's size class.
+        """
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -216,14 +221,15 @@ class Rollouts:
             most = batch.num_games if name in ("plans", "numbers") else 1
             values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
+                allowed_count = "one number" if most == 1 else f"1 to {most} numbers"
                 raise ValueError(
-                    f"{name}={shortened(values.tolist())}: give 1 to {most} numbers from {least} to {end - 1}"
+                    f"{name}={shortened(values.tolist())}: give {allowed_count} from {least} to {end - 1}"
                 )
 
     def _begin(
         self, plans: Sequence[int], samples: Array, seeds: Array, players: Array, drafts: dict[int, Draft]
     ) -> Array:
-        """Load every sample once for each plan, and make the drafts; return the lanes, plan by plan."""
+        """Load every sample once for each plan, and play the drafts; return the lanes, plan by plan."""
         lanes = np.arange(len(plans) * len(samples))
         numbers = np.tile(players, (len(plans), 1))
         numbers[:, int(samples["turn"][0])] = np.repeat(plans, len(samples))
@@ -268,7 +274,7 @@ class Rollouts:
         arena.randoms[lanes, turn] = arena.randoms[first, turn][:, None]
 
     def _finish_turn(self, lanes: Array, seat: int, players: Array) -> None:
-        """Play each plan to the end of the turn, then give the seat to the lane's player in `players`."""
+        """Play each plan to the end of the turn, then give the seat to each lane's player in `players`."""
         self._arena.stop_at_turn[lanes] = ANY_SEAT
         still = lanes[
             (self._batch.records["turn"][lanes] == seat) & (self._batch.records["phase"][lanes] != Phase.OVER)
@@ -283,7 +289,10 @@ class Rollouts:
             self._arena.play_on(placing)
 
     def _await_turns(self, lanes: Array, seat: int, turns: int | None) -> None:
-        """Play until `turns` further turns of the seat have begun or the game is over."""
+        """Play until `turns` further turns of the seat have begun, or with TO_THE_END until the game is over.
+
+        With a number of turns, a game also stops when the seat is eliminated or the game is over.
+        """
         records = self._batch.records
         if turns is TO_THE_END:
             self._arena.stop_at_turn[lanes] = NOBODY

@@ -1,7 +1,7 @@
-"""Choices of `strategist` during the set-up, by rollouts: the continent to claim first, and the first place.
+"""Choices of `strategist` during the set-up, by rollouts: its favourite continent and its first troops.
 
-`Claims` chooses the continent that a seat claims first, again before every claim. Which continent is best
-depends on the claims of the rivals, and on how they play.
+Before every claim, `Claims` chooses the favourite continent, which the seat claims first. The best continent
+depends on the claims of the rivals, and on their play after the set-up.
 
 `FirstTroops` chooses the place of the first troops. Other bots place their first troops where enemies
 threaten a border most. It is often much better to place all first troops in one well-chosen territory.
@@ -31,11 +31,11 @@ SETTLER = evolved.ONE  # claims the favourite continent first
 
 
 class SetUpChoice:
-    """Choice among numbers in one column of a bot's memory, in which the bot begins the game.
+    """Choice among numbers for the column `column` of the memory with which a bot begins.
 
-    The first of the `players` sits at the seat of the choice, and the players of the other seats are drawn.
-    About `games` games in total are played, at most `lanes` games at once. A rollout ends when the seat has
-    begun `turns` turns after its first turn.
+    The first of `players` plays the seat that chooses, and the players of the other seats are drawn. A choice
+    takes about `games` games in total, at most `lanes` games at once. A rollout ends when the seat has begun
+    `turns` turns after its first turn.
     """
 
     def __init__(
@@ -80,11 +80,11 @@ class Claims:
         self._settler = SeatedBot(SETTLER, seed=0)
 
     def prepare(self) -> None:
-        """Compile the code of the rollouts, which SETTLER also plays."""
+        """Compile the code of the rollouts, in which SETTLER also plays."""
         self._choice.prepare()
 
     def act(self, view: View) -> int | None:
-        """Return the territory to claim, or None in other phases."""
+        """Return the territory to claim, or None in other phases than CLAIM."""
         if view.phase != Phase.CLAIM:
             return None
         continent_of = view.game.board.continent_of
@@ -95,7 +95,7 @@ class Claims:
 
 
 class FirstTroops:
-    """One place per game for the first troops, which `choice` finds before the first troop."""
+    """Place of the first troops in a game, which `choice` finds before the first troop is placed."""
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice
@@ -110,7 +110,10 @@ class FirstTroops:
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """Return the place for the next troop, or None if there is no single place or it is full."""
+        """Return the place for the next troop, or None in other phases than DEPLOY.
+
+        Also returns None if the troops are placed as usual, and if the place is not legal.
+        """
         if view.phase != Phase.DEPLOY:
             return None
         if self._place is None:

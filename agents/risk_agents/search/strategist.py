@@ -2,18 +2,18 @@
 
 A plan is a bot that can play the turn. When a turn begins, each plan plays the turn in samples, which are
 copies of the game in which hidden facts and future chance are drawn again. The players of a sample are bots
-of different styles (PLAYERS), or a beam if headquarters or objectives win. The turns that a seat has played
-show which players are likely at the seat (`search.opponents`). Some turns later, a judge evaluates the
-position: a learned value, or the heuristic evaluation for games that the learned value does not know. In
-duels, the value of `marshal` evaluates the position at the end of the turn.
+of different styles (PLAYERS), or a beam if headquarters or objectives win. Bots whose habits resemble the
+earlier turns of a seat are drawn for the seat more often (`search.opponents`). Some turns later, a judge
+evaluates the position: a learned value, or the heuristic evaluation for games that the learned value does not
+know. In duels, the value of `marshal` evaluates the position at the end of the turn.
 
-Most plans are beams that draft to different places, or search with different weights. Other plans keep sets
-of cards and guard territories. Weak plans are dropped between rounds of samples (sequential halving, Karnin
-2013). All plans are played in the same samples. Such rollouts of fixed policies are a policy improvement step
-(Tesauro and Galperin 1996).
+Most plans are beams that draft to different places, or search with different weights. The other plans are
+scripted bots and `planner`. Except in duels, three of the plans keep sets of cards. Weak plans are dropped
+between rounds of samples (sequential halving, Karnin 2013). All plans are played in the same samples. Such
+rollouts of fixed policies are a policy improvement step (Tesauro and Galperin 1996).
 
 The agent compares plans again before some of its attacks, because battles may end otherwise than expected. It
-chooses its claims and the place of its first troops in the same way (`search.set_up`). Budgets count games,
+also chooses its claims and the place of its first troops by rollouts (`search.set_up`). Budgets count games,
 not time.
 """
 
@@ -53,13 +53,16 @@ from risk_env.match import Match
 
 NARROW = 4  # number of positions that a plan's beam keeps at each depth
 SCRIPTS = (planner.BOT, breaker.BOT, hunter.BOT, raider.BOT)
-# Plans that keep sets of cards; the last one also guards all territories
+# Plans that keep sets of cards; GUARD also guards all of its territories
 GUARD = style.bot("guard", "1", style.Style(leader=20, odds=140, caution=60, everywhere=1, keeps=4))
 KEEPERS = (evolved.ONE, evolved.FIVE, GUARD)
 
 
 def _beams(name: str, weighed: int, ranks: int) -> tuple[CompiledBot, ...]:
-    """Return the beams that draft to the best, the second best, ... place, up to `ranks` places."""
+    """Return `ranks` beams, which draft to the best, the second best, ... place.
+
+    `name` is the beginning of their names, and `weighed` is their row of `beam.WEIGHTS_FOR`.
+    """
     return tuple(
         beam.other_turn(beam.BOT, f"{name} {rank + 1}", rank, weighed, NARROW) for rank in range(ranks)
     )
@@ -75,12 +78,12 @@ def _plans(bold: int) -> tuple[CompiledBot, ...]:
     )
 
 
-# Rows of other numbers of players
+# Bold beams use the row of another number of players
 PLANS, PLANS_FOR_THREE = (*_plans(bold=3), *KEEPERS), (*_plans(bold=6), *KEEPERS)
 # In duels, the value of `marshal` evaluates turns of `marshal` with different drafts, and of all other plans
 MARSHALS = tuple(beam.other_turn(marshal.BOT, f"marshal {rank + 1}", rank) for rank in range(4))
 DUEL_PLANS, DUEL_JUDGE = MARSHALS + _plans(bold=3), judge_by_beam_value(marshal.VALUE)
-# Maximum number of further turns of the seat in a rollout, by the plans
+# Maximum number of further turns of the seat in a rollout, by tuple of plans
 MOST_TURNS = {DUEL_PLANS: 0, PLANS_FOR_THREE: 1}
 PLAYERS = (breaker.BOT, hunter.BOT, holder.BOT, card_killer.BOT, turtle.BOT, *evolved.BOTS)
 GOAL_PLAYERS = (beam.other_turn(beam.BOT, "playing beam", width=3),)
@@ -88,7 +91,7 @@ GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
 MANY = 5  # minimum number of players for short rollouts of the first troops with QUICK_PLAYER
 SET_UP = breaker.BOT  # plan that places the first troops, except in duels
-LEAST_GAMES = len(PLANS)  # minimum number of games of a budget, one for each plan
+LEAST_GAMES = len(PLANS)  # minimum number of games of a budget: one for each of PLANS
 # Player in rollouts of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
 MOST_LANES = 480  # maximum number of games that are played at once
@@ -98,9 +101,10 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Budget:
-    """Number of games and turns that are tried.
+    """Numbers of games and turns of the rollouts.
 
-    Duels and games with GOAL_PLAYERS take longer, so only half of `games` and `again` are played for them.
+    Rollouts of duels, and rollouts with GOAL_PLAYERS, take longer. For them, only half of `games`, `again`
+    and `claims` are played.
     """
 
     games: int = 160  # number of games when a turn begins
@@ -117,7 +121,8 @@ BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)
 class Strategist(Agent):
     """`strategist`: search over whole turns by rollouts; the strongest agent of the project.
 
-    `find_judge(rules, board)` returns the judge of the rollouts.
+    `budget` limits the rollouts, and `find_judge(rules, board)` returns their judge. Raises ValueError for
+    fewer than LEAST_GAMES games.
     """
 
     name = "strategist"
@@ -153,7 +158,7 @@ class Strategist(Agent):
     def _sit_down(self, rules: Rules, board: Board) -> None:
         """Choose plans, players and judges for games with these rules on this map.
 
-        In duels, DUEL_JUDGE evaluates the position after each turn, unless the agent was given another judge.
+        In duels, DUEL_JUDGE evaluates the position after each turn, unless `find_judge` is not the default.
         """
         if self._table == (rules, board):
             return
@@ -233,7 +238,7 @@ class Strategist(Agent):
         return Claims(SetUpChoice(rules, board, judge, players, style.FAVOURITE, games, turns, lanes))
 
     def _reset_advisers(self) -> None:
-        """Clear the memory of the bots of the plans, which also begin rollouts without memory."""
+        """Clear the memories of the plans' bots. In rollouts, these bots also begin without memory."""
         for adviser in self._advisers:
             adviser.reset(self.seat, self.rules, self.board, self.seed)
 
@@ -272,10 +277,10 @@ class Strategist(Agent):
     def _rank(
         self, view: View, plans: Sequence[int], games: int, memory: Array | None = None
     ) -> tuple[list[int], list[Array], Array]:
-        """Rank plans by sequential halving: each round plays the same number of games with half of the plans.
+        """Rank plans by sequential halving: each round plays equally many games, and drops half of the plans.
 
-        Returns the plans, best first, the values of every plan, and the samples of the first round. `memory`
-        is the first plan's memory in this turn.
+        Returns the plans, best first, the values of the games of each of the agent's plans, and the samples
+        of the first round. `memory` is the memory of `plans[0]` in this turn, if the plan has begun the turn.
         """
         memories = None if memory is None else {plans[0]: memory}
         ranked, found, samples = list(plans), [np.zeros(0) for _ in self._plans], []
@@ -305,7 +310,7 @@ class Strategist(Agent):
     ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
         """Return the attacks that a plan makes in a sample, and the territories of its drafts.
 
-        In the plan's turn, the other seats play their last legal actions.
+        During the plan's turn, every other seat plays its last legal action, for example for the dice.
         """
         match, turn = (
             Match.of(game.copy(), _alone(plan, self.seat, game.num_players)),
@@ -359,7 +364,7 @@ def analyse(game: Game, budget: Budget = BUDGET, seed: int = 0) -> Explanation:
     turn is to act.
     """
     if game.is_over or game.phase < Phase.TRADE or game.turn != game.seat:
-        raise ValueError(f"phase={game.phase.name}: plans exist only for a seat that decides in its own turn")
+        raise ValueError(f"phase={game.phase.name}: plans exist only while the seat in turn is to act")
     agent = Strategist(budget)
     match = Match.of(game.determinize(game.seat, seed), _alone(agent, game.seat, game.num_players))
     match.begin()

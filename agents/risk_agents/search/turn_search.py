@@ -2,9 +2,9 @@
 
 A node is a copy of the game after some captures, each with its expected survivors. The value of a node is a
 sum of two parts. The first part is the value of the position, times the probability that all captures
-succeed. The second part adds the value of the position after each battle that can fail before, times the
-probability of this failure. Of several nodes with the same captures and the same last territory, only the
-best node is kept. The search reads only public facts.
+succeed. The second part is a sum over the captures that can fail: the value of the position after the
+failure, times the probability of this failure. Among nodes with the same captures and the same last
+territory, only the best node is kept. The search reads only facts that the seat may see.
 """
 
 from typing import Any, NamedTuple
@@ -110,9 +110,10 @@ def copy_path(paths, to, slot):
 
 @kernel
 def expand(tree, slot, there, found, evaluator):
-    """Try every capture from the node in `slot`, and return the new number of successors.
+    """Try captures from the node in `slot`, and return the new number of successors.
 
-    The best successors are kept in the slots from `there` on; `found` is their number before the call.
+    The win probability of a capture must be at least LEAST_CHANCE. The best successors are kept in the slots
+    from `there` on; `found` is their number before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
@@ -154,7 +155,7 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
 
 @kernel
 def fail(nodes, slot, source, target, chance):
-    """Write the position after a lost blitz, with one attacker and the expected defenders, to slot FAILED."""
+    """Write the position after a lost blitz, with one attacker and the expected defenders, into FAILED."""
     attackers, defenders = troops_on(nodes[slot], source), troops_on(nodes[slot], target)
     nodes[FAILED] = nodes[slot]
     left = defenders_after(ODDS, attackers, defenders) / (1.0 - chance)
@@ -220,7 +221,10 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
 
 @kernel
 def equal_successor(nodes, paths, there, found, seat, last):
-    """Return the slot of the successor with the same captures and the same last territory, or NONE."""
+    """Return the slot of the successor that is equal to the node in slot FRESH, or NONE.
+
+    In equal nodes, the seat owns the same territories, and the last captured territory is `last`.
+    """
     for slot in range(there, there + found):
         same = paths[slot, LAST] == last
         for w in range(len(nodes[slot].strong)):

@@ -62,7 +62,7 @@ class Analysis:
         return await self._playing.run(_edited, found)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
-        """Return the win probability of every seat, estimated from games that a compiled bot plays."""
+        """Return the estimated win probabilities of all seats, with intervals, from GAMES games of BOT."""
         found = checked_wish(wish, {"position": str})
         request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
         chances = await self._thinking.run(self._analyst.request, request)
@@ -70,7 +70,10 @@ class Analysis:
         return {"chances": chances, "intervals": intervals, "bot": BOT, "games": GAMES}
 
     async def plans(self, wish: Any) -> dict[str, Any]:
-        """Return the plans that an agent considers for the seat to act (`risk_agents.explanation`)."""
+        """Return the plans that an agent considers for the seat to act (`risk_agents.explanation`).
+
+        Raises Refused for an agent that is not in `agents`.
+        """
         found = checked_wish(wish, {"position": str, "agent": str})
         agents = (await self.agents({}))["agents"]
         if found["agent"] not in agents:
@@ -78,14 +81,17 @@ class Analysis:
         return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the registered agents that can explain their choices, FIRST_AGENT first."""
+        """Return the names of the registered agents that can explain their choices, FIRST_AGENT first."""
         if self._agents is None:
             found = await self._thinking.run(self._analyst.request, {"type": "explaining"})
             self._agents = sorted(found, key=lambda name: name != FIRST_AGENT)
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
-        """Return the odds of a blitz, for a number of attackers and a number of defenders."""
+        """Return the odds of a blitz, for a number of attackers and a number of defenders.
+
+        Raises Refused unless both numbers are from 1 to MOST_TROOPS.
+        """
         found = checked_wish(wish, {"attackers": int, "defenders": int})
         for name, troops in found.items():
             if not 1 <= troops <= MOST_TROOPS:
@@ -103,12 +109,17 @@ class Analysis:
 def checked_wish(
     wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
 ) -> dict[str, Any]:
-    """Return a browser's request; raise Refused unless its entries have the types `needed` and `optional`."""
+    """Return a browser's request after a check of its entries.
+
+    `needed` and `optional` contain the type of each entry. Raises Refused unless the request is a JSON object
+    with all needed entries, no unknown entries, and values of these types.
+    """
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
         raise Refused(f"the request must be a JSON object with {', '.join(needed) or 'no entries'}")
     if strange := sorted(wish.keys() - types.keys()):
-        raise Refused(f"{shortened(strange[0])} is unknown{similar_names(strange[0][:80], tuple(types))}")
+        similar = similar_names(strange[0][:80], tuple(types))
+        raise Refused(f"entry {shortened(strange[0])} is unknown{similar}")
     for name, value in wish.items():
         if type(value) is not types[name]:
             raise Refused(f"{name} must be of type {types[name].__name__}")
@@ -137,7 +148,7 @@ def _node(wish: dict[str, Any]) -> dict[str, Any]:
 
 
 def _edited(wish: dict[str, Any]) -> dict[str, Any]:
-    """Return the position after an edit for the board."""
+    """Return the position after an edit, for the board."""
     game = edited(position_of(wish.pop("position")), wish)
     check_armies(game)
     return _shown(game)

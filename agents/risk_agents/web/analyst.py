@@ -2,7 +2,7 @@
 
 Before a browser's request, the process compiles the code that the request needs. For this purpose, the server
 first sends the same request with an example position, and then a request that prepares the agent for the
-rules and the map. A browser's request never takes more than LIMIT seconds.
+rules and the map. After this compilation, a browser's request takes at most LIMIT seconds.
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"result": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "strategist"}               {"result": {"plans": [...], ...}}
@@ -29,7 +29,7 @@ LIMIT, FIRST_LIMIT = 20.0, 300.0  # time limits of a browser's request and of a 
 
 
 class Analyst:
-    """Handle of the process in the server; the process answers one request after another.
+    """The server's handle of the process; the process answers one request after another.
 
     An `Analyst` is not thread-safe.
     """
@@ -101,12 +101,12 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
     match.query_player()
     explanation = player.explain()
     if explanation is None:
-        raise ValueError(f"{agent} has no explanation for this decision")
+        raise ValueError(f"agent={agent!r} has no explanation for this decision")
     return explanation.to_dict()
 
 
 def _explaining() -> list[str]:
-    """Return the names of the registered agents that work here and can explain their choices."""
+    """Return the names of the registered agents that can be created here and can explain their choices."""
     found = []
     for name in bots.names():
         with suppress(Exception):

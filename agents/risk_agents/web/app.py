@@ -49,7 +49,7 @@ OWN_MODULES = ("analysis", "edit", "guide", "lobby", "news", "play", "question",
 
 
 def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
-    """Return the application.
+    """Return the server as a Starlette application.
 
     `hosts` are the allowed host names, in addition to the address of the connection.
     """
@@ -85,7 +85,7 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
 
 def posts(path: str, *answers: Callable[[Any], Awaitable[dict[str, Any]]]) -> list[Route]:
-    """Return a route for each answer. Its address is the path and the name of the answer."""
+    """Return a route for each answer. The address of a route is the path and the name of the answer."""
     return [Route(f"{path}/{answer.__name__}", answering(answer), methods=["POST"]) for answer in answers]
 
 
@@ -111,7 +111,7 @@ class Pages:
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
     async def static_file(self, request: Request) -> Response:
-        """Return a JavaScript module of a page."""
+        """Return a JavaScript module of a page, or status 404 for another name."""
         name = request.path_params["name"].removesuffix(".js")
         if name not in (*MODULES, *OWN_MODULES):
             return PlainTextResponse("not found", 404)
@@ -123,7 +123,10 @@ class Pages:
         return Response(static("icon.svg", PACKAGE), media_type="image/svg+xml", headers=PICTURE_HEADERS)
 
     def mode_picture(self, request: Request) -> Response:
-        """Return the picture of a preset on the map `map` of the query; runs in a thread."""
+        """Return the picture of a preset on the map `map` of the query. The method runs in a thread.
+
+        Returns status 404 for an unknown preset, and for a map that the lobby does not offer.
+        """
         preset, map_name = request.path_params["preset"], request.query_params.get("map", "")
         if preset not in LOOKS or map_name not in self.lobby.maps:
             return PlainTextResponse("not found", 404)
@@ -135,41 +138,42 @@ class Pages:
         return JSONResponse(self.lobby.options())
 
     async def games(self, request: Request) -> Response:
-        """Return the newest games."""
+        """Return facts about the newest games, or status 503 if too many requests are waiting."""
         try:
             return Json(await self.lobby.listed())
         except Refused as error:
             return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
-        """Begin a game, and return its secrets, which no other response contains."""
+        """Begin a game, and return its name and its secrets. No other response contains the secrets."""
         return _secrets(*await self.lobby.begin(wish))
 
     async def first(self, wish: Any) -> dict[str, Any]:
-        """Begin the first game of a new player, and return its secrets, which no other response contains."""
+        """Begin the first game of a new player, and return its name and its secrets (see `begin`)."""
         if wish != {}:
             raise Refused("the first game has no settings: send an empty JSON object")
         return _secrets(*await self.lobby.first())
 
     async def again(self, wish: Any) -> dict[str, Any]:
-        """Begin a new game with a game's settings, and return its secrets (see `begin`)."""
+        """Begin a new game with a game's settings, and return its name and its secrets (see `begin`)."""
         request = checked_wish(wish, {"game": str, "token": str})
         return _secrets(*await self.lobby.again(request["game"], request["token"]))
 
     async def delete(self, wish: Any) -> dict[str, Any]:
-        """Delete a game, if the request contains the secret of the person who began the game."""
+        """Delete a game; raise Refused unless the request has the secret of the person who began the game."""
         request = checked_wish(wish, {"game": str, "token": str})
         await self.lobby.delete(request["game"], request["token"])
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the levels and techniques of the agents, and the agents that cannot play this game."""
+        """Return the levels and techniques of all agents, and agents that cannot play the requested game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
-        """Return the position at a moment of a game.
+        """Return the position at a moment of a game, with its players and their names.
 
-        Raises Refused if the viewer may not continue from this moment.
+        The entry `over` is true if the game is over at this moment. Raises Refused if the viewer may not
+        continue from this moment.
         """
         found = checked_wish(wish, {"game": str, "frame": int, "token": str})
         table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
@@ -182,7 +186,7 @@ class Pages:
         }
 
     async def review(self, wish: Any) -> dict[str, Any]:
-        """Return the review of a finished game, or that it is being computed (`Reviews.of`)."""
+        """Return the review of a finished game, or {"waiting": true} until it is computed (`Reviews.of`)."""
         found = checked_wish(wish, {"game": str, "token": str})
         table = await self.lobby.table(found["game"])
         table.viewer(found["token"])  # refuses an unknown token
@@ -233,7 +237,7 @@ async def _send(socket: WebSocket, message: str) -> None:
 
 
 async def _send_frames(socket: WebSocket, table: BrowserTable, viewer: int, sent: int) -> None:
-    """Send new frames, in pieces, and the viewer's decision, whenever the game changes for the viewer."""
+    """Send the facts of the game, and new frames and the viewer's decision whenever the game changes."""
     await _send(socket, json.dumps({"facts": table.facts(viewer)}))
     feed = Feed(table, viewer, sent)
     while True:
@@ -285,7 +289,7 @@ async def _close(socket: WebSocket, reason: str, is_final: bool) -> None:
 
 
 def _offered(player: str, name: str) -> str:
-    """Return the registered agent that plays a seat, or played it in a recorded game; "" for others."""
+    """Return the registered agent that plays or, in a recorded game, played a seat; "" for other players."""
     return next((agent for agent in (player, name) if bots.is_registered(agent)), "")
 
 
@@ -305,7 +309,8 @@ class Json(JSONResponse):
 def answering(answer: Callable[[Any], Awaitable[dict[str, Any]]]) -> Callable[[Request], Awaitable[Response]]:
     """Return a handler that calls `answer` with the JSON value of a request, and responds with the result.
 
-    If `answer` raises an error, the handler responds with status 400 and the reason.
+    If `answer` raises ValueError, TypeError, ArithmeticError or RecursionError, the handler responds with
+    status 400 and the reason.
     """
 
     async def answered(request: Request) -> Response:

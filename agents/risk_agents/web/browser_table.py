@@ -41,7 +41,7 @@ from risk_env.players import PlayerFault
 from risk_env.public import SECRET_PHASES
 from risk_env.saved_game import SavedGame
 from risk_env.text.amounts import AMOUNT_PHASES, most_troops, room
-from risk_env.text.escape import is_label
+from risk_env.text.escape import LABEL_LETTERS, is_label
 from risk_env.text.notation import DECISIONS
 from risk_env.viewer.frames import Frames
 from risk_env.viewer.map_data import map_data
@@ -55,7 +55,7 @@ MOST_TROOPS = 20_000  # maximum number of troops, on the map and to place, when 
 PREPARING = "The agents are preparing. The first time, this takes up to a few minutes."
 PIECE = 1 << 16  # maximum number of characters of frames in a message; a longer frame is sent alone
 AGAIN = 2.0  # time between two attempts to save an action, in seconds
-# `settle` lets the server make all decisions of a group (`SETTLED`)
+# `settle` lets the server make all decisions of a group (`composition.SETTLED`)
 UNDO, CONFIRM, SETTLE = COMMANDS = ("undo", "confirm", "settle")
 LATEST = 1 << 40  # latest beginning of a game, in seconds since 1970
 MOST_CARDS = 20  # maximum number of cards in a set
@@ -92,7 +92,8 @@ class Setting:
         Raises Refused for any other dict.
         """
         if not isinstance(facts, dict) or {name: type(value) for name, value in facts.items()} != _KINDS:
-            raise Refused(f"a saved game of the server must have {', '.join(_KINDS)}, of the right types")
+            entries = ", ".join(f"{name} ({kind.__name__})" for name, kind in _KINDS.items())
+            raise Refused(f"a saved game of the server must have exactly these entries: {entries}")
         game = SavedGame.from_dict(facts["game"] | {"actions": list(actions)})
         names, tokens = facts["names"], facts["tokens"]
         if not len(names) == len(tokens) == len(game.players) or not all(
@@ -100,10 +101,16 @@ class Setting:
         ):
             raise Refused("the saved game must have one name and one token for each seat")
         if not all(map(is_label, names)):
-            raise Refused("the saved game has a name that is not a valid label")
+            raise Refused(
+                "the saved game has a name that is not a valid label: a label has 1 to "
+                f"{LABEL_LETTERS} printable characters, and no space at its ends"
+            )
         mode, begun = facts["mode"], facts["begun"]
         if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
-            raise Refused("the saved game has an unknown preset or time")
+            raise Refused(
+                f"the saved game has mode={mode[:40]!r} and begun={begun}: mode must be a preset or empty, "
+                f"and begun must be from 0 to {LATEST - 1}"
+            )
         return cls(game, tuple(names), tuple(tokens), facts["owner"], mode, begun)
 
     def is_owner(self, token: str) -> bool:
@@ -215,7 +222,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, or "" in the set-up, after the end and in a stopped game."""
+        """Name of the player in turn, or "" if no turn is in progress."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
@@ -227,7 +234,10 @@ class BrowserTable(Match):
     # ------------------------------------------------------------------------------------------ playing
 
     async def play(self) -> None:
-        """Play to the end; if an agent fails, the game stops, and `problem` contains the reason."""
+        """Play until the game is over or must stop; `problem` contains the reason for a stop.
+
+        A recorded game is not continued.
+        """
         try:
             await self._prepare()
             while not self.game.is_over and self.setting.game.players[self.game.seat] != RECORDED:
@@ -263,7 +273,7 @@ class BrowserTable(Match):
         return self._has_no_room()
 
     async def _decision(self) -> int:
-        """Return the action of the seat to act; raise PlayerFault if an agent has failed."""
+        """Wait for the action of the seat to act, and return it; raise PlayerFault if an agent has failed."""
         player = self.players[self.game.seat]
         if self._planned is not None:
             return self._planned
@@ -303,7 +313,10 @@ class BrowserTable(Match):
         self._announce()
 
     def _kept(self, action: int) -> tuple[int, dict[str, Any] | None]:
-        """Save an action, play it, and return the next decision (`_next_question`)."""
+        """Save an action, play it, and return the next decision (`_next_question`).
+
+        Raises NotKept if the action cannot be saved.
+        """
         self._keep(len(self.game.actions), action, lambda: not self.is_closed)
         self.step(action)
         return self._next_question()
@@ -318,7 +331,8 @@ class BrowserTable(Match):
         """Play or compose a person's choice, or run a command.
 
         A choice that does not wait is played after all choices that wait. Raises Refused if `decision` is not
-        the current decision of the seat, or if the choice is not legal.
+        the current decision of the seat, if the choice or the command is not allowed, and after too many
+        composed choices in a second.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -405,7 +419,10 @@ class BrowserTable(Match):
         self._play_now(first)
 
     def _first_action(self, seat: int, choice: list[int] | str) -> int:
-        """Return the first action of a choice; write the other actions into the plan of the seat."""
+        """Return the first action of a choice; write the other actions into the plan of the seat.
+
+        Raises Refused if the choice is not legal.
+        """
         if not isinstance(choice, str) and len(choice) == 1:
             return choice[0]
         try:
@@ -498,11 +515,12 @@ class BrowserTable(Match):
         raise Refused("this link belongs to no seat of the game")
 
     def moment(self, viewer: int, frame: int) -> Game:
-        """Return the game at the first decision after a frame of a viewer; raise Refused if not allowed.
+        """Return the game at the first decision after a frame of a viewer.
 
-        If the game is over or only agents play, everybody may continue from any moment. While people play,
-        only people at seats may continue, and the game that they get has all unknown facts drawn again.
-        Nobody may continue from a moment in which another seat picks a headquarters.
+        Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
+        is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
+        not from a moment in which another seat picks a headquarters. All facts that they do not know are
+        drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -544,9 +562,9 @@ class BrowserTable(Match):
 
 
 def _seated(saved: SavedGame) -> list[Agent | None]:
-    """Return the agent of each seat, or None at seats of people and in a game that is over.
+    """Return the agent of each seat, or None for people, for recorded seats and in a game that is over.
 
-    If an agent cannot be made, raises Refused with the spec of the agent.
+    If an agent cannot be created, raises Refused with the spec of the agent, and closes the other agents.
     """
     is_over, seated = saved.replay().is_over, list[Agent | None]()
     for seat, player in enumerate(saved.players):
@@ -570,7 +588,8 @@ class Feed:
     def message(self) -> str:
         """Return a message with the next frames that fit, and the viewer's decision.
 
-        The message is "" if nothing is new, or if the viewer is held back because of a hidden decision.
+        The message is "" if nothing is new, or if the viewer is held back because of a hidden decision. A
+        viewer who is held back still gets the first message, and the reason for a stop.
         """
         table, viewer = self._table, self._viewer
         if viewer in table.held_back and self._told and not table.problem:
@@ -629,7 +648,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
             raise Refused("cards cannot be combined with an action or troops")
         return _set_of(game, cards)
     if action is not None and not game.is_legal(action):
-        raise Refused(f"action {action} is not legal")
+        raise Refused(f"action {action} is not legal in this decision")
     if troops is None:
         if action is None:
             raise Refused("the request has no action, troops, cards or words: send one of them")
@@ -668,7 +687,10 @@ def _set_of(game: Game, cards: list[int]) -> list[int]:
 
 
 def placeable(game: Game) -> int:
-    """Return the maximum number of troops that an answer can place on one territory, or 0."""
+    """Return the maximum number of troops that an answer can place on one territory.
+
+    The result is 0 if the decision is not about placing troops.
+    """
     return to_place(game) if game.phase == Phase.DRAFT else min(to_place(game), MOST_STEPS)
 
 

@@ -91,7 +91,10 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
-    """Save the game of `--from` on the server, and return the path of its page."""
+    """Save the game of `--from` on the server, and return the path of its page.
+
+    Raises ValueError unless `--from` and `--game` select exactly one game.
+    """
     found = list(islice(replayed_games(arguments.source, arguments.game), 2))
     if len(found) != 1:
         raise ValueError(

@@ -29,7 +29,8 @@ PARTS = (
 )
 PART_OF = {phase: part for part in PARTS for phase in part}
 SET_UP, DEFENCE = "set-up", "defence"
-# Decisions that the server can make for a person, with the group of each decision. A person settles a group.
+# Decisions that the server can make for a person, with the group of each decision. The command `settle`
+# leaves all decisions of a group to the server.
 SETTLED = {
     **dict.fromkeys((Phase.CLAIM, Phase.DEPLOY, Phase.DEPLOY_NEUTRAL), SET_UP),
     Phase.DEFEND: DEFENCE,
@@ -82,7 +83,7 @@ class Composition:
         return {"composed": words, "added": dict(added), "complete": self.is_complete, "steps": steps}
 
     def add(self, answer: list[int] | str) -> None:
-        """Add a choice, as actions or in words; raise Refused if the choice is not legal now."""
+        """Add a choice, as actions or in words; raise Refused if the choice is not legal or cannot wait."""
         self._check_room()
         game, plan = without_history(self.game), ActionPlan(self._seat)
         actions, words, is_over = list[int](), list[str](), False
@@ -111,7 +112,7 @@ class Composition:
             raise Refused(f"a choice in phase {self.game.phase.name} cannot wait: it must be played at once")
 
     def _play(self, game: Game, action: int) -> bool:
-        """Play an action on a copy of the game; return True if the part of the turn is over."""
+        """Play an action on a copy of the game; return True if the composition ends with the action."""
         chance = game.record.random
         game.step(action)
         goes_on = game.seat == self._seat and game.phase in self._part
@@ -163,8 +164,9 @@ def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up and in defence.
 
     A claim takes the territory with the largest share of the person's territories among its sources. If
-    shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory of its
-    army that is weakest against the opponents on its sources. A defender rolls as many dice as possible.
+    shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory with
+    the most opposing troops on its sources, relative to its own troops. A defender rolls as many dice as
+    possible.
     """
     board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
     sizes = [len(members) for members in board.members_of]

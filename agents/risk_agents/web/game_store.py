@@ -71,7 +71,10 @@ class GameStore:
 
     @contextmanager
     def _used(self, error_type: type[ValueError]) -> Iterator[Callable[..., sqlite3.Cursor]]:
-        """Yield the database's `execute` to one thread at a time; roll back and convert errors."""
+        """Yield the database's `execute` to one thread at a time.
+
+        After an error of the database, rolls back and raises `error_type`.
+        """
         with self._lock:
             try:
                 yield self._database.execute
@@ -108,7 +111,7 @@ class GameStore:
             execute("INSERT OR REPLACE INTO actions VALUES (?, ?, ?)", (game, number, action))
 
     def games(self, most: int) -> tuple[list[str], str]:
-        """Return the names of at most `most` games, newest first, and the problem if the file is damaged."""
+        """Return the names of at most `most` games, newest first, and the problem of a damaged file or ""."""
         listed = (
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
             "ORDER BY rowid DESC LIMIT ?"
@@ -122,7 +125,10 @@ class GameStore:
         return found, ""
 
     def facts(self, game: str) -> Any:
-        """Return the facts of a game, as a JSON value, or None if the game does not exist."""
+        """Return the facts of a game, as a JSON value, or None if the game does not exist.
+
+        Raises ValueError if the facts cannot be read.
+        """
         with self._used(ValueError) as execute:
             found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
         if found is None:

@@ -45,6 +45,7 @@ MOST_OPENING = 16  # maximum number of games that begin, and of saved games that
 LONGEST_SPEC = 200  # maximum length of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
 SEED_BITS = 48  # number of bits of a new game's seed
+NO_GAME = "there is no such game: it was deleted, or the link is wrong"
 
 
 class Lobby:
@@ -116,7 +117,8 @@ class Lobby:
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game with the same players and other dice, and return the new game's name and setting.
 
-        Raises Refused unless the old game is over, or `token` is the secret of the person who began it.
+        Raises Refused unless the old game is over, or `token` is the secret of the person who began it. A
+        recorded game is also refused.
         """
         table = await self.table(name)
         setting = table.setting
@@ -127,10 +129,13 @@ class Lobby:
         return await self._start(partial(_again, setting))
 
     async def delete(self, name: str, token: str) -> None:
-        """Delete a game; raise Refused unless `token` is the secret of the person who began the game."""
+        """Delete a game.
+
+        Raises Refused if the game does not exist, or if `token` is not the secret of the person who began it.
+        """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         if not Setting.from_dict(facts).is_owner(token):
             raise Refused("only the person who began a game can delete it")
         self._deleted.add(name)
@@ -151,7 +156,7 @@ class Lobby:
         """
         name = secrets.token_urlsafe(8)
         table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
-        self._open(name, table)  # a game without room is not saved
+        self._open(name, table)  # raises Refused without room; such a game is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
         except ValueError:
@@ -161,7 +166,7 @@ class Lobby:
         return name, table.setting
 
     def _begun(self, name: str, make_setting: Callable[[], Setting]) -> BrowserTable:
-        """Return the table of a new game, which is not saved yet."""
+        """Return the table of a new game, which is not saved yet; raise Refused for too many troops."""
         table = self._new_table(name, make_setting())
         try:
             check_armies(table.game)
@@ -200,7 +205,7 @@ class Lobby:
         Raises Refused if the game does not exist.
         """
         if name in self._deleted:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         if name not in self.tables:
             if name not in self._restoring:
                 self._restoring[name] = asyncio.create_task(self._restore(name))
@@ -224,7 +229,7 @@ class Lobby:
         """Return the table of a saved game; raise Refused if the game does not exist."""
         found = self.store.load(name)
         if found is None:
-            raise Refused("there is no such game")
+            raise Refused(NO_GAME)
         return self._new_table(name, self._kept(*found))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[BrowserTable, Game]:
@@ -248,9 +253,10 @@ class Lobby:
         return setting
 
     def add_recorded(self, saved: SavedGame) -> str:
-        """Save a game that was played elsewhere, and return its name.
+        """Save a game that was played elsewhere, unless it is already saved, and return its name.
 
-        Browsers can then watch the game and continue from it.
+        Browsers can then watch the game and continue from it. Raises ValueError if browsers may not choose
+        the map, or if the game has more than MOST_DECISIONS decisions.
         """
         _check_map(saved.map)
         if len(saved.actions) > MOST_DECISIONS:
@@ -372,7 +378,7 @@ def _first_game() -> Setting:
 
 
 def _again(setting: Setting) -> Setting:
-    """Return the setting of a new game with the same rules, map and players, and other secrets."""
+    """Return the setting of a new game with the same rules, map and players, but new dice and secrets."""
     game = setting.game
     seed, position = secrets.randbits(SEED_BITS), game.position or None
     start = Game(game.rules, game.map, seed, position=position)
@@ -447,7 +453,7 @@ def _of_position(text: str, num_players: int) -> Game:
     if game.num_players != num_players:
         raise Refused(f"the position has {game.num_players} players, but the request has {num_players}")
     if game.is_over:
-        raise Refused("the game of the position is over")
+        raise Refused("the game of the position is over: give a position before the end of a game")
     return Game(game.rules, game.board, secrets.randbits(SEED_BITS), position=text)
 
 

@@ -54,7 +54,7 @@ LOOKS = {
 
 @lru_cache(maxsize=64)
 def mode_picture(preset: str, board: Board) -> str:
-    """Return the picture of a preset on a map, as an SVG document. A preset always has the same picture."""
+    """Return the picture of a preset on a map, as an SVG document."""
     look, drawing = LOOKS[preset], drawing_of(board)
     steps = steps_between(board.num_territories, board.borders)
     starts = _starts(steps, look.seats + look.neutral)
@@ -74,7 +74,7 @@ def mode_picture(preset: str, board: Board) -> str:
 
 
 def _starts(steps: Array, count: int) -> list[int]:
-    """Return territories that are far from each other, at most `count`."""
+    """Return up to `count` territories that are far from each other; `steps` are distances, (T, T)."""
     starts = [int(steps.max(axis=0).argmax())]
     while len(starts) < min(count, len(steps)):
         starts.append(int(steps[starts].min(axis=0).argmax()))
@@ -82,7 +82,11 @@ def _starts(steps: Array, count: int) -> list[int]:
 
 
 def _owners(steps: Array) -> list[int]:
-    """Return owners with equally many territories near the starts. `steps` is the distance to each start."""
+    """Return the owner of each territory.
+
+    Each owner has the same number of territories, or one more, near its start. `steps` are the distances from
+    the starts, (starts, T).
+    """
     owner = np.full(steps.shape[1], NOBODY)
     for turn in range(len(owner)):
         seat = turn % len(steps)
@@ -96,7 +100,10 @@ def _colour(look: Look, seat: int) -> str:
 
 
 def _land(board: Board, drawing: Drawing, colours: Sequence[str], targets: int) -> Iterator[str]:
-    """Yield the territories, the borders, the sea lines, and the outlines of the largest continents."""
+    """Yield SVG elements for the sea lines, the territories, the borders and the continents.
+
+    The outlines of the `targets` largest continents are gold.
+    """
     geometry = geometry_of(board)
     sea = "".join(path_data(dash) for path in geometry.sea for dash in dashes(path))
     yield f"<path class='sea' d='{sea}' fill='none' stroke-width='3'/>"
@@ -125,14 +132,17 @@ def _signs(look: Look, board: Board, starts: Sequence[int]) -> Iterator[tuple[st
 
 
 def _sign(name: str, place: Point, colour: str, scale: float) -> str:
-    """Return a sign at a place."""
+    """Return a sign at a place, as an SVG element."""
     shapes = "".join(map(draw_shape, SIGNS[name]))
     x, y = place
     return f"<g transform='translate({x:.0f} {y:.0f}) scale({scale:.2f})' color='{colour}'>{shapes}</g>"
 
 
 def _longest_way(board: Board, own: Sequence[int], most: int) -> list[int]:
-    """Return a shortest way over land through the territories `own` that crosses up to `most` borders."""
+    """Return the longest way over land that is a shortest way between two of the territories `own`.
+
+    The way stays in `own`, and crosses at most `most` borders.
+    """
     touching, found = geometry_of(board).touching, list[int]()
     for start in own:
         ways = {start: [start]}
@@ -146,7 +156,7 @@ def _longest_way(board: Board, own: Sequence[int], most: int) -> list[int]:
 
 
 def _arrow(places: Sequence[Point], scale: float) -> str:
-    """Return an arrow through places."""
+    """Return an arrow through places, as SVG elements, or "" for fewer than two places."""
     if len(places) < 2:
         return ""
     (x0, y0), (x, y) = places[-2:]

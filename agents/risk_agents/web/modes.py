@@ -19,7 +19,7 @@ class Mode(NamedTuple):
 
     title: str
     words: str
-    rounds: int  # usual length: median of 200 games of four `breaker`s (`two_player`: two), profile "fast"
+    rounds: int  # usual length: median of 200 games of four `breaker` (`two_player`: two), profile "fast"
 
 
 MODES = {
@@ -53,7 +53,10 @@ LEVELS = {
 
 @cache
 def modes() -> dict[str, Any]:
-    """Return facts about each preset: title, words, players, and set-ups by number of players."""
+    """Return facts about each preset, by name of the preset.
+
+    The facts are the fields of `Mode`, the numbers of players, and the set-ups by number of players.
+    """
     return {name: _mode(name) for name in presets()}
 
 
@@ -81,7 +84,7 @@ def _setups(name: str, players: int) -> list[str]:
 
 @cache
 def agents() -> dict[str, dict[str, str]]:
-    """Return the level ("" if unknown) and the technique of every registered agent."""
+    """Return the level ("" if unknown) and the technique of every registered agent, by name."""
     return {
         name: {"level": LEVELS.get(name, ""), "technique": bots.about(name).partition(": ")[2].strip()}
         for name in bots.names()
@@ -90,7 +93,7 @@ def agents() -> dict[str, dict[str, str]]:
 
 @cache
 def _made(name: str) -> Agent | None:
-    """Return a registered agent, or None if this machine cannot make the agent."""
+    """Return a registered agent, or None if the agent cannot be created on this machine."""
     try:
         return make(name)
     except Exception:
@@ -98,7 +101,7 @@ def _made(name: str) -> Agent | None:
 
 
 def who_cannot_play(rules: Rules, board: Board) -> list[str]:
-    """Return the registered agents that cannot play with these rules on this map."""
+    """Return the names of the registered agents that cannot play with these rules on this map."""
     return [name for name in bots.names() if not _can_play(_made(name), rules, board)]
 
 

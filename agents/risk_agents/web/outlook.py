@@ -161,7 +161,7 @@ def sets_pay(game: Game) -> str:
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:
-    """Return the best sets of the hand at the start of a trade, as actions and in words."""
+    """Return the best sets of the hand at the start of a trade, as actions and in words; otherwise []."""
     state = game.public(game.seat)
     if game.phase != Phase.TRADE or state.picked or state.picked_wilds:
         return []

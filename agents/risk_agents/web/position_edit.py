@@ -17,7 +17,7 @@ from risk_env.text.positions import HEADER, PositionError
 
 
 class Part(NamedTuple):
-    """A part of a turn: words for the page, and phases in which it can begin, in order of preference."""
+    """A part of a turn: words for the page, and phases in which the part can begin, the preferred first."""
 
     words: str
     phases: tuple[str, ...]
@@ -57,7 +57,7 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
         if not 0 <= place < game.board.num_territories:
             raise Refused(f"territory={place}: must be from 0 to {game.board.num_territories - 1}")
         places[place] = _place(game, place, edit["owner"], edit["troops"])
-        lines.pop("fallen", None)  # by default, the players without territories
+        lines.pop("fallen", None)  # without this line, the players without territories are eliminated
     elif "cards" in edit:
         lines[f"hand {edit['seat']}"] = _cards(edit["cards"])
     else:
@@ -69,9 +69,9 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
 
 
 def _cards(words: str) -> str:
-    """Return the names of cards on one line."""
+    """Return the names of cards on one line, or "-" without cards; raise Refused if they are too long."""
     if len(words) > LONGEST_CARDS:
-        raise Refused(f"cards: {len(words)} characters; at most {LONGEST_CARDS} are allowed")
+        raise Refused(f"cards has {len(words)} characters; at most {LONGEST_CARDS} are allowed")
     return " ".join(words.split()) or "-"
 
 
@@ -102,7 +102,10 @@ def _place(game: Game, territory: int, owner: int, troops: int) -> str:
 
 
 def _read(lines: dict[str, str], places: list[str], part: str) -> Game:
-    """Return the game that the lines describe, in the first possible phase of `part`."""
+    """Return the game that the lines describe, in the first possible phase of `part`.
+
+    Raises Refused if no phase of `part` is possible.
+    """
     problem = ""
     for phase in PARTS[part].phases:
         head = [f"{key}: {value}" for key, value in (lines | {"phase": phase}).items()]

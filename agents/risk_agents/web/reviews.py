@@ -50,7 +50,7 @@ class Reviews:
         return {"review": task.result()}
 
     def _begin(self, name: str, table: BrowserTable) -> None:
-        """Begin the computation. Drop the oldest finished reviews, even if nobody asked for them."""
+        """Begin the computation of a review, and drop the oldest finished reviews above MOST_KEPT."""
         finished = [other for other, task in self._tasks.items() if task.done()]
         for other in finished[: max(0, len(finished) - MOST_KEPT + 1)]:
             del self._tasks[other]
@@ -68,7 +68,7 @@ class Reviews:
         return found
 
     def close(self) -> None:
-        """End the process."""
+        """Cancel the waiting reviews, and end the process."""
         self._thread.close()
         self._process.close()
 

@@ -1,4 +1,4 @@
-"""Processes for slow requests, which are killed if a request takes too long.
+"""Processes that answer slow requests, and that are killed if a request takes too long.
 
 A request is a JSON object with the name of a method as its `type`, and the arguments of the method. A reply
 is {"result": ...} or {"error": "..."}.
@@ -41,7 +41,7 @@ class WorkProcess:
         """Send a request that compiles code, unless the process has already compiled the code for `kind`.
 
         An error in the reply has no effect: the request that needs the code then fails with a reason. Raise
-        ValueError if the request takes too long.
+        ValueError if the process ends, or if the request takes more than `limit` seconds.
         """
         self._running()
         if kind not in self._compiled:
@@ -49,7 +49,7 @@ class WorkProcess:
             self._compiled = {*list(self._compiled)[: MOST_KNOWN - 1], kind}
 
     def _reply(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
-        """Return the reply to a request; raise ValueError if there is none."""
+        """Return the reply to a request; raise ValueError if the process does not reply."""
         try:
             return self._running().request(request, limit)
         except ProgramFault as fault:
@@ -63,7 +63,7 @@ class WorkProcess:
         return self._program
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, if it has been started."""
         if self._program is not None:
             self._program.kill()
 

@@ -150,7 +150,7 @@ class Analysis {
     }
   }
 
-  /** Edit the position. The edited position follows it in the tree. */
+  /** Edit the position. In the tree, the edited position follows the old position. */
   async edit(edit, words) {
     const parent = this.node;
     const request = (this.request = {});

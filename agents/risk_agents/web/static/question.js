@@ -131,7 +131,7 @@ export class Asker {
     return this.composes && placeable ? Math.min(placeable, this.each[phase] ?? PLACES[phase]) : 1;
   }
 
-  /** Troops that a click on the territory of an action places: not more than it has room for. */
+  /** Troops that a click on the territory of an action places, at most the room of the territory. */
   countAt(action) {
     const { room } = this.question.legal.find((choice) => choice.action === action);
     return Math.min(this.count, room ?? 1);
@@ -221,7 +221,7 @@ export class Asker {
     return words;
   }
 
-  /** The sets in the hand, the one that pays most first. */
+  /** The sets in the hand, the most valuable set first. */
   sets() {
     return (this.question.sets ?? []).map(({ cards, words }, i) => {
       const button = element(
@@ -366,7 +366,7 @@ export class Asker {
     );
   }
 
-  /** Say how likely an attack on the territory under the mouse is to take it. */
+  /** Show the chance of an attack on the territory under the mouse. */
   point(place) {
     if (!this.isOpen || this.source === null || place === undefined) return;
     const attack = this.attackOn(Number(place));
@@ -380,8 +380,8 @@ export class Asker {
   }
 
   /**
-   * A click answers at once. A finger names a territory first, and answers when it touches it again. A choice
-   * that waits for its confirmation needs no second touch.
+   * A click answers at once. The first touch shows the name of a territory, and the second touch answers. A
+   * choice that waits for confirmation needs no second touch.
    */
   click(event) {
     const place = event.target.dataset.territory;

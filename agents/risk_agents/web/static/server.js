@@ -23,7 +23,7 @@ export function keepToken(game, token) {
   if (localStorage.getItem(game) === null) localStorage.setItem(game, token);
 }
 
-/** The answer of an address to a JSON value; an Error with the server's reason if it refuses. */
+/** The answer of an address to a JSON value; an Error with the reason if the server refuses. */
 export async function post(address, value) {
   const headers = { "Content-Type": "application/json" };
   const answer = await (
