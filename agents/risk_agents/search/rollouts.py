@@ -83,7 +83,9 @@ class Rollouts:
         the players and the random states of the bots. The judge evaluates a game when `turns` further turns
         of the seat have begun: 0 is the end of the current turn, TO_THE_END the end of the game. `memories`
         are memories of plans that have begun the turn, int32 (M,) by number. `drafts` are known drafts in
-        this position, by number. Known drafts are repeated, and drafts of other plans are added.
+        this position, by number. Known drafts are repeated, and drafts of other plans are added. `likely` has
+        the probability of each player at each seat, float64 (6, players). By default all players are equally
+        likely.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts
@@ -128,7 +130,7 @@ class Rollouts:
         """Continue games, and return each seat's win probability, float64 (games, 6).
 
         `rng` draws the players and the random states of the bots. `turns` is the number of further turns of
-        `seat`, as in `play`.
+        `seat`, and `likely` the probability of each player at each seat, as in `play`.
         """
         self._check(games, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(games)).astype(np.uint64)
@@ -153,35 +155,32 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability by number and sample, float64 (numbers, samples).
 
-        The first of the players, with each of `numbers` in the column `column` of its memory, plays the seat
+        `numbers` are 0, or numbers of territories or continents plus 1. The first of the players, with each
+        of `numbers` in the column `column` of its memory, plays the seat
         until its first turn and `turns` further turns have begun. The other players are drawn.
         """
-        self._check(samples, seat=seat, turns=turns)
+        self._check(samples, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self._drawn(len(samples), rng)
         players[:, seat] = self.num_plans
-        values, count = np.zeros((len(numbers), len(samples))), len(numbers)
-        at_once = max(1, self._batch.num_games // count)
+        values, choices = np.zeros((len(numbers), len(samples))), len(numbers)
+        at_once = max(1, self._batch.num_games // choices)
         for first in range(0, len(samples), at_once):
             part = slice(first, first + at_once)
-            lanes = np.arange(count * len(samples[part]))
-            tiled = np.tile(seeds[part], count), np.tile(players[part], (count, 1))
-            self._seat(lanes, np.tile(samples[part], count), *tiled)
+            lanes = np.arange(choices * len(samples[part]))
+            tiled = np.tile(seeds[part], choices), np.tile(players[part], (choices, 1))
+            self._seat(lanes, np.tile(samples[part], choices), *tiled)
             self._arena.memory[lanes, seat, column] = np.repeat(np.array(numbers), len(samples[part]))
             self._finish_set_up(lanes, seat)
             self._await_turns(lanes, seat, turns)
-            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(count, -1)
+            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(choices, -1)
         return values
 
-    def _drawn(self, count: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
-        """Draw a player for each seat of `count` games, int64 (count, 6).
-
-        `likely` has the probability of each player at each seat, float64 (6, players). By default all players
-        are equally likely.
-        """
+    def _drawn(self, games: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
+        """Draw a player for each seat of `games` games, int64 (games, 6); `likely` as in `play`."""
         if likely is None:
-            return self.num_plans + rng.integers(self.num_players, size=(count, MAX_SEATS))
-        drawn = rng.random((count, MAX_SEATS, 1)) > likely.cumsum(axis=1)
+            return self.num_plans + rng.integers(self.num_players, size=(games, MAX_SEATS))
+        drawn = rng.random((games, MAX_SEATS, 1)) > likely.cumsum(axis=1)
         return self.num_plans + np.minimum(drawn.sum(axis=2), self.num_players - 1)
 
     def _check(
@@ -189,10 +188,11 @@ class Rollouts:
         samples: Array,
         *,
         plans: Sequence[int] = (0,),
+        numbers: Sequence[int] = (0,),
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for records of other maps, and for unknown plans, seats or turns."""
+        """Raise ValueError for records of other maps, and for unknown plans, numbers, seats or turns."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -205,12 +205,13 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
+            "numbers": (numbers, 0, batch.board.num_territories + 1),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
-        for name, (numbers, least, end) in allowed.items():
-            most = batch.num_games if name == "plans" else 1
-            values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
+        for name, (given, least, end) in allowed.items():
+            most = batch.num_games if name in ("plans", "numbers") else 1
+            values = whole_numbers(list(given), (len(given),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 raise ValueError(
                     f"{name}={shortened(values.tolist())}: give 1 to {most} numbers from {least} to {end - 1}"

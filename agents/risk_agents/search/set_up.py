@@ -77,11 +77,15 @@ class Claims:
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice
-        self._settler = SeatedBot(SETTLER, seed=0)
+        self.reset()
 
     def prepare(self) -> None:
         """Compile the code of the rollouts."""
         self._choice.prepare()
+
+    def reset(self) -> None:
+        """Begin a new game with a new SETTLER, so that earlier games do not change its random numbers."""
+        self._settler = SeatedBot(SETTLER, seed=0)
 
     def act(self, view: View) -> int | None:
         """Return the territory to claim, or None in other phases."""
@@ -110,7 +114,10 @@ class FirstTroops:
         self._place = None
 
     def act(self, view: View) -> int | None:
-        """Return the place for the next troop, or None if there is no single place or it is full."""
+        """Return the place for the next troop, or None if there is no single place or it is full.
+
+        The result is also None in other phases.
+        """
         if view.phase != Phase.DEPLOY:
             return None
         if self._place is None:

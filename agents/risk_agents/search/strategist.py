@@ -88,7 +88,7 @@ GOALS = ("headquarters", "objectives")  # victories that GOAL_PLAYERS pursue and
 DECIDED = 0.95  # win probability of a seat in a duel above which the agent plays few games for a turn
 MANY = 5  # minimum number of players for short rollouts of the first troops with QUICK_PLAYER
 SET_UP = breaker.BOT  # plan that places the first troops, except in duels
-LEAST_GAMES = len(PLANS)  # minimum number of games of a budget, one for each plan
+LEAST_GAMES = len(PLANS)  # minimum number of games of a budget
 # Player in rollouts of the first troops in duels
 DUEL_PLAYER = beam.other_turn(marshal.BOT, "placing marshal", width=NARROW)
 MOST_LANES = 480  # maximum number of games that are played at once
@@ -132,10 +132,8 @@ class Strategist(Agent):
     def prepare(self, rules: Rules, board: Board) -> None:
         """Compile all plans, players and judges for games with these rules on this map."""
         self._sit_down(rules, board)
-        self._rollouts.prepare()
-        for choice in (self._claims, self._first_troops):
-            if choice:
-                choice.prepare()
+        for compiles in (self._rollouts, *self._choices):
+            compiles.prepare()
         for adviser in self._advisers:
             adviser.prepare(rules, board)
 
@@ -145,8 +143,8 @@ class Strategist(Agent):
         self._sit_down(rules, board)
         self._reset_advisers()
         self._plan, self._turn = self._set_up, (0, -1)
-        if self._first_troops:
-            self._first_troops.reset()
+        for choice in self._choices:
+            choice.reset()
         self._opponents = Opponents(self._players)
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
@@ -164,8 +162,11 @@ class Strategist(Agent):
         self._rollouts = Rollouts(rules, board, self._plans, self._players, of_turns, lanes)
         self._set_up = self._plans.index(MARSHALS[0] if self._is_duel else SET_UP)
         self._price = 2 if self._is_duel or self._players is GOAL_PLAYERS else 1
-        self._claims = self._chooser_of_claims(judge, rules, board) if self.budget.claims else None
-        self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
+        self._choices: list[Claims | FirstTroops] = []
+        if self.budget.claims and rules.setup == "claim":
+            self._choices.append(self._chooser_of_claims(judge, rules, board))
+        if self.budget.places:
+            self._choices.append(self._chooser_of_places(judge, rules, board))
         self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
         self._table = rules, board
@@ -179,9 +180,8 @@ class Strategist(Agent):
         """Return the action of the chosen plan; choose a plan at the start of a turn and at some attacks."""
         game = view.game
         turn = game.round, game.turn
-        for choice in (self._claims, self._first_troops):
-            place = choice.act(view) if choice else None
-            if place is not None:
+        for choice in self._choices:
+            if (place := choice.act(view)) is not None:
                 return place
         if game.turn == self.seat and view.phase >= Phase.TRADE:
             if turn != self._turn:
@@ -223,10 +223,8 @@ class Strategist(Agent):
         choice = SetUpChoice(rules, board, judge, (player,), beam.GATHER, games, turns, lanes)
         return FirstTroops(choice)
 
-    def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims | None:
-        """Return the object that chooses claims, or None for games without claims."""
-        if rules.setup != "claim":
-            return None
+    def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims:
+        """Return the object that chooses claims."""
         games, players = self.budget.claims // self._price, (SETTLER, *self._players)
         lanes = min(max(games, len(board.continents) + 1), MOST_LANES)  # at least one for each continent
         turns = self.budget.turns
