@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from risk_agents.search.beam_value import encode_positions
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
+from risk_agents.search.set_up import AS_USUAL, Claims, SetUpChoice
 from risk_agents.search.strategist import (
     DECIDED,
     DUEL_PLANS,
@@ -47,7 +49,16 @@ from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
 from risk_env.match import Match
 from risk_training import beam_value
-from risk_training.state_value import Config, Network, Positions, Trainer, living, play_chunk, table_targets
+from risk_training.state_value import (
+    Config,
+    Games,
+    Network,
+    Positions,
+    Trainer,
+    living,
+    play_chunk,
+    table_targets,
+)
 from tests.test_observation import code_of_count
 
 BOARD = load_map("classic")
@@ -331,12 +342,32 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
         ({"gather": -0.5}, "gather=-0.5: must be 0"),
         ({"bot_share": 2}, "bot_share=2.0: must be 0"),
         ({"setups": ["chart"]}, r"setups=\('chart',\): .* not setup='chart'"),
+        ({"setups": ["deal", "clam"]}, r"setups\[1\]='clam': choose one of 'claim', "),
         ({"judge": "strategist"}, "judge='strategist' needs a bot_share below 1"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Config.from_dict(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["deal"]),
+        ({"preset": "command_room"}, ["capitals"]),
+        ({"options": {"setup": "claim"}}, ["claim"]),
+        ({"setups": ["deal", "claim"]}, ["deal", "claim"]),
+        ({"preset": "command_room", "setups": ["claim", "random"]}, ["random"]),
+    ],
+)
+def test_training_games_have_the_set_ups_of_the_rules_or_of_the_setting(
+    settings: dict[str, Any], expected: list[str]
+) -> None:
+    config = Config.from_dict({"tables": [3], "round_games": 300, **settings})
+    assert [rules.setup for rules in config.setups_for(3)] == expected
+    played = [Games(config, 3, chunk * config.chunk_games).rules.setup for chunk in range(4)]
+    assert played == (expected * 4)[:4]
 
 
 def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
@@ -365,6 +396,8 @@ def test_a_run_begins_with_the_weights_of_a_value(tmp_path: Path) -> None:
     assert all(np.array_equal(values, expected[name]) for name, values in run.policy().weights.items())
     with pytest.raises(ValueError, match=r"needs hidden_sizes=\[8, 4\], not hidden_sizes=\(192, 32\)"):
         Config(begin_with=source).first_weights(source)
+    with pytest.raises(ValueError, match="needs dangers=False, not dangers=True"):
+        Config(begin_with=source, hidden_sizes=(8, 4), dangers=True).first_weights(source)
 
 
 @pytest.mark.parametrize(
@@ -408,6 +441,9 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     # 21 territories were dealt
     assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])
     assert usual.max() < gathered[1].min()
+    for wrong in ([], [0] * 13, [-1], [BOARD.num_territories + 1]):
+        with pytest.raises(ValueError, match=r"numbers=.*: give 1 to 12 numbers from 0 to 42"):
+            rollouts.set_up(beam.GATHER, wrong, samples, game.seat, rng)
 
 
 @pytest.mark.parametrize("preset", ["classic", "capital"])
@@ -427,6 +463,30 @@ def test_it_claims_the_continent_where_playing_on_is_best(preset: str) -> None:
     owned = match.game.owner == 0
     assert owned.sum() == 14
     assert (owned & members).sum() >= 11
+
+
+class NoFavourite(SetUpChoice):
+    """A choice that plays no rollouts, and leaves the claims to the settler."""
+
+    def __init__(self) -> None: ...
+
+    def best(self, view: View, numbers: Sequence[int]) -> int:
+        assert numbers[0] == AS_USUAL
+        return AS_USUAL
+
+
+def test_claims_do_not_depend_on_earlier_games() -> None:
+    claims, found = Claims(NoFavourite()), []
+    for _ in range(3):
+        claims.reset()
+        game = Game("classic", BOARD, num_players=3, seed=1)
+        while game.phase == Phase.CLAIM:
+            action = claims.act(View(game))
+            assert action is not None
+            game.step(action)
+        assert claims.act(View(game)) is None
+        found.append(game.owner.tolist())
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize(
@@ -511,7 +571,7 @@ def test_it_says_what_it_considered() -> None:
     assert analyse(game, SMALL, seed=1).chosen in {plan.plan for plan in told.plans}
     with pytest.raises(ValueError, match="in its own turn"):
         analyse(Game(Rules.preset("classic", 3, profile="fast"), BOARD, seed=1))
-    with pytest.raises(ValueError, match="games=4: must be at least 13"):
+    with pytest.raises(ValueError, match="games=4: must be at least 16"):
         Strategist(Budget(games=4))
 
 

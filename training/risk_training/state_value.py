@@ -2,7 +2,8 @@
 
 Scripted bots play a training round of whole games with every number of players. When a turn begins, another
 bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
-place all their first troops on a random territory; `strategist` may choose such a placement too.
+place all their first troops on a random territory, or claim a random continent first; `strategist` may make
+such choices too.
 
 The targets of the network are the results of the games and, by TD(λ), its own predictions for later turns
 (Tesauro 1995). The network learns from a round, then the next round is played. With a `bot_share` below 1,
@@ -44,7 +45,7 @@ from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import CHOICES, Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
@@ -145,11 +146,12 @@ class Config(StateNetworkSettings):
     )
     weights: tuple[float, ...] = setting((0.4, 0.3, 0.2, 0.07, 0.03), 0, 1e6)  # frequency of each bot
     change: float = setting(0.1, 0, 1)  # probability that a seat gets another bot when its turn begins
-    gather: float = setting(0.5, 0, 1)  # probability that a seat places all first troops together
+    gather: float = setting(0.5, 0, 1)  # probability of a random first place or a random first continent
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    setups: tuple[str, ...] = setting(("deal",), length=range(1, 5))  # set-ups, by turns of the chunks
+    # set-ups of the games, by turns of the chunks (default: the set-up of the rules)
+    setups: tuple[str, ...] = setting((), choices=CHOICES["setup"], length=range(5))
     dangers: bool = False  # whether the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
@@ -169,8 +171,11 @@ class Config(StateNetworkSettings):
     def setups_for(self, players: int) -> list[Rules]:
         """Return the rules with each of `setups` that this number of players allows.
 
-        Raises ValueError if the number of players allows none of them.
+        Without `setups`, the rules keep their set-up. Raises ValueError if the number of players allows none
+        of `setups`.
         """
+        if not self.setups:
+            return [self.rules_for(players)]
         found, refused = [], None
         for setup in self.setups:
             try:
@@ -189,9 +194,12 @@ class Config(StateNetworkSettings):
     def first_weights(self, source: str) -> dict[str, Tensor]:
         """Return the weights of a value as initial weights.
 
-        Raises ValueError as `read_value` does, and for another network size.
+        Raises ValueError as `read_value` does, and for a network of another size or with other inputs.
         """
         value = self.read_value(source)
+        if value.has_dangers != self.dangers:
+            needed = f"begin_with={source!r} needs dangers={value.has_dangers}"
+            raise ValueError(f"{needed}, not dangers={self.dangers}")
         sizes = value.value.first.shape[1], value.value.second.shape[1]
         if sizes != tuple(self.hidden_sizes):
             needed = f"begin_with={source!r} needs hidden_sizes={list(sizes)!r}"
@@ -334,12 +342,15 @@ class Games:
         arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)
         for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
-            if self.gatherer is CLAIMER:
-                favourite = 1 + self.chance.integers(len(self.board.continents))
-                arena.memory[lanes[k], seat, style.FAVOURITE] = favourite
-                continue
-            own = np.flatnonzero(arena.batch.records["owner"][lanes[k]] == seat)
-            arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
+            self._choose_first(arena, lanes[k], seat)
+
+    def _choose_first(self, arena: Arena, lane: int, seat: int) -> None:
+        """Draw the first continent of a CLAIMER, or the place of the first troops of a GATHERER."""
+        memory = arena.memory[lane, seat]
+        if self.gatherer is CLAIMER:
+            memory[style.FAVOURITE] = 1 + self.chance.integers(len(self.board.continents))
+        elif len(own := np.flatnonzero(arena.batch.records["owner"][lane] == seat)):
+            memory[GATHER] = 1 + self.chance.choice(own)
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
         """Draw the numbers of players in `seated`, with probabilities `weights`."""
