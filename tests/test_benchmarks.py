@@ -26,6 +26,7 @@ from benchmarks import (
 )
 from benchmarks.random_play import Event
 from risk_agents import kept_out
+from risk_agents.scripted import style
 from risk_agents.search import judges, strategist
 from risk_agents.tournament.summary import Estimate
 from risk_env import cli
@@ -481,10 +482,12 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert "0.0 % (" in capsys.readouterr().out
     strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
     assert f"{value}: 100.0 % (" in capsys.readouterr().out
-    names = [bot.name for bot in kept_out.bots()]
+    names = [bot.name for bot in kept_out.beams()]
     assert len(set(names)) == 4
     used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS
     assert not set(names) & {bot.name for bot in used}
+    strangers = [kept_out.find(name) for name in kept_out.STRANGERS]
+    assert not {bot.begins for bot in strangers} & {bot.begins for bot in used if bot.choose is style.choose}
 
 
 # Workers

@@ -73,6 +73,6 @@ def find(name: str) -> CompiledBot:
     return CompiledBot(name, f"{VERSION} beam {beam.BOT.version}", choose, beam.MEMORY)
 
 
-def bots() -> tuple[CompiledBot, ...]:
+def beams() -> tuple[CompiledBot, ...]:
     """Return all kept-out beams."""
     return tuple(map(find, BEAMS))
