@@ -465,6 +465,15 @@ def test_it_claims_the_continent_where_playing_on_is_best(preset: str) -> None:
     assert (owned & members).sum() >= 11
 
 
+def test_likely_players_are_drawn_more_often() -> None:
+    rollouts = Rollouts(table(3), BOARD, PLANS, PLAYERS, judge_heuristically, lanes=3)
+    likely = np.array([[1, 0], [0, 1], [0.25, 0.75], *[[0.5, 0.5]] * 3])
+    drawn = rollouts._drawn(2000, np.random.default_rng(1), likely) - len(PLANS)
+    assert drawn.shape == (2000, MAX_SEATS)
+    assert np.allclose(drawn.mean(axis=0), likely[:, 1], atol=0.05)
+    assert set(drawn[:, 0]) == {0} and set(drawn[:, 1]) == {1}
+
+
 class NoFavourite(SetUpChoice):
     """A choice that plays no rollouts, and leaves the claims to the settler."""
 

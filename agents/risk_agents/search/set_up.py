@@ -31,9 +31,9 @@ SETTLER = evolved.ONE  # claims the favourite continent first
 
 
 class SetUpChoice:
-    """Choice among numbers in one column of a bot's memory, in which the bot begins the game.
+    """Choice of a number in one column of a bot's memory, which decides how the bot plays the set-up.
 
-    The first of the `players` sits at the seat of the choice, and the players of the other seats are drawn.
+    The bot is the first of the `players`. The players of the other seats are drawn from all `players`.
     About `games` games in total are played, at most `lanes` games at once. A rollout ends when the seat has
     begun `turns` turns after its first turn.
     """
