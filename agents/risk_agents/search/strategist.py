@@ -100,7 +100,7 @@ Array = npt.NDArray[Any]
 class Budget:
     """Number of games and turns that are tried.
 
-    Duels and games with GOAL_PLAYERS take longer, so only half of `games` and `again` are played for them.
+    Duels and games with GOAL_PLAYERS take longer, so `games`, `again` and `claims` are halved for them.
     """
 
     games: int = 160  # number of games when a turn begins
