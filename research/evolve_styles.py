@@ -2,17 +2,20 @@
 
     python -m research.evolve_styles --seed 2 --generations 11    # `evolved`
     python -m research.evolve_styles --seed 1 --generations 16    # the strangers of `risk_agents.kept_out`
+    python -m research.evolve_styles --seed 3 --generations 10 --players 3 --against beam
 
 A population of styles plays games of five and six players, dealt and claimed, together with the shipped
 styles, `breaker` and `hunter`. The third of the population that wins most is kept. The others are replaced by
 copies of the kept styles with two changed parameters, and by random styles. The score of a style is its
-number of wins over the even share, so it depends on the population.
+number of wins over the even share, so it depends on the population. With `--against`, every game is a game of
+one style against bots with these names.
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +50,7 @@ OTHERS = (
     *("holder", "walker", "card_killer", "saver", "turtle", "leader_stopper", "grudge"),
     *("breaker", "hunter"),
 )
-TABLES = (("deal", 5), ("claim", 5), ("deal", 6), ("claim", 6))
+SETUPS = ("deal", "claim")
 POPULATION, KEPT, NEW = 120, 40, 10
 GAMES_EACH = 30  # games per bot and table in a generation
 CHANGED = 2  # number of parameters that a copy changes
@@ -56,17 +59,28 @@ LANES = 1024
 Array = npt.NDArray[np.float64]
 
 
+class Field(NamedTuple):
+    """Opponents of the styles."""
+
+    others: list[CompiledBot]
+    alone: bool  # True if a style plays only against `others`, not against other styles
+    tables: list[tuple[str, int]]  # set-up and number of players
+
+
 def main() -> None:
     """Search, and print the best styles with their scores."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--generations", type=int, default=16)
+    parser.add_argument("--players", type=int, nargs="+", default=[5, 6])
+    parser.add_argument("--against", nargs="+", default=[], metavar="BOT")
     arguments = parser.parse_args()
     chance = np.random.default_rng(arguments.seed)
-    others = [find(name) for name in OTHERS]
+    tables = [(setup, players) for players in arguments.players for setup in SETUPS]
+    field = Field([find(name) for name in arguments.against or OTHERS], bool(arguments.against), tables)
     styles = [drawn(chance) for _ in range(POPULATION)]
     for generation in range(arguments.generations):
-        scores = scored(styles, others, generation, chance)
+        scores = scored(styles, field, generation, chance)
         order = np.argsort(-scores)
         best = [styles[k] for k in order]
         print(f"generation {generation}: best {scores[order[0]]:.2f}, tenth {scores[order[9]]:.2f}")
@@ -95,30 +109,50 @@ def following(kept: list[Style], chance: np.random.Generator) -> list[Style]:
     return kept + copies + [drawn(chance) for _ in range(NEW)]
 
 
-def scored(
-    styles: Sequence[Style], others: Sequence[CompiledBot], generation: int, chance: np.random.Generator
-) -> Array:
+def scored(styles: Sequence[Style], field: Field, generation: int, chance: np.random.Generator) -> Array:
     """Return the score of each style, float64 (styles,)."""
-    bots = [bot(f"style {k}", "1", style) for k, style in enumerate(styles)] + list(others)
+    bots = [bot(f"style {k}", "1", style) for k, style in enumerate(styles)]
     scores = np.zeros(len(bots))
-    for setup, players in TABLES:
-        rates = win_rates(bots, setup, players, 1000 * generation + players, chance)
-        scores += rates * players / len(TABLES)
-    return scores[: len(styles)]
+    for setup, players in field.tables:
+        rates = win_rates(bots, field, setup, players, 1000 * generation + players, chance)
+        scores += rates * players / len(field.tables)
+    return scores
 
 
 def win_rates(
-    bots: Sequence[CompiledBot], setup: str, players: int, seed: int, chance: np.random.Generator
+    bots: Sequence[CompiledBot],
+    field: Field,
+    setup: str,
+    players: int,
+    seed: int,
+    chance: np.random.Generator,
 ) -> Array:
-    """Return the share of games that each bot wins, float64 (bots,)."""
-    games = GAMES_EACH * len(bots)
-    line_ups = np.array([chance.permutation(len(bots))[:players] for _ in range(games)])
+    """Return the share of games that each of `bots` wins, float64 (bots,)."""
+    seated = [*bots, *field.others]
+    games = GAMES_EACH * len(seated)
+    if field.alone:
+        line_ups = np.array([alone(k % len(bots), seated, bots, players, chance) for k in range(games)])
+    else:
+        line_ups = np.array([chance.permutation(len(seated))[:players] for _ in range(games)])
     rules = Rules.preset("classic", players, setup=setup, profile="fast")
-    results = play(rules, load_map("classic"), bots, games, seed, LANES, line_ups=line_ups)
+    results = play(rules, load_map("classic"), seated, games, seed, LANES, line_ups=line_ups)
     winners = results["winner"]
     ended = np.flatnonzero(winners >= 0)
-    won = np.bincount(line_ups[ended, winners[ended]], minlength=len(bots))
-    return won / np.maximum(np.bincount(line_ups.ravel(), minlength=len(bots)), 1)
+    won = np.bincount(line_ups[ended, winners[ended]], minlength=len(seated))
+    rates: Array = won / np.maximum(np.bincount(line_ups.ravel(), minlength=len(seated)), 1)
+    return rates[: len(bots)]
+
+
+def alone(
+    own: int,
+    seated: Sequence[CompiledBot],
+    bots: Sequence[CompiledBot],
+    players: int,
+    chance: np.random.Generator,
+) -> npt.NDArray[np.int64]:
+    """Return the line-up of a game of the style `own` against bots of the field, in a random order."""
+    others = chance.integers(len(bots), len(seated), size=players - 1)
+    return chance.permutation([own, *others])
 
 
 if __name__ == "__main__":

@@ -38,6 +38,7 @@ EXTRAS = {  # extra of the package that installs each optional module
     **dict.fromkeys(("httpx2", "mcp"), "llm"),
     **dict.fromkeys(("pyarrow", "minari"), "data"),
     "ray": "ray",
+    "optuna": "sweep",
 }
 
 

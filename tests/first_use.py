@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,6 +34,7 @@ from risk_env import bots
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, preset_players, presets
 from risk_env.compiler import notice
+from risk_env.events import Event
 from risk_env.game import Game
 
 FAST: dict[str, Any] = {"attack": "blitz", "defender_dice": "max", "max_rounds": 6}
@@ -101,12 +103,22 @@ def play(agent: str, preset: str, players: int) -> tuple[int, set[str]]:
         if game.seat != 0:
             game.step(int(chance.choice(game.legal_actions())))
             continue
-        record, before = base64.b64encode(game.determinize(0, 0).to_record()).decode(), loaded()
-        action = server.act(0, record)
+        record, events = base64.b64encode(game.determinize(0, 0).to_record()).decode(), game.events(seat=0)
+        before = loaded()
+        reply = server.reply(
+            {"id": decisions, "type": "act", "seat": 0, "record": record}, partial(answer, events)
+        )
+        if "error" in reply:
+            raise RuntimeError(reply["error"])
         found |= loaded() - before
         decisions += 1
-        game.step(action)
+        game.step(reply["result"])
     return decisions, found
+
+
+def answer(events: Sequence[Event], wish: dict[str, Any]) -> dict[str, Any]:
+    """Return the answer of a host to an agent's process that requests events."""
+    return {"id": wish["id"], "events": [event.to_json() for event in events[wish["since"] :]]}
 
 
 def play_apart(work: Work) -> tuple[str, list[str]]:

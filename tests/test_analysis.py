@@ -221,7 +221,7 @@ def test_a_position_is_analysed(browser: Any, tmp_path: Path, size: dict[str, in
         assert all("attack" in words and chance.search(words) for words in plans.all_inner_texts())
         assert page.inner_text("#estimated") == "estimated by strategist; 95 % intervals"
         assert re.fullmatch("Player 0 would choose: (no )?attack.*", page.inner_text("#considered"))
-        assert page.locator(".arrows .plan").count() == 1
+        assert page.locator(".arrows .plan").count() >= 1
         assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
         assert violations(page) == []
         for t in (0, 2):  # an attack of Ash on Cedar, by clicks

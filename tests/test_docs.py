@@ -11,9 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from urllib.parse import unquote
 
+import numpy as np
 import pytest
 
 import risk_env
+from risk_agents.export import FOLDER
+from risk_agents.learned.trained import facts_of, kind_in
 from risk_agents.program import LONGEST_LINE
 from risk_env import GameBatch, PublicState, Rules, load_map
 from risk_env.board.action_space import BLOCK_OF, ActionSpace
@@ -262,3 +265,22 @@ def test_the_site_builds_without_a_warning_has_no_dead_link_and_loads_nothing_fr
 def test_the_code_about_search_runs() -> None:
     game = run_code(code_of(page("search")))["game"]
     assert isinstance(game, risk_env.Game) and len(game.actions) == 40
+
+
+def test_the_cards_of_the_shipped_models_agree_with_the_files() -> None:
+    told, files = rows("models"), sorted(FOLDER.glob("*.npz"))
+    assert len(files) == len([name for name in told if name.endswith(".npz")])
+    for path in files:
+        made, kind = facts_of(path)["made"], kind_in(facts_of(path))
+        with np.load(path) as arrays:
+            weights = sum(arrays[name].size for name in arrays.files if name != "facts")
+        unit = "decisions" if kind == "policy" else "games"
+        found = (
+            kind,
+            f"{weights:,}",
+            f"{made['steps']:,} {unit}",
+            f"{made['cpu_seconds']:,} s",
+            made["version"],
+        )
+        assert tuple(told[path.name][1:]) == found, path.name
+        assert f"## `{path.stem}`" in page("models") and f"seed {made['config']['seed']}" in page("models")

@@ -256,9 +256,10 @@ ROLLOUTS: dict[str, list[Call]] = {
         (lambda r, seat: r.continue_games(samples(), seat, RNG, 1), [(seat,) for seat in WRONG_SEATS]),
         (lambda r, records: r.continue_games(records, 0, RNG, 1), [(records,) for records in WRONG_SAMPLES]),
     ],
-    "place": [
-        (lambda r, places: r.place(places, samples(), 0, RNG), [([6],), ([-2],), ([],), ([0] * 9,)]),
-        (lambda r, seat: r.place([0], samples(), seat, RNG), [(seat,) for seat in WRONG_SEATS]),
+    "set_up": [
+        (lambda r, column: r.set_up(column, [0], samples(), 0, RNG), [(-1,), (10**6,), (0.5,)]),
+        (lambda r, numbers: r.set_up(0, numbers, samples(), 0, RNG), [([7],), ([-1],), ([],), ([0] * 9,)]),
+        (lambda r, seat: r.set_up(0, [0], samples(), seat, RNG), [(seat,) for seat in WRONG_SEATS]),
     ],
 }
 # tests/test_trained_files.py

@@ -52,11 +52,12 @@ BEAM_VALUES = beam_value.Config(
 STATE_VALUES = state_value.Config(
     map="tiny", players=2, options={"max_rounds": 3}, games=18, tables=(2, 3), round_games=6,
     bots=("grower", "random"), weights=(0.5, 0.5), change=0.3, share=0.5, hidden_sizes=(6, 4), n_epochs=1,
-    batch_size=64, search_games=14, evaluation=dataclasses.replace(EVALUATION, games=2),
+    batch_size=64, search_games=16, evaluation=dataclasses.replace(EVALUATION, games=2),
     checkpoint_interval=12,
 )  # fmt: skip
 TACTICIANS = dataclasses.replace(
-    STATE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(192, 32)
+    STATE_VALUES, map="classic", bot_share=0.4, begin_with="strategist", hidden_sizes=(256, 32),
+    dangers=True,
 )  # fmt: skip
 TURN_POLICIES = turn_policy.Config(
     players=2, options={"max_rounds": 3}, games=12, tables=(2, 3), round_games=4, samples=1, bot_share=0.7,

@@ -982,6 +982,23 @@ def make_calls(data: bytes) -> None:
 # Training
 
 
+SWEEP = """
+trials: 20
+sampler: random
+seed: 4
+keys:
+  gamma: {low: 0.9, high: 1}
+  learning_rate: {low: 1e-4, high: 1e-2, log: true}
+  n_epochs: {values: [1, 2]}
+"""
+GRID_SWEEP = """
+sampler: grid
+keys:
+  gamma: {values: [0.9, 1]}
+  policy: {values: [BoardPolicy, MlpPolicy]}
+"""
+
+
 def configs() -> list[str]:
     """Return the shipped configurations, after importing their trainers."""
     from importlib import import_module
@@ -1019,6 +1036,16 @@ def read_a_config(data: bytes) -> None:
 
     facts = read_config(written("config.yml", data))
     import_module(TRAINERS[facts["trainer"]]).Config.from_dict(facts)
+
+
+def read_a_sweep(data: bytes) -> None:
+    """Read the settings of a sweep, and compute the values that are checked before the first trial."""
+    from risk_training.sweep import read_sweep
+
+    found = read_sweep(written("sweep.yml", data))
+    found.extremes()
+    if not 1 <= found.trials <= 10_000:
+        raise AssertionError(found.trials)
 
 
 @functools.cache
@@ -1309,6 +1336,7 @@ def named() -> dict[str, Target]:
         "lanes": Target(method_calls, change_json, make_calls, (ValueError, TypeError, RecursionError)),
         "zip": Target(lambda: [sb3_zip()], change_zip, read_a_zip, files),
         "config": Target(configs, change_settings, read_a_config, files),
+        "sweep": Target(lambda: [SWEEP, GRID_SWEEP], change_settings, read_a_sweep, files),
         "checkpoint": Target(checkpoints, change_checkpoint, read_a_checkpoint, files),
         "positions": Target(lambda: [positions()], change_arrays, read_positions, files),
         "specs": Target(specs, change_lines, read_specs, files),

@@ -315,7 +315,9 @@ class Trainer(TorchRun):
 
     def _play_round(self) -> Positions:
         """Play the next round, and with `staleness: 1` start the round after it."""
-        config, weights = self.config, self.network.arrays() if self.updates else {}
+        config = self.config
+        is_trained = self.updates > 0 or config.begin_with is not None
+        weights = self.network.arrays() if is_trained else {}
         if self.ahead is None:
             self._begin_round(self.steps, weights)
         played = Positions.joined([future.result() for future in self.running], config.chunk_games)

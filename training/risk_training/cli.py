@@ -9,6 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
@@ -19,11 +20,12 @@ from risk_env.board.rules import FAST
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
 from risk_env.whole_file import new_folder
-from risk_training import seeds
+from risk_training import seeds, sweep
 from risk_training.config import (
     TRAINERS,
     WIN_RATE,
     check_range,
+    put_value,
     read_config,
     set_value,
     shipped_configs,
@@ -46,7 +48,7 @@ def main(argv: Sequence[str]) -> None:
     arguments = parser.parse_args(argv)
     if (arguments.config is None) == (arguments.resume is None):
         parser.error("add either --config or --resume")
-    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out", "against", "seeds"))
+    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out", "against", "seeds", "sweep"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and given:
         name = given[0].replace("_", "-")
@@ -58,6 +60,9 @@ def main(argv: Sequence[str]) -> None:
 
     torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
+        if arguments.sweep is not None:
+            _train_sweep(arguments, executor)
+            return
         if arguments.seeds is not None:
             _train_seeds(arguments, executor)
             return
@@ -67,20 +72,67 @@ def main(argv: Sequence[str]) -> None:
             print(*seeds.lines(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
 
 
-def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train a run for each seed, or continue the runs that an earlier call began; then show their curves."""
+def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
+    """Train the trials of a sweep, or continue a sweep that an earlier call began; then show all trials."""
+    wanted = sweep.read_sweep(arguments.sweep)
+    for values in wanted.extremes():  # fails now rather than in a later trial
+        _settings(_with(arguments, values=values))
+    config = _settings(arguments)[1].to_dict() | {"runs": arguments.seeds or 1}
+    folder = Path(arguments.out) if arguments.out else _fresh_folder(config_path(arguments.config))
+
+    def run_trial(number: int, values: Mapping[str, Any]) -> float | None:
+        return _train_trial(_with(arguments, values=values, out=str(folder / f"trial-{number}")), executor)
+
+    trials = sweep.run_sweep(wanted, config, folder, run_trial)
+    sweep.write_table(wanted, trials, folder)
+    sweep.draw(wanted, trials, folder)
+    print(*sweep.lines(wanted, trials), sep="\n")
+    print(f"{len(trials)} trials: {folder / sweep.PICTURE}, {folder / sweep.TABLE}")
+
+
+def _train_trial(arguments: argparse.Namespace, executor: WorkExecutor) -> float | None:
+    """Train the runs of a trial; return the mean of the last win rates against all opponents.
+
+    Returns None if a run diverges.
+    """
+    from risk_training.run import DivergedError
+
+    try:
+        if arguments.seeds is not None:
+            found = _train_seeds(arguments, executor)
+        else:
+            run = _begun_or_continued(arguments, executor)
+            _train(run)
+            found = seeds.curves([run.folder])
+    except DivergedError as error:
+        print(error, file=sys.stderr)
+        return None
+    return float(np.mean([points[-1].rate for points in found.values()]))
+
+
+def _with(arguments: argparse.Namespace, **changes: Any) -> argparse.Namespace:
+    """Return a copy of the arguments with these changes."""
+    return argparse.Namespace(**vars(arguments) | changes)
+
+
+def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[str, list[seeds.Point]]:
+    """Train a run for each seed, or continue the runs that an earlier call began.
+
+    Shows and returns their curves.
+    """
     config = _settings(arguments)[1]
     path = config_path(arguments.config)
     folder = Path(arguments.out) if arguments.out else _fresh_folder(path)
     folders = [seeds.folder_of(folder, config.seed + number) for number in range(arguments.seeds)]
     for number, one in enumerate(folders):
-        own = {"seed": config.seed + number, "out": str(one)}
-        _train(_begun_or_continued(argparse.Namespace(**vars(arguments) | own), executor))
+        own = _with(arguments, seed=config.seed + number, out=str(one))
+        _train(_begun_or_continued(own, executor))
     found = seeds.curves(folders)
     seeds.write(found, folder)
     seeds.draw(found, folder, str(folder))
     print(*seeds.lines(found, 1 / config.rules().num_players), sep="\n")
     print(f"curves over {len(folders)} seeds: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
+    return found
 
 
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
@@ -141,6 +193,19 @@ def _parser() -> argparse.ArgumentParser:
         help="length of the run in decisions or games; overrides the configuration",
     )
     add("--seed", type=int, help="seed of the run; overrides the configuration")
+    _add_several(parser)
+    add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")
+    add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
+    add_options(parser)
+    parser.set_defaults(values={})  # values of a trial of a sweep
+    add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
+    add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
+    return parser
+
+
+def _add_several(parser: argparse.ArgumentParser) -> None:
+    """Add the options that train several runs, or against one opponent."""
+    add = parser.add_argument
     add(
         "--seeds",
         type=int,
@@ -148,17 +213,16 @@ def _parser() -> argparse.ArgumentParser:
         help="train N runs with consecutive seeds in one folder, or continue them, and show their curves",
     )
     add(
+        "--sweep",
+        metavar="FILE",
+        help="train runs with different values of the settings in FILE (.yml), or continue them",
+    )
+    add(
         "--against",
         metavar="AGENT",
         help="train a best response: the compiled bot AGENT plays the other seats of all games, and the gain "
         "over the even share of wins is reported",
     )
-    add("--device", help="device of the network: auto, cpu, cuda, cuda:N or mps; overrides the configuration")
-    add("--threads", type=int, default=1, metavar="N", help="number of PyTorch threads (default: 1)")
-    add_options(parser)
-    add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
-    add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
-    return parser
 
 
 def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
@@ -197,6 +261,8 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
         found |= _against(found, arguments.against)
     for text in arguments.set or ():
         set_value(found, text)
+    for key, value in arguments.values.items():
+        put_value(found, key, value, "--sweep: key")
     return found
 
 

@@ -18,6 +18,8 @@ from risk_env.core.types import MAX_SEATS, Phase
 WIN_RATE = "eval/win_rate_"  # prefix of the evaluation metrics; the opponent's name follows
 AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
+TENSORBOARD_TRACKER = "tensorboard"
+TRACKERS = (TENSORBOARD_TRACKER, "wandb", "trackio")
 MOST_BYTES = 1 << 14  # largest size of a configuration
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
@@ -70,6 +72,14 @@ class Settings:
     def __post_init__(self) -> None:
         for entry in dataclasses.fields(self):
             _check_setting(self.SECTION + entry.name, getattr(self, entry.name), entry.metadata)
+
+    @classmethod
+    def from_facts(cls, facts: Any, name: str) -> Self:
+        """Return the settings from names and values.
+
+        Raises ValueError, which names the unknown or wrong setting. `name` stands for the whole of the facts.
+        """
+        return _replaced(cls(), facts, name)
 
 
 def _check_setting(name: str, value: Any, allowed: Mapping[str, Any]) -> None:
@@ -136,6 +146,8 @@ class RunSettings(Settings):
     seed: int = setting(0, 0, MOST_SEED)
     device: str = "cpu"  # device of the network: auto, cpu, cuda, cuda:N or mps
     precision: str = setting(FLOAT32, choices=PRECISIONS)  # matmul precision
+    tracker: str = setting(TENSORBOARD_TRACKER, choices=TRACKERS)
+    begin_with: str | None = None  # trained file, or agent, whose weights are the initial weights
     positions: PositionSettings = field(default_factory=PositionSettings)
     evaluation: EvaluationSettings = field(default_factory=EvaluationSettings)
     checkpoint_interval: int = setting(1_000_000, 1, MOST_STEPS)  # steps between two checkpoints
@@ -165,7 +177,7 @@ class RunSettings(Settings):
 
         Raises ValueError, which names the unknown or wrong setting.
         """
-        return _replaced(cls(), {name: value for name, value in facts.items() if name != "trainer"}, "config")
+        return cls.from_facts({name: value for name, value in facts.items() if name != "trainer"}, "config")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain names and values, which `from_dict` and YAML can read."""
@@ -209,7 +221,7 @@ def _typed(name: str, value: Any, kind: str) -> Any:
         return _checked(name, value, False, "a string")
     if kinds[0] == "bool":
         return _checked(name, value, isinstance(value, bool), "true or false")
-    return _typed_number(name, value, kinds[0])
+    return typed_number(name, value, kinds[0])
 
 
 def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
@@ -218,7 +230,8 @@ def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
     return value
 
 
-def _typed_number(name: str, value: Any, kind: str) -> float:
+def typed_number(name: str, value: Any, kind: str) -> float:
+    """Return a number of YAML as `kind`, "int" or "float". Raises ValueError for any other value."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -258,18 +271,26 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 def set_value(facts: dict[str, Any], text: str) -> None:
     """Set a value in the names and values of a configuration, given as a string `KEY=VALUE`.
 
-    VALUE is YAML. A key may be `section.key`. Sections are copied before they are changed. Raises ValueError
-    for a string of another form. `Settings` checks the key and the value later.
+    VALUE is YAML. A key may be `section.key`. Raises ValueError for a string of another form. `Settings`
+    checks the key and the value later.
     """
     key, equals, written = text.partition("=")
-    *sections, name = key.strip().split(".")
-    if not equals or not all((*sections, name)):
+    if not equals or not all(key.strip().split(".")):
         raise ValueError(f"--set {shortened(text)}: must be KEY=VALUE")
-    value = _parsed(written, f"--set {shortened(key)}")
+    put_value(facts, key.strip(), _parsed(written, f"--set {shortened(key)}"), "--set")
+
+
+def put_value(facts: dict[str, Any], key: str, value: Any, source: str) -> None:
+    """Set a value in the names and values of a configuration. A key may be `section.key`.
+
+    Sections are copied before they are changed. Raises ValueError, with a message that begins with `source`,
+    if the key names a section that is none.
+    """
+    *sections, name = key.split(".")
     for section in sections:
         inner = facts.get(section)
         if inner is not None and not isinstance(inner, Mapping):
-            raise ValueError(f"--set {shortened(key)}: {shortened(section)} is not a section")
+            raise ValueError(f"{source} {shortened(key)}: {shortened(section)} is not a section")
         facts[section] = dict(inner or {})
         facts = facts[section]
     facts[name] = value
@@ -286,19 +307,28 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
         raise ValueError(
             f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: {', '.join(names)}"
         )
-    try:
-        text = read_text(path, MOST_BYTES)
-    except ValueError as error:
-        raise ValueError(f"config {str(path)!r} is not YAML: {error}") from error
-    facts = _parsed(text, f"config {str(path)!r}")
-    if not isinstance(facts, dict):
-        raise ValueError(f"config {str(path)!r} must contain names and values")
+    facts = read_names(path, f"config {str(path)!r}")
     trainer = facts.get("trainer")
     if not isinstance(trainer, str) or trainer not in TRAINERS:
         raise ValueError(
             f"config {str(path)!r}: trainer={shortened(trainer)}: choose one of {', '.join(TRAINERS)}"
         )
     return facts | {name: value for name, value in changes.items() if value is not None}
+
+
+def read_names(path: Path, name: str) -> dict[str, Any]:
+    """Return the names and values of a YAML file.
+
+    Raises ValueError, with a message that begins with `name`, if there are none.
+    """
+    try:
+        text = read_text(path, MOST_BYTES)
+    except ValueError as error:
+        raise ValueError(f"{name} is not YAML: {error}") from error
+    facts = _parsed(text, name)
+    if not isinstance(facts, dict):
+        raise ValueError(f"{name} must contain names and values")
+    return facts
 
 
 def _parsed(text: str, name: str) -> Any:

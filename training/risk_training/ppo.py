@@ -128,6 +128,7 @@ class Trainer(TorchRun):
 
     def begin(self) -> None:
         """Start all games, and play until the learner must decide."""
+        super().begin()
         self.games.start(self.network)
 
     def update(self) -> Metrics:

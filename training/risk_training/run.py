@@ -4,7 +4,7 @@
     checkpoint.pt     everything that resuming needs: tensors, numbers and strings, nothing pickled
     policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own file names
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
-    tensorboard/      the same metrics for TensorBoard
+    tensorboard/      the same metrics for TensorBoard, unless another tracker is set
 
 The checkpoint is replaced atomically. The policy and the log are written afterwards. If a run is killed in
 between, resuming writes the policy and the log again.
@@ -15,7 +15,7 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from operator import methodcaller
 from pathlib import Path
@@ -24,7 +24,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import torch
 import yaml
-from torch.utils.tensorboard import SummaryWriter
 
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
@@ -38,7 +37,9 @@ from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
 from risk_training.declared import ROWS, Declared, Number, SomeOf, Whole, check_declared
 from risk_training.devices import CPU, NamedWeights, find_device, find_precision, mixed, moved
-from risk_training.run_files import CHECKPOINT, CONFIG, METRICS, TENSORBOARD
+from risk_training.first_weights import copy_weights, read_arrays
+from risk_training.run_files import CHECKPOINT, CONFIG, METRICS
+from risk_training.tracking import open_tracker
 from risk_training.win_rate import Seating, win_rate_by
 
 MOST_BYTES = 1 << 31  # largest size of a checkpoint
@@ -68,10 +69,19 @@ class Run(ABC):
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
+    def begin(self) -> None:
+        """Prepare the first update of a new run: load the initial weights, if the settings name them."""
+        if self.config.begin_with is not None:
+            self.load_first_weights(self.config.begin_with)
+
     # Methods that a trainer defines
 
-    def begin(self) -> None:  # noqa: B027
-        """Prepare the first update of a new run, if there is something to prepare."""
+    @abstractmethod
+    def load_first_weights(self, source: str) -> None:
+        """Load the weights of a trained file, or of an agent.
+
+        Raises ValueError if the weights do not fit these games or this network.
+        """
 
     @abstractmethod
     def update(self) -> Metrics:
@@ -113,7 +123,8 @@ class Run(ABC):
         replace_file(self.folder / CONFIG, methodcaller("write_text", text))
         self.progress, self._last_steps, self._clock = progress, self.steps, _now()
         if self.steps < self.config.length:
-            with SummaryWriter(str(self.folder / TENSORBOARD), purge_step=self.steps + 1) as self._board:
+            self._tracker = open_tracker(self.config, self.folder, self.steps)
+            with closing(self._tracker):
                 self.run_updates()
 
     def run_updates(self) -> None:
@@ -180,16 +191,15 @@ class Run(ABC):
         times["time/steps_a_second"] = self.steps / self.seconds
         times |= {f"time/ns_{part}": 1e9 * spent / self.steps for part, spent in self.spent.items()}
         self.rows.append(times | metrics)
-        with naming(self.folder / TENSORBOARD):
-            for name, value in self.rows[-1].items():
-                self._board.add_scalar(name, value, self.steps)
+        with naming(self._tracker.place):
+            self._tracker.log(self.rows[-1], self.steps)
 
     # Files of the run
 
     def save(self) -> None:
         """Write the checkpoint, then the files that depend on it."""
-        with naming(self.folder / TENSORBOARD):
-            self._board.flush()
+        with naming(self._tracker.place):
+            self._tracker.flush()
         state = {name: getattr(self, name) for name in _COUNTERS}
         state |= {"config": self.config.to_dict(), "trainer": self.state_dict()}
         replace_file(self.folder / CHECKPOINT, lambda path: torch.save(to_data(state), path))
@@ -269,6 +279,10 @@ class TorchRun(Run):
     def policy(self) -> Any:
         """Return the current network as a policy file."""
         return self.KIND(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
+
+    def load_first_weights(self, source: str) -> None:
+        """Load the weights of a file of the same kind, or of an agent (`Run.load_first_weights`)."""
+        copy_weights(self.network.weights, read_arrays(self.KIND, source, self.rules, self.board), source)
 
     def write_policy(self) -> None:
         """Write the policy's file."""

@@ -145,6 +145,13 @@ class LeagueVecEnv(RiskVecEnv):
         slot.load(name, policy, self.weights[name])
         self.draw_opponents()
 
+    def replace_weights(self, policy: Any) -> None:
+        """Replace the weights of all snapshots by the learner's current weights."""
+        for slot in self.slots:
+            if slot.snapshot is not None:
+                self.weights[slot.snapshot] = {k: v.detach().clone() for k, v in policy.state_dict().items()}
+                slot.load(slot.snapshot, policy, self.weights[slot.snapshot])
+
     def reset(self) -> Any:
         """Begin a new game in each lane, and return the observations (`RiskVecEnv.reset`)."""
         observations = super().reset()

@@ -28,7 +28,16 @@ from stable_baselines3.common.logger import Logger
 
 from risk_agents.learned.layout import Layout
 from risk_agents.learned.policy import PolicyFile
-from risk_agents.learned.sb3_policy import FACTS, OWN_POLICY, POLICIES, Sb3Policy, check_policy
+from risk_agents.learned.sb3_policy import (
+    FACTS,
+    OWN_POLICY,
+    POLICIES,
+    Sb3Policy,
+    ZipPolicy,
+    check_policy,
+    own_network,
+    read_weights,
+)
 from risk_agents.learned.schema import schema_of
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.board.maps import load_map
@@ -49,6 +58,7 @@ from risk_training.config import (
 )
 from risk_training.declared import Bytes, Declared, Exactly, ListOf, Number, OrNone, SomeOf, Whole
 from risk_training.devices import find_device, find_precision, mixed
+from risk_training.first_weights import copy_weights, read_arrays
 from risk_training.league import League, LeagueSettings
 from risk_training.position_files import start_positions
 from risk_training.run import Metrics, Run, declared_moments, load_moments, made_by, replace_file
@@ -193,6 +203,8 @@ class Trainer(Run):
 
     def run_updates(self) -> None:
         """Run MaskablePPO's own loop, with a callback between updates."""
+        if not self.is_resumed:
+            self.begin()
         self.model.set_logger(Logger(None, []))
         left = self.config.n_timesteps - self.steps
         self.model.learn(left, callback=_BetweenUpdates(self), reset_num_timesteps=False)
@@ -222,6 +234,22 @@ class Trainer(Run):
         if math.isnan(found.get("train/explained_variance", 0.0)):
             del found["train/explained_variance"]  # undefined if all returns are equal
         return {name: value for name, value in found.items() if name.startswith("train/")}
+
+    def load_first_weights(self, source: str) -> None:
+        """Load the weights of a `.zip` with the same policy, or of an agent (`Run.load_first_weights`)."""
+        policy = self.model.policy
+        if self.config.policy != OWN_POLICY:
+            found = ZipPolicy(source)
+            found.schema.check(schema_of(self.rules, self.board), source)
+            copy_weights(policy.state_dict(), read_weights(found.path), source)
+        elif Path(source).suffix == ".zip":
+            file = own_network(source)
+            file.check(self.rules, self.board, source)
+            copy_weights(policy.network.weights, file.arrays, source)
+        else:
+            arrays = read_arrays(PolicyFile, source, self.rules, self.board)
+            copy_weights(policy.network.weights, arrays, source)
+        self.env.replace_weights(policy)
 
     def seating(self) -> Seating:
         """Return a factory of the policy as a player that decides for all lanes in one call."""

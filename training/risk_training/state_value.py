@@ -37,10 +37,9 @@ from risk_agents.learned.state_value import (
 from risk_agents.scripted import style
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
-from risk_agents.search.judges import FILE, judges_by
+from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
 from risk_agents.search.tactician import FILE as TACTICIAN
-from risk_agents.search.tactician import VALUE_FILE as TACTICIAN_VALUE
 from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
@@ -64,6 +63,7 @@ from risk_training.config import (
     setting,
 )
 from risk_training.devices import NamedWeights, moved
+from risk_training.first_weights import path_of
 from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, made_by, timed
 from risk_training.run_files import STATE_VALUE_FILE
@@ -76,7 +76,6 @@ LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 CLAIMER = style.bot("claimer", "1", style.Style(gathers=1))  # claims a random continent first
 DEAD = -1e9  # logit of a seat that cannot win
-SHIPPED = {"strategist": FILE, "tactician": TACTICIAN_VALUE}  # values by name of the agent that uses them
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class StateNetworkSettings(RunSettings):
 
         Raises ValueError if the value cannot be read or does not fit the games.
         """
-        source = str(SHIPPED.get(source, source))
+        source = path_of(StateValueFile.KIND, source)
         value = StateValueFile.load(source)
         value.check(self.rules(), load_map(self.map), source)
         return value
@@ -150,12 +149,11 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    # set-ups of the games, by turns of the chunks (default: the set-up of the rules)
+    # set-ups, used in turn by the chunks of games (default: the set-up of the rules)
     setups: tuple[str, ...] = setting((), choices=CHOICES["setup"], length=range(5))
     dangers: bool = False  # whether the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
-    begin_with: str | None = None  # value with the initial weights: file or agent
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -174,12 +172,11 @@ class Config(StateNetworkSettings):
         Without `setups`, the rules keep their set-up. Raises ValueError if the number of players allows none
         of `setups`.
         """
-        if not self.setups:
-            return [self.rules_for(players)]
+        rules = self.rules_for(players)
         found, refused = [], None
-        for setup in self.setups:
+        for setup in self.setups or (rules.setup,):
             try:
-                found.append(self.rules_for(players).replace(setup=setup))
+                found.append(rules.replace(setup=setup))
             except ValueError as error:
                 refused = error
         if not found:
@@ -190,21 +187,6 @@ class Config(StateNetworkSettings):
     def has_tactician(self) -> bool:
         """True if `tactician` plays some of the seats."""
         return self.bot_share < 1
-
-    def first_weights(self, source: str) -> dict[str, Tensor]:
-        """Return the weights of a value as initial weights.
-
-        Raises ValueError as `read_value` does, and for a network of another size or with other inputs.
-        """
-        value = self.read_value(source)
-        if value.has_dangers != self.dangers:
-            needed = f"begin_with={source!r} needs dangers={value.has_dangers}"
-            raise ValueError(f"{needed}, not dangers={self.dangers}")
-        sizes = value.value.first.shape[1], value.value.second.shape[1]
-        if sizes != tuple(self.hidden_sizes):
-            needed = f"begin_with={source!r} needs hidden_sizes={list(sizes)!r}"
-            raise ValueError(f"{needed}, not hidden_sizes={self.hidden_sizes!r}")
-        return {f"weights.{name}": torch.as_tensor(weights) for name, weights in value.weights.items()}
 
 
 class StateNetwork(NamedWeights):
@@ -434,11 +416,6 @@ class Trainer(TorchRun):
         """Return the current network as a file of a state value."""
         facts = made_by(self) | {"dangers": self.config.dangers}
         return StateValueFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
-
-    def begin(self) -> None:
-        """Load the initial weights, if the configuration names them."""
-        if self.config.begin_with is not None:
-            self.network.load_state_dict(self.config.first_weights(self.config.begin_with))
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""

@@ -3,7 +3,7 @@
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self
 
@@ -59,11 +59,13 @@ class TrainedFile(ABC):
     ) -> CompiledBot:
         """Return a bot that chooses actions with `choose` in games that fit the schema."""
 
-        def check(rules: Rules, board: Board) -> None:
-            self.schema.check(schema_of(rules, board), source)
-
         version = str(self.made.get("version", "1"))
+        check = partial(self.check, source=source)
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, memory, check)
+
+    def check(self, rules: Rules, board: Board, source: str) -> None:
+        """Raise ValueError if the weights were trained for other games. The message calls them `source`."""
+        self.schema.check(schema_of(rules, board), source)
 
     @abstractmethod
     def shapes(self) -> dict[str, tuple[int, ...]]:

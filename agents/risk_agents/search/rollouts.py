@@ -155,11 +155,11 @@ class Rollouts:
     ) -> npt.NDArray[np.float64]:
         """Return a seat's win probability by number and sample, float64 (numbers, samples).
 
-        `numbers` are 0, or numbers of territories or continents plus 1. The first of the players, with each
-        of `numbers` in the column `column` of its memory, plays the seat
-        until its first turn and `turns` further turns have begun. The other players are drawn.
+        The first of the players, with each of `numbers` in the column `column` of its memory, plays the seat
+        until its first turn and `turns` further turns have begun. The other players are drawn. A number is
+        0, or the number of a territory or continent plus 1.
         """
-        self._check(samples, numbers=numbers, seat=seat, turns=turns)
+        self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self._drawn(len(samples), rng)
         players[:, seat] = self.num_plans
@@ -188,11 +188,12 @@ class Rollouts:
         samples: Array,
         *,
         plans: Sequence[int] = (0,),
+        column: int = 0,
         numbers: Sequence[int] = (0,),
         seat: int = 0,
         turns: int | None = TO_THE_END,
     ) -> None:
-        """Raise ValueError for records of other maps, and for unknown plans, numbers, seats or turns."""
+        """Raise ValueError for records of other maps, and for numbers that are out of range."""
         batch = self._batch
         if (
             not isinstance(samples, np.ndarray)
@@ -205,6 +206,7 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
+            "column": ([column], 0, max(self._arena.memory.shape[2], 1)),
             "numbers": (numbers, 0, batch.board.num_territories + 1),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),

@@ -80,7 +80,7 @@ class Claims:
         self.reset()
 
     def prepare(self) -> None:
-        """Compile the code of the rollouts."""
+        """Compile the code of the rollouts, which SETTLER also plays."""
         self._choice.prepare()
 
     def reset(self) -> None:

@@ -1,0 +1,56 @@
+"""The setting `begin_with`: a run begins with the weights of a trained file instead of random weights."""
+
+from collections.abc import Mapping
+
+import torch
+
+from risk_agents.export import FOLDER
+from risk_agents.learned.trained import BEAM_VALUE, POLICY, STATE_VALUE, TURN_POLICY, TrainedFile
+from risk_env.arrays import Array
+from risk_env.board.maps import Board
+from risk_env.board.rules import Rules
+
+# names of the shipped files, by kind and by name of the agent that plays with the file
+SHIPPED = {
+    (POLICY, "duelist"): "duelist",
+    (BEAM_VALUE, "marshal"): "marshal",
+    (STATE_VALUE, "strategist"): "strategist",
+    (STATE_VALUE, "tactician"): "tactician_value",
+    (TURN_POLICY, "tactician"): "tactician",
+}
+
+
+def path_of(kind: str, source: str) -> str:
+    """Return the path of an agent's file of this kind. If `source` is not such an agent, return `source`."""
+    shipped = SHIPPED.get((kind, source))
+    return source if shipped is None else str(FOLDER / f"{shipped}.npz")
+
+
+def read_arrays(kind: type[TrainedFile], source: str, rules: Rules, board: Board) -> dict[str, Array]:
+    """Return the weights in a file of this kind, or of an agent.
+
+    Raises ValueError if the file cannot be read, or was trained for other games.
+    """
+    path = path_of(kind.KIND, source)
+    found = kind.load(path)
+    found.check(rules, board, path)
+    return found.arrays
+
+
+@torch.no_grad()
+def copy_weights(
+    own: Mapping[str, torch.Tensor], found: Mapping[str, Array | torch.Tensor], source: str
+) -> None:
+    """Copy the weights of a file into a network with the same names and shapes.
+
+    Raises ValueError for other shapes, which mean that the layers have other sizes.
+    """
+    for name in sorted({*own, *found}):
+        shapes = [tuple(weights[name].shape) if name in weights else None for weights in (found, own)]
+        if shapes[0] != shapes[1]:
+            raise ValueError(
+                f"begin_with={source!r}: the weights {name!r} have shape {shapes[0]}, but the network of "
+                f"these settings has {shapes[1]}; set the same inputs and sizes of layers"
+            )
+    for name, values in own.items():
+        values.copy_(torch.as_tensor(found[name]))
