@@ -87,7 +87,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     ]
     with open_executor(arguments.workers) as executor:
         turns = [turn for found in in_order(executor, turns_of_deal, pieces) for turn in found]
-    record = heading(["python", "-m", "benchmarks.hazards", *(argv or sys.argv[1:])], PACKAGES)
+    command = ["python", "-m", "benchmarks.hazards", *(sys.argv[1:] if argv is None else argv)]
+    record = heading(command, PACKAGES)
     kept = np.array(turns, [(name, np.float64) for name in Turn._fields])
     record |= {"agent": arguments.agent, "players": rules.num_players, "field": field}
     record |= {"deaths": deaths(kept, arguments.seed), "calibration": calibration(kept, arguments.seed)}
@@ -128,7 +129,7 @@ def turns_of_game(match: Match, seat: int, value: StateValueFile, deal: int) -> 
             own = game.troops[game.owner == seat]
             singles = float((own == 1).mean()) if len(own) else 0.0
             cards = int(game.public().hand_sizes[seat])
-            found.append(Turn(deal, begun[0], begun[1], cards, singles, False, False))
+            found.append(Turn(deal, begun[0], begun[1], cards, singles, died=False, won=False))
             begun = None
     lived = bool(game.alive[seat])
     ended = [turn._replace(won=game.winner == seat) for turn in found]

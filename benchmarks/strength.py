@@ -142,7 +142,7 @@ def drawn(size: int, count: int, chance: np.random.Generator) -> Any:
 def _compiled(name: str) -> tuple[CompiledBot, ...]:
     """Return the bots that a name in a field stands for."""
     if name == KEPT_OUT:
-        return attacker.BOT, *kept_out.bots()
+        return attacker.BOT, *kept_out.beams()
     found = _judged_by(name) or load(name)
     if not isinstance(found, CompiledBot):
         raise ValueError(f"--field {name}: must be a compiled bot, a file of a state value or {KEPT_OUT}")

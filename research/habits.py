@@ -12,7 +12,7 @@ import json
 
 import numpy as np
 
-from risk_agents.search.opponents import FILE, Habits, Habitual
+from risk_agents.search.opponents import FILE, HabitCounter, Habits
 from risk_agents.search.strategist import PLAYERS
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules
@@ -37,13 +37,13 @@ def main() -> None:
         rules = Rules.preset("classic", seats, setup="deal", profile="fast")
         match = Match.of(Game(rules, board, seed=game_seed(SEED, number)), line_up)
         match.run()
-        observers = [Habitual() for _ in line_up]
+        counters = [HabitCounter() for _ in line_up]
         for event in match.game.events():
             if 0 <= event.seat < seats:
-                observers[event.seat].see(event)
-        for player, observer in zip(line_up, observers, strict=True):
-            total[player.name].captures += observer.habits.captures
-            total[player.name].trades += observer.habits.trades
+                counters[event.seat].count(event)
+        for player, counter in zip(line_up, counters, strict=True):
+            total[player.name].captures += counter.habits.captures
+            total[player.name].trades += counter.habits.trades
     found = {
         name: {"captures": habits.captures.astype(int).tolist(), "trades": habits.trades.astype(int).tolist()}
         for name, habits in total.items()

@@ -149,7 +149,7 @@ class Data(NamedTuple):
 
 def table_for(players: int) -> Table:
     """Return the table for a number of players: `classic`, territories dealt, blitzes."""
-    plans = (*FIELD, *kept_out.bots(), random_bot.BOT)
+    plans = (*FIELD, *kept_out.beams(), random_bot.BOT)
     return Table(players, Rules.preset("classic", players, profile="fast"), plans)
 
 

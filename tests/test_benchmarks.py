@@ -13,6 +13,7 @@ import pytest
 from benchmarks import (
     bots,
     first_use,
+    hazards,
     measures,
     models,
     peers,
@@ -26,6 +27,7 @@ from benchmarks import (
 )
 from benchmarks.random_play import Event
 from risk_agents import kept_out
+from risk_agents.scripted import grower, style
 from risk_agents.search import judges, strategist
 from risk_agents.tournament.summary import Estimate
 from risk_env import cli
@@ -33,6 +35,8 @@ from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core.types import Phase
+from risk_env.game import Game
+from risk_env.match import Match
 from tests.conftest import mode
 
 GAMES = 4 if mode() == "interpreted" else 8
@@ -474,6 +478,43 @@ def test_the_interval_of_a_gap_combines_both_intervals() -> None:
     assert found.high == pytest.approx(0.2 + (0.1**2 + 0.04**2) ** 0.5)
 
 
+class EvenValue:
+    """A value that predicts the same for all three seats."""
+
+    def chances(self, records: Any, tables: Any) -> Any:
+        return np.full((len(records), 6), 1 / 3)
+
+
+@pytest.mark.parametrize("seat", range(3))
+def test_hazards_are_counted_by_turns(seat: int) -> None:
+    rules = Rules.preset("classic", 3, profile="fast")
+    match = Match.of(Game(rules, "tiny", seed=4), [grower.BOT] * 3)
+    value: Any = EvenValue()
+    turns, game = hazards.turns_of_game(match, seat, value, deal=7), match.game
+    begun = [event for event in game.events() if event.kind == "turn" and event.seat == seat]
+    assert game.is_over and len(turns) == len(begun) > 0
+    assert [turn.died for turn in turns] == [False] * (len(turns) - 1) + [not game.alive[seat]]
+    assert {turn.won for turn in turns} == {game.winner == seat}
+    assert {(turn.deal, turn.predicted) for turn in turns} == {(7, 1 / 3)}
+    assert [turn.round for turn in turns] == sorted({turn.round for turn in turns})
+
+
+def test_hazards_of_states_and_groups() -> None:
+    turns = [
+        hazards.Turn(0, 2, 0.9, 5, 0.9, died=True, won=False),  # before FIRST_ROUND
+        hazards.Turn(0, 5, 0.2, 4, 0.9, died=True, won=False),
+        hazards.Turn(1, 6, 0.8, 1, 0.1, died=False, won=True),
+    ]
+    kept = np.array(turns, [(name, np.float64) for name in hazards.Turn._fields])
+    died = {row["state"]: (row["turns"], row["died"][0]) for row in hazards.deaths(kept, seed=1)}
+    assert died["all turns"] == (2, 0.5)
+    assert died["4 or more cards"] == died["over 70% single troops"] == (1, 1.0)
+    assert died["fewer than 4 cards"] == died["at most 70% single troops"] == (1, 0.0)
+    groups = hazards.calibration(kept, seed=1)
+    assert [(group["predicted"], group["won"][0]) for group in groups] == [(0.2, 0), (0.8, 1), (0.9, 0)]
+    assert all(low <= mean <= high for mean, low, high in (group["won"] for group in groups))
+
+
 @pytest.mark.long
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
     value = str(judges.FILE)
@@ -481,10 +522,12 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert "0.0 % (" in capsys.readouterr().out
     strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
     assert f"{value}: 100.0 % (" in capsys.readouterr().out
-    names = [bot.name for bot in kept_out.bots()]
+    names = [bot.name for bot in kept_out.beams()]
     assert len(set(names)) == 4
     used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS
     assert not set(names) & {bot.name for bot in used}
+    strangers = [kept_out.find(name) for name in kept_out.STRANGERS]
+    assert not {bot.begins for bot in strangers} & {bot.begins for bot in used if bot.choose is style.choose}
 
 
 # Workers

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from risk_agents.scripted import breaker, card_killer, evolved, turtle
-from risk_agents.search.opponents import DOUBT, FILE, MOST_CAPTURES, Habitual, Opponents
+from risk_agents.search.opponents import DOUBT, FILE, MOST_CAPTURES, HabitCounter, Opponents
 from risk_agents.search.strategist import GOAL_PLAYERS, PLAYERS
 from risk_env import Game, Rules, load_map
 from risk_env.bots import CompiledBot
@@ -26,14 +26,14 @@ def test_the_habits_of_every_player_are_known() -> None:
 
 
 def test_habits_are_counted_as_they_happen() -> None:
-    observer = Habitual()
+    counter = HabitCounter()
     draws = [Event("draw", seat=1)] * 3
     kept = [Event("turn", seat=1), Event("capture", seat=1), Event("draw", seat=1), Event("turn_end", seat=1)]
     traded = [Event("turn", seat=1), Event("trade", seat=1, cards=(1, 2, 3)), *[Event("capture", seat=1)] * 7]
     for event in [*draws, *kept, *traded, Event("turn_end", seat=1), *kept]:
-        observer.see(event)
-    assert observer.habits.captures.tolist() == [0, 2, 0, 0, 1]  # seven captures count as four or more
-    assert observer.habits.trades.tolist() == [1, 1]  # with one card after the trade, no set can be kept
+        counter.count(event)
+    assert counter.habits.captures.tolist() == [0, 2, 0, 0, 1]  # seven captures count as four or more
+    assert counter.habits.trades.tolist() == [1, 1]  # with one card after the trade, no set can be kept
 
 
 def test_without_evidence_all_players_are_equally_likely() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from risk_agents.search.beam_value import encode_positions
 from risk_agents.search.evaluation import WEIGHTS
 from risk_agents.search.judges import judge_by_beam_value, judge_heuristically, judges_by
 from risk_agents.search.rollouts import TO_THE_END, Judge, Rollouts
+from risk_agents.search.set_up import AS_USUAL, Claims, SetUpChoice
 from risk_agents.search.strategist import (
     DECIDED,
     DUEL_PLANS,
@@ -47,7 +50,16 @@ from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
 from risk_env.match import Match
 from risk_training import beam_value
-from risk_training.state_value import Config, Network, Positions, Trainer, living, play_chunk, table_targets
+from risk_training.state_value import (
+    Config,
+    Games,
+    Network,
+    Positions,
+    Trainer,
+    living,
+    play_chunk,
+    table_targets,
+)
 from tests.test_observation import code_of_count
 
 BOARD = load_map("classic")
@@ -331,12 +343,32 @@ def test_seats_of_training_games_gather_their_first_troops(gather: float) -> Non
         ({"gather": -0.5}, "gather=-0.5: must be 0"),
         ({"bot_share": 2}, "bot_share=2.0: must be 0"),
         ({"setups": ["chart"]}, r"setups=\('chart',\): .* not setup='chart'"),
+        ({"setups": ["deal", "clam"]}, r"setups\[1\]='clam': choose one of 'claim', "),
         ({"judge": "strategist"}, "judge='strategist' needs a bot_share below 1"),
     ],
 )
 def test_wrong_settings_are_named(settings: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=words):
         Config.from_dict(settings)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, ["deal"]),
+        ({"preset": "command_room"}, ["capitals"]),
+        ({"options": {"setup": "claim"}}, ["claim"]),
+        ({"setups": ["deal", "claim"]}, ["deal", "claim"]),
+        ({"preset": "command_room", "setups": ["claim", "random"]}, ["random"]),
+    ],
+)
+def test_training_games_have_the_set_ups_of_the_rules_or_of_the_setting(
+    settings: dict[str, Any], expected: list[str]
+) -> None:
+    config = Config.from_dict({"tables": [3], "round_games": 300, **settings})
+    assert [rules.setup for rules in config.setups_for(3)] == expected
+    played = [Games(config, 3, chunk * config.chunk_games).rules.setup for chunk in range(4)]
+    assert played == (expected * 4)[:4]
 
 
 def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
@@ -409,6 +441,9 @@ def test_first_troops_are_gathered_in_each_place() -> None:
     # 21 territories were dealt
     assert np.array_equal(1000 * np.array(gathered), [[1] * 3, [1 + 40 - 21] * 3, [1] * 3])
     assert usual.max() < gathered[1].min()
+    for wrong in ([], [0] * 13, [-1], [BOARD.num_territories + 1]):
+        with pytest.raises(ValueError, match=r"numbers=.*: give 1 to 12 numbers from 0 to 42"):
+            rollouts.set_up(beam.GATHER, wrong, samples, game.seat, rng)
 
 
 @pytest.mark.parametrize("preset", ["classic", "capital"])
@@ -428,6 +463,39 @@ def test_it_claims_the_continent_where_playing_on_is_best(preset: str) -> None:
     owned = match.game.owner == 0
     assert owned.sum() == 14
     assert (owned & members).sum() >= 11
+
+
+def test_likely_players_are_drawn_more_often() -> None:
+    rollouts = Rollouts(table(3), BOARD, PLANS, PLAYERS, judge_heuristically, lanes=3)
+    likely = np.array([[1, 0], [0, 1], [0.25, 0.75], *[[0.5, 0.5]] * 3])
+    drawn = rollouts._drawn(2000, np.random.default_rng(1), likely) - len(PLANS)
+    assert drawn.shape == (2000, MAX_SEATS)
+    assert np.allclose(drawn.mean(axis=0), likely[:, 1], atol=0.05)
+    assert set(drawn[:, 0]) == {0} and set(drawn[:, 1]) == {1}
+
+
+class NoFavourite(SetUpChoice):
+    """A choice that plays no rollouts, and leaves the claims to the settler."""
+
+    def __init__(self) -> None: ...
+
+    def best(self, view: View, numbers: Sequence[int]) -> int:
+        assert numbers[0] == AS_USUAL
+        return AS_USUAL
+
+
+def test_claims_do_not_depend_on_earlier_games() -> None:
+    claims, found = Claims(NoFavourite()), []
+    for _ in range(3):
+        claims.reset()
+        game = Game("classic", BOARD, num_players=3, seed=1)
+        while game.phase == Phase.CLAIM:
+            action = claims.act(View(game))
+            assert action is not None
+            game.step(action)
+        assert claims.act(View(game)) is None
+        found.append(game.owner.tolist())
+    assert found[0] == found[1] == found[2]
 
 
 @pytest.mark.parametrize(
@@ -462,9 +530,11 @@ def test_what_is_hidden_changes_no_choice(preset: str, players: int) -> None:
             game.step(others.act(View(game)))
             continue
         again = Strategist(SMALL, heuristic_judge)
-        again.__dict__.update({**vars(agent), "_advisers": copies(agent._advisers)})
+        own = {"_advisers": copies(agent._advisers), "_opponents": copy.deepcopy(agent._opponents)}
+        again.__dict__.update({**vars(agent), **own})
         action = agent.act(View(game, chance=5))
-        assert again.act(View(game.determinize(0, 99), chance=5)) == action
+        blind = View(game.determinize(0, 99), chance=5, history=lambda seat: game.events(seat=seat))
+        assert again.act(blind) == action
         asked += game.phase >= Phase.TRADE
         game.step(action)
 
@@ -473,10 +543,10 @@ def copies(advisers: list[CompiledAgent]) -> list[CompiledAgent]:
     """Return advisers with the same memory."""
     found = []
     for adviser in advisers:
-        copy = CompiledAgent(adviser.bot)
-        copy.reset(adviser.seat, adviser.rules, adviser.board, adviser.seed)
-        copy.seated.memory[:], copy.seated.randoms[:] = adviser.seated.memory, adviser.seated.randoms
-        found.append(copy)
+        other = CompiledAgent(adviser.bot)
+        other.reset(adviser.seat, adviser.rules, adviser.board, adviser.seed)
+        other.seated.memory[:], other.seated.randoms[:] = adviser.seated.memory, adviser.seated.randoms
+        found.append(other)
     return found
 
 

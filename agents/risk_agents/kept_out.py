@@ -73,6 +73,6 @@ def find(name: str) -> CompiledBot:
     return CompiledBot(name, f"{VERSION} beam {beam.BOT.version}", choose, beam.MEMORY)
 
 
-def bots() -> tuple[CompiledBot, ...]:
+def beams() -> tuple[CompiledBot, ...]:
     """Return the kept-out beams, without the strangers."""
     return tuple(map(find, BEAMS))

@@ -44,7 +44,7 @@ from risk_agents.search.turn_policy import TurnPolicyFile
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board, load_map
-from risk_env.board.rules import Rules
+from risk_env.board.rules import CHOICES, Rules
 from risk_env.bots import CompiledBot, compiled
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
@@ -151,7 +151,7 @@ class Config(StateNetworkSettings):
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
     # set-ups, used in turn by the chunks of games (default: the set-up of the rules)
-    setups: tuple[str, ...] = setting((), length=range(5))
+    setups: tuple[str, ...] = setting((), choices=CHOICES["setup"], length=range(5))
     dangers: bool = False  # True if the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
     judge: str | None = None  # value of `tactician`: file or agent (default: the current network)
@@ -170,10 +170,11 @@ class Config(StateNetworkSettings):
     def setups_for(self, players: int) -> list[Rules]:
         """Return the rules with each of `setups` that this number of players allows, in order.
 
-        Raises ValueError if this number of players allows none of `setups`.
+        Without `setups`, the rules keep their set-up. Raises ValueError if this number of players allows none
+        of `setups`.
         """
-        found, refused = [], None
         rules = self.rules_for(players)
+        found, refused = [], None
         for setup in self.setups or (rules.setup,):
             try:
                 found.append(rules.replace(setup=setup))
@@ -324,12 +325,15 @@ class Games:
         arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
         arena.seat_players(lanes)
         for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
-            if self.gatherer is CLAIMER:
-                favourite = 1 + self.chance.integers(len(self.board.continents))
-                arena.memory[lanes[k], seat, style.FAVOURITE] = favourite
-                continue
-            own = np.flatnonzero(arena.batch.records["owner"][lanes[k]] == seat)
-            arena.memory[lanes[k], seat, GATHER] = 1 + self.chance.choice(own) if len(own) else 0
+            self._choose_first(arena, lanes[k], seat)
+
+    def _choose_first(self, arena: Arena, lane: int, seat: int) -> None:
+        """Draw the first continent of a CLAIMER, or the place of the first troops of a GATHERER."""
+        memory = arena.memory[lane, seat]
+        if self.gatherer is CLAIMER:
+            memory[style.FAVOURITE] = 1 + self.chance.integers(len(self.board.continents))
+        elif len(own := np.flatnonzero(arena.batch.records["owner"][lane] == seat)):
+            memory[GATHER] = 1 + self.chance.choice(own)
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
         """Draw the numbers of players in `seated`, with probabilities `weights`."""

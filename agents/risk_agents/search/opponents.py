@@ -37,16 +37,16 @@ class Habits:
         self.trades = np.zeros(2)  # number of turns begun with 3 or 4 cards: without a trade, with a trade
 
 
-class Habitual:
-    """Observer of one seat's turns, which counts the seat's habits."""
+class HabitCounter:
+    """Counter of the habits of one seat, from the events of its turns."""
 
     def __init__(self) -> None:
         self.habits, self._hand = Habits(), 0
         self._captures = -1  # number of captures in the current turn, or -1 outside a turn
         self._may_trade = self._traded = False
 
-    def see(self, event: Event) -> None:
-        """Take note of an event with this seat as its `seat`."""
+    def count(self, event: Event) -> None:
+        """Count an event of this seat (`Event.seat`)."""
         if event.kind == "turn":
             self._captures, self._traded = 0, False
             self._may_trade = SET_SIZE <= self._hand < OBLIGATORY
@@ -69,24 +69,23 @@ class Opponents:
 
     def __init__(self, players: Sequence[CompiledBot]) -> None:
         self._logarithms = _logarithms(tuple(player.name for player in players))
-        self._observers = [Habitual() for _ in range(MAX_SEATS)]
+        self._counters = [HabitCounter() for _ in range(MAX_SEATS)]
         self._seen = 0
 
     def watch(self, events: Sequence[Event]) -> None:
         """Take note of the new events of the game; `events` are all events of the game so far."""
         for event in events[self._seen :]:
             if 0 <= event.seat < MAX_SEATS:
-                self._observers[event.seat].see(event)
+                self._counters[event.seat].count(event)
         self._seen = max(self._seen, len(events))
 
     def probabilities(self) -> Floats:
         """Return the probability of each player at each seat, float64 (6, players)."""
         captures, trades = self._logarithms
-        found = [
-            captures @ observer.habits.captures + trades @ observer.habits.trades
-            for observer in self._observers
-        ]
-        weights = np.exp(TRUST * (np.array(found) - np.max(found, axis=1, keepdims=True)))
+        evidence = np.array(
+            [captures @ each.habits.captures + trades @ each.habits.trades for each in self._counters]
+        )  # log-likelihoods (6, players)
+        weights = np.exp(TRUST * (evidence - evidence.max(axis=1, keepdims=True)))
         weights /= weights.sum(axis=1, keepdims=True)
         return DOUBT / weights.shape[1] + (1 - DOUBT) * weights
 

@@ -156,34 +156,30 @@ class Rollouts:
 
         The first of the players plays the seat, once with each of `numbers` in the column `column` of its
         memory. The game continues until the seat's first turn and `turns` further turns have begun. The
-        players of the other seats are drawn.
+        players of the other seats are drawn. A number is 0, or the number of a territory or continent plus 1.
         """
         self._check(samples, column=column, numbers=numbers, seat=seat, turns=turns)
         seeds = rng.integers(2**63, size=len(samples)).astype(np.uint64)
         players = self._drawn(len(samples), rng)
         players[:, seat] = self.num_plans
-        values, count = np.zeros((len(numbers), len(samples))), len(numbers)
-        at_once = max(1, self._batch.num_games // count)
+        values, choices = np.zeros((len(numbers), len(samples))), len(numbers)
+        at_once = max(1, self._batch.num_games // choices)
         for first in range(0, len(samples), at_once):
             part = slice(first, first + at_once)
-            lanes = np.arange(count * len(samples[part]))
-            tiled = np.tile(seeds[part], count), np.tile(players[part], (count, 1))
-            self._seat(lanes, np.tile(samples[part], count), *tiled)
+            lanes = np.arange(choices * len(samples[part]))
+            tiled = np.tile(seeds[part], choices), np.tile(players[part], (choices, 1))
+            self._seat(lanes, np.tile(samples[part], choices), *tiled)
             self._arena.memory[lanes, seat, column] = np.repeat(np.array(numbers), len(samples[part]))
             self._finish_set_up(lanes, seat)
             self._await_turns(lanes, seat, turns)
-            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(count, -1)
+            values[:, part] = self.judge(self._batch, lanes)[:, seat].reshape(choices, -1)
         return values
 
-    def _drawn(self, count: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
-        """Draw a player for each seat of `count` games; return the players' numbers, int64 (count, 6).
-
-        `likely` has the probability of each player at each seat, float64 (6, players). By default all players
-        are equally likely.
-        """
+    def _drawn(self, games: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
+        """Draw a player for each seat of `games` games, int64 (games, 6); `likely` is the same as in `play`."""
         if likely is None:
-            return self.num_plans + rng.integers(self.num_players, size=(count, MAX_SEATS))
-        drawn = rng.random((count, MAX_SEATS, 1)) > likely.cumsum(axis=1)
+            return self.num_plans + rng.integers(self.num_players, size=(games, MAX_SEATS))
+        drawn = rng.random((games, MAX_SEATS, 1)) > likely.cumsum(axis=1)
         return self.num_plans + np.minimum(drawn.sum(axis=2), self.num_players - 1)
 
     def _check(
@@ -212,14 +208,14 @@ class Rollouts:
             )
         allowed = {
             "plans": (plans, 0, max(self.num_plans, 1)),
-            "column": ([column], 0, self._arena.memory.shape[2]),
+            "column": ([column], 0, max(self._arena.memory.shape[2], 1)),
             "numbers": (numbers, 0, batch.board.num_territories + 1),
             "seat": ([seat], 0, batch.num_players),
             "turns": ([0 if turns is TO_THE_END else turns], 0, MOST_ROUNDS + 1),
         }
-        for name, (numbers, least, end) in allowed.items():
+        for name, (given, least, end) in allowed.items():
             most = batch.num_games if name in ("plans", "numbers") else 1
-            values = whole_numbers(list(numbers), (len(numbers),), f"{name} must be")
+            values = whole_numbers(list(given), (len(given),), f"{name} must be")
             if not 1 <= len(values) <= most or values.min() < least or values.max() >= end:
                 allowed_count = "one number" if most == 1 else f"1 to {most} numbers"
                 raise ValueError(

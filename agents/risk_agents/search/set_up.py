@@ -77,11 +77,15 @@ class Claims:
 
     def __init__(self, choice: SetUpChoice) -> None:
         self._choice = choice
-        self._settler = SeatedBot(SETTLER, seed=0)
+        self.reset()
 
     def prepare(self) -> None:
         """Compile the code of the rollouts, in which SETTLER also plays."""
         self._choice.prepare()
+
+    def reset(self) -> None:
+        """Begin a new game with a new SETTLER, so that earlier games do not change its random numbers."""
+        self._settler = SeatedBot(SETTLER, seed=0)
 
     def act(self, view: View) -> int | None:
         """Return the territory to claim, or None in other phases than CLAIM."""

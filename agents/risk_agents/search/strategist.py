@@ -137,10 +137,8 @@ class Strategist(Agent):
     def prepare(self, rules: Rules, board: Board) -> None:
         """Compile all plans, players and judges for games with these rules on this map."""
         self._sit_down(rules, board)
-        self._rollouts.prepare()
-        for choice in (self._claims, self._first_troops):
-            if choice:
-                choice.prepare()
+        for compiles in (self._rollouts, *self._choices):
+            compiles.prepare()
         for adviser in self._advisers:
             adviser.prepare(rules, board)
 
@@ -150,8 +148,8 @@ class Strategist(Agent):
         self._sit_down(rules, board)
         self._reset_advisers()
         self._plan, self._turn = self._set_up, (0, -1)
-        if self._first_troops:
-            self._first_troops.reset()
+        for choice in self._choices:
+            choice.reset()
         self._opponents = Opponents(self._players)
         self._considered: tuple[View, Array, int, list[Array]] | None = None
 
@@ -169,8 +167,11 @@ class Strategist(Agent):
         self._rollouts = Rollouts(rules, board, self._plans, self._players, of_turns, lanes)
         self._set_up = self._plans.index(MARSHALS[0] if self._is_duel else SET_UP)
         self._price = 2 if self._is_duel or self._players is GOAL_PLAYERS else 1
-        self._claims = self._chooser_of_claims(judge, rules, board) if self.budget.claims else None
-        self._first_troops = self._chooser_of_places(judge, rules, board) if self.budget.places else None
+        self._choices: list[Claims | FirstTroops] = []
+        if self.budget.claims and rules.setup == "claim":
+            self._choices.append(self._chooser_of_claims(judge, rules, board))
+        if self.budget.places:
+            self._choices.append(self._chooser_of_places(judge, rules, board))
         self._turns = min(self.budget.turns, MOST_TURNS.get(self._plans, self.budget.turns))
         self._advisers = [CompiledAgent(plan) for plan in self._plans]
         self._table = rules, board
@@ -184,9 +185,8 @@ class Strategist(Agent):
         """Return the action of the chosen plan; choose a plan at the start of a turn and at some attacks."""
         game = view.game
         turn = game.round, game.turn
-        for choice in (self._claims, self._first_troops):
-            place = choice.act(view) if choice else None
-            if place is not None:
+        for choice in self._choices:
+            if (place := choice.act(view)) is not None:
                 return place
         if game.turn == self.seat and view.phase >= Phase.TRADE:
             if turn != self._turn:
@@ -228,10 +228,8 @@ class Strategist(Agent):
         choice = SetUpChoice(rules, board, judge, (player,), beam.GATHER, games, turns, lanes)
         return FirstTroops(choice)
 
-    def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims | None:
-        """Return the object that chooses claims, or None for games without claims."""
-        if rules.setup != "claim":
-            return None
+    def _chooser_of_claims(self, judge: Judge, rules: Rules, board: Board) -> Claims:
+        """Return the object that chooses claims."""
         games, players = self.budget.claims // self._price, (SETTLER, *self._players)
         lanes = min(max(games, len(board.continents) + 1), MOST_LANES)  # at least one for each continent
         turns = self.budget.turns

@@ -168,11 +168,10 @@ def settling_action(game: Game) -> int:
     the most opposing troops on its sources, relative to its own troops. A defender rolls as many dice as
     possible.
     """
-    board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
-    sizes = [len(members) for members in board.members_of]
-
     if game.phase == Phase.DEFEND:
         return int(game.legal_actions()[-1])
+    board, owner, troops, seat = game.board, game.owner, game.troops, game.seat
+    sizes = [len(members) for members in board.members_of]
 
     def need(t: int) -> tuple[float, float]:
         around = board.sources(t)

@@ -70,9 +70,10 @@ class Lobby:
 
     def options(self) -> dict[str, Any]:
         """Return the choices for a new game."""
-        players = [HUMAN, *bots.names()]
-        return {"presets": modes(), "maps": {name: _title(name) for name in self.maps}} | {
-            "players": players,
+        return {
+            "presets": modes(),
+            "maps": {name: _title(name) for name in self.maps},
+            "players": [HUMAN, *bots.names()],
             "programs": self.allow_programs,
             "proposed": self.proposed,
         }
