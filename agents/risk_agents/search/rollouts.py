@@ -176,7 +176,7 @@ class Rollouts:
         return values
 
     def _drawn(self, games: int, rng: np.random.Generator, likely: Array | None = None) -> Array:
-        """Draw a player for each seat of `games` games, int64 (games, 6); `likely` is the same as in `play`."""
+        """Draw a player for each seat of `games` games, int64 (games, 6); `likely` is as in `play`."""
         if likely is None:
             return self.num_plans + rng.integers(self.num_players, size=(games, MAX_SEATS))
         drawn = rng.random((games, MAX_SEATS, 1)) > likely.cumsum(axis=1)
