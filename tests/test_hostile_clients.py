@@ -308,7 +308,7 @@ def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatc
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             for playing in tables.values():
                 playing.set_pace(0)
-            until = time.monotonic() + 20
+            until = time.monotonic() + 90
             while time.monotonic() < until and not tables[second].problem and not tables[third].problem:
                 time.sleep(0.02)
             problem = tables[second].problem or tables[third].problem
