@@ -8,114 +8,19 @@ as players of its rollouts, because strong opponents play similarly.
 
 from risk_agents.scripted.style import Style, bot
 
-ONE = bot(
-    "evolved:1",
-    "1",
-    Style(
-        crowd=0,
-        gathers=1,
-        spoil=150,
-        leader=40,
-        revenge=20,
-        stalk=3,
-        odds=140,
-        rush=120,
-        caution=60,
-        mass=3,
-        keeps=4,
-    ),
-)
-TWO = bot(
-    "evolved:2",
-    "1",
-    Style(
-        crowd=0,
-        gathers=1,
-        spoil=150,
-        leader=40,
-        revenge=20,
-        stalk=3,
-        odds=140,
-        rush=120,
-        caution=60,
-        guard=0,
-        everywhere=1,
-        mass=0,
-        keeps=4,
-    ),
-)
+# Parameters that most of the bots share
+KEEPER = Style(crowd=0, gathers=1, leader=40, stalk=3, rush=120, caution=60, keeps=4)
+
+ONE = bot("evolved:1", "1", KEEPER._replace(spoil=150, revenge=20, odds=140, mass=3))
+TWO = bot("evolved:2", "1", KEEPER._replace(spoil=150, revenge=20, odds=140, guard=0, everywhere=1, mass=0))
 THREE = bot(
-    "evolved:3",
-    "1",
-    Style(
-        crowd=0,
-        gathers=1,
-        spoil=150,
-        leader=40,
-        revenge=20,
-        stalk=6,
-        least=60,
-        odds=140,
-        rush=120,
-        caution=60,
-        guard=0,
-        mass=0,
-        keeps=4,
-    ),
+    "evolved:3", "1", KEEPER._replace(spoil=150, revenge=20, stalk=6, least=60, odds=140, guard=0, mass=0)
 )
-FOUR = bot(
-    "evolved:4",
-    "1",
-    Style(
-        border=10,
-        crowd=0,
-        gathers=1,
-        home=15,
-        leader=40,
-        stalk=3,
-        least=60,
-        odds=140,
-        rush=120,
-        caution=60,
-        mass=0,
-        keeps=4,
-    ),
-)
-FIVE = bot(
-    "evolved:5",
-    "1",
-    Style(
-        border=10,
-        crowd=0,
-        gathers=1,
-        home=15,
-        leader=40,
-        revenge=20,
-        stalk=3,
-        rush=120,
-        caution=60,
-        mass=6,
-        keeps=4,
-    ),
-)
+FOUR = bot("evolved:4", "1", KEEPER._replace(border=10, home=15, least=60, odds=140, mass=0))
+FIVE = bot("evolved:5", "1", KEEPER._replace(border=10, home=15, revenge=20, mass=6))
 SIX = bot(
     "evolved:6",
     "1",
-    Style(
-        border=10,
-        crowd=0,
-        gathers=1,
-        home=60,
-        spoil=150,
-        leader=20,
-        revenge=20,
-        stalk=3,
-        odds=140,
-        rush=120,
-        caution=60,
-        guard=0,
-        mass=6,
-        keeps=4,
-    ),
+    KEEPER._replace(border=10, home=60, spoil=150, leader=20, revenge=20, odds=140, guard=0, mass=6),
 )
 BOTS = (ONE, TWO, THREE, FOUR, FIVE, SIX)
