@@ -488,7 +488,7 @@ class EvenValue:
 @pytest.mark.parametrize("seat", range(3))
 def test_hazards_are_counted_by_turns(seat: int) -> None:
     rules = Rules.preset("classic", 3, profile="fast")
-    match = Match.of(Game(rules, "tiny", seed=4), [grower.BOT] * 3)
+    match = hazards.WatchedMatch.of(Game(rules, "tiny", seed=4), [grower.BOT] * 3)
     value: Any = EvenValue()
     turns, game = hazards.turns_of_game(match, seat, value, deal=7), match.game
     begun = [event for event in game.events() if event.kind == "turn" and event.seat == seat]
