@@ -205,12 +205,12 @@ def _walls(shown: Sequence[str]) -> list[str]:
 
 def _outermost(paths: Iterable[str]) -> list[str]:
     """Return the existing paths and the targets of their links, without paths inside other paths."""
-    found = list[str]()
+    outermost = list[str]()
     ways = (os.path.abspath, os.path.realpath)
     for path in sorted({way(place) for place in paths if place for way in ways}):
-        if os.path.exists(path) and not any(path.startswith(f"{other}/") for other in found):
-            found.append(path)
-    return found
+        if os.path.exists(path) and not any(path.startswith(f"{other}/") for other in outermost):
+            outermost.append(path)
+    return outermost
 
 
 def installation(prefix: str) -> list[str]:
@@ -254,9 +254,9 @@ def _places_of(package: str) -> list[str]:
 
 def _kernels() -> list[str]:
     """Return bubblewrap's arguments for the compiled code, in folders that Numba finds writable."""
-    found, folders = _compiled_code(), dict[Path, str]()
+    files, folders = _compiled_code(), dict[Path, str]()
     walls, parents = list[str](), dict[str, None]()
-    for file in found:
+    for file in files:
         place = folders.setdefault(file.parent, f"{_KERNELS}/{len(folders)}")
         name = file.relative_to(file.parents[2])
         parents |= dict.fromkeys((_CACHE, f"{_CACHE}/{name.parts[0]}", f"{_CACHE}/{name.parent}"))
@@ -273,8 +273,8 @@ def _compiled_code() -> list[Path]:
     folders = [Path(entry.__file__).parent, *(agents / name for name in ("scripted", "search", "learned"))]
     place = cache_directory(folders[0], entry.__name__)
     keys = {cache_key(folder) for folder in folders}
-    found = [file for key in keys for file in Path(place).parent.glob(f"*-{key}/*/*")] if place else []
-    return [file for file in found if file.is_file()]
+    files = [file for key in keys for file in Path(place).parent.glob(f"*-{key}/*/*")] if place else []
+    return [file for file in files if file.is_file()]
 
 
 def shown_to(command: Sequence[str]) -> list[str]:
