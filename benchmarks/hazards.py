@@ -117,7 +117,7 @@ def turns_of_deal(
     return turns
 
 
-def turns_of_game(match: "WatchedMatch", seat: int, value: StateValueFile, deal: int) -> list[Turn]:
+def turns_of_game(match: WatchedMatch, seat: int, value: StateValueFile, deal: int) -> list[Turn]:
     """Play a game, and return the turns of `seat`."""
     match.watch(seat, value, deal)
     match.run()

@@ -36,7 +36,6 @@ from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.match import Match
 from tests.conftest import mode
 
 GAMES = 4 if mode() == "interpreted" else 8

@@ -104,7 +104,7 @@ def sandbox(level: str | None) -> Sandbox:
     limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
-    problem = _problem(closed) if bubblewrap else "bwrap is not installed"
+    problem = _bubblewrap_problem(closed)
     if not problem:
         walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
@@ -120,6 +120,14 @@ def sandbox(level: str | None) -> Sandbox:
     return Sandbox(limits, says=f"{words}, and the network")
 
 
+def _bubblewrap_problem(closed: Sandbox) -> str:
+    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if it can."""
+    if not closed.bubblewrap:
+        return "bwrap is not installed" if sys.platform == "linux" else "bubblewrap runs only on Linux"
+    problem = _problem(closed)
+    return f"bwrap does not work here (version 0.8 is needed): {problem}" if problem else ""
+
+
 def _problem(closed: Sandbox) -> str:
     """Return the reason why no process can start in the sandbox, or "" if a process can start."""
     lifeline = [sys.executable, "-I", "-S", supervisor.__file__]
@@ -130,12 +138,12 @@ def _problem(closed: Sandbox) -> str:
             tried, pass_fds=(read_end,), stdin=subprocess.DEVNULL, capture_output=True, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bwrap does not work here: {error}"
+        return str(error)
     finally:
         os.close(read_end)
         os.close(write_end)
     told = " ".join(done.stderr.decode(errors="replace").split())[-300:]
-    return f"bwrap does not work here (version 0.8 is needed): {told}" if done.returncode else ""
+    return (told or f"exit status {done.returncode}") if done.returncode else ""
 
 
 def _limits() -> dict[str, Any]:

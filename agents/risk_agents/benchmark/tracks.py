@@ -163,7 +163,7 @@ def play_digest(bot: CompiledBot, track: Track) -> str:
 
     The bot plays the first rounds of the track's first deal from all seats.
     """
-    rules = track.rules.replace(max_rounds=PLAYED_ROUNDS)
-    match = Match(rules, track.boards[0], [bot] * rules.num_players, track.seed)
-    match.run()
+    players = [bot] * track.rules.num_players
+    match = Match(track.rules, track.boards[0], players, track.seed)
+    match.run(rounds=PLAYED_ROUNDS)
     return hashlib.sha256(np.array(match.game.actions, "<i4").tobytes()).hexdigest()[:16]

@@ -42,6 +42,7 @@ from risk_env.seeds import game_seed
 from risk_env.viewer.replay import seat_names
 
 SCHEMA = 1
+ROUGH = "Luck is a rough estimate: no learned value knows these rules on this map."
 LANES = 512
 PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
@@ -118,7 +119,7 @@ class Review:
     turns: tuple[ReviewedTurn, ...]
     end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
     mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
-    calibrated: bool  # True if a learned value measures the luck, False if a heuristic does
+    note: str  # ROUGH if a heuristic measures the luck, "" if a learned value does
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as a dict for `json.dumps`."""
@@ -202,7 +203,7 @@ class Reviewer:
             tuple(reviewed),
             self._end(game),
             tuple(self._mistakes(game, turns, candidates, budget)),
-            self._is_calibrated,
+            "" if self._is_calibrated else ROUGH,
         )
 
     # ---------------------------------------------------------------------------------- chances and luck
