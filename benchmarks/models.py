@@ -1,7 +1,7 @@
 """Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
 The model is a script in a separate process, behind an endpoint on loopback. Each answer takes `--delay`
-seconds. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
+seconds. All games of a tournament (`risk-env tournament --workers`) wait for the model at the same time. A
 thread that should wake every 10 ms measures stalls, the delays of its wake-ups.
 """
 
