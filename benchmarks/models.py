@@ -54,7 +54,7 @@ def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[st
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
-        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--jobs", str(games), *options]
+        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--workers", str(games), *options]
         wall, processor = time.perf_counter(), time.process_time()
         with redirect_stdout(io.StringIO()):
             cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])
