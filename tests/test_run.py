@@ -42,7 +42,7 @@ EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
 PPO = ppo.Config(
     map="tiny", players=3, options={"max_rounds": 5}, n_timesteps=384, n_envs=16, n_steps=8, batch_size=64,
     width=8, local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
-    evaluation=EVALUATION, checkpoint_interval=256,
+    evaluation=EVALUATION, checkpoint_interval=256, ema_decay=0.5,
 )  # fmt: skip
 BEAM_VALUES = beam_value.Config(
     map="tiny", players=2, options={"max_rounds": 5}, games=18, round_games=6, memory=2, bots=("grower",),
@@ -130,10 +130,8 @@ def assert_agreement(folder: Path, policy: str) -> None:
     """Check that policy and log agree with the checkpoint."""
     state = load_checkpoint(folder)
     assert read_log(folder) == state["rows"]
-    weights = {
-        n.removeprefix("weights."): w.numpy().astype(np.float16)
-        for n, w in state["trainer"]["network"].items()
-    }
+    playing = state["trainer"]["averages"] or state["trainer"]["network"]
+    weights = {n.removeprefix("weights."): w.numpy().astype(np.float16) for n, w in playing.items()}
     assert weights_in(folder / policy) == {name: values.tobytes() for name, values in weights.items()}
 
 

@@ -184,6 +184,14 @@ class RunSettings(Settings):
         return {"trainer": self.TRAINER} | _plain(dataclasses.asdict(self))
 
 
+@dataclass(frozen=True)
+class NetworkSettings(RunSettings):
+    """Settings that the project's own trainers share, in addition to `RunSettings`."""
+
+    # decay of the averaged weights, which play and are written to the file; 0: the weights are not averaged
+    ema_decay: float = setting(0.0, 0, 0.99999)
+
+
 def _replaced(settings: Any, facts: Any, section: str) -> Any:
     """Return settings with the values of a file, including the values in its sections."""
     if not isinstance(facts, Mapping):

@@ -10,9 +10,9 @@ import torch
 
 from risk_agents.learned.compiled_network import Network, compiled_network
 from risk_agents.learned.policy import choose_actions
+from risk_agents.registry import load_bot
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
-from risk_env.bots import compiled as compiled_bot
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.players import Policy
 from risk_training.declared import Declared, ListOf, OrNone, TableOf, Whole
@@ -119,7 +119,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights: dict[str, Mapping[str, Any]] = {}  # weights of the snapshots, by name
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
         self.seconds = 0.0  # CPU time of the games and the opponents
-        opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
+        opponents = [*map(load_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
         # (N,) true if an opponent was replaced during the game; the result of this game is not recorded
         self._is_stale = np.zeros(num_envs, np.bool_)
