@@ -68,7 +68,8 @@ def measure(cold: bool = True, warm_runs: int = 3) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         empty = run(Path(folder) if cold else None)
         warm = min(
-            (run(Path(folder) if cold else None) for _ in range(warm_runs)), key=lambda found: found["first"]
+            (run(Path(folder) if cold else None) for _ in range(warm_runs)),
+            key=lambda result: result["first"],
         )
     return {
         "game": f"{FIRST[0]}, {FIRST[1]} players, {warm['decisions']:,} random decisions",

@@ -86,7 +86,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for deal in range(arguments.deals)
     ]
     with open_executor(arguments.workers) as executor:
-        turns = [turn for found in in_order(executor, turns_of_deal, pieces) for turn in found]
+        turns = [turn for deal_turns in in_order(executor, turns_of_deal, pieces) for turn in deal_turns]
     command = ["python", "-m", "benchmarks.hazards", *(sys.argv[1:] if argv is None else argv)]
     record = heading(command, PACKAGES)
     kept = np.array(turns, [(name, np.float64) for name in Turn._fields])
@@ -107,33 +107,46 @@ def turns_of_deal(
     board, chance = load_map(map_source), np.random.default_rng([seed, deal])
     value = StateValueFile.load(FILE)
     value.check(rules, board, "strategist")
-    found = []
+    turns = []
     for seat in range(rules.num_players):
         others = [load(field[k - 1]) for k in drawn(len(field), rules.num_players - 1, chance)]
-        match = Match.of(
+        match = WatchedMatch.of(
             Game(rules, board, seed=game_seed(seed, deal)), [*others[:seat], make(agent), *others[seat:]]
         )
-        found += turns_of_game(match, seat, value, deal)
-    return found
+        turns += turns_of_game(match, seat, value, deal)
+    return turns
 
 
-def turns_of_game(match: Match, seat: int, value: StateValueFile, deal: int) -> list[Turn]:
+def turns_of_game(match: WatchedMatch, seat: int, value: StateValueFile, deal: int) -> list[Turn]:
     """Play a game, and return the turns of `seat`."""
-    game, found = match.game, []
-    begun: tuple[int, float] | None = None  # round and prediction of the current turn
-    while not game.is_over:
-        match.step(match.query_player())
-        if game.round > 0 and game.turn == seat and begun is None and not game.is_over:
-            begun = game.round, float(value.chances(game.records, game.tables)[0, seat])
-        elif begun is not None and (game.turn != seat or game.is_over):
+    match.watch(seat, value, deal)
+    match.run()
+    game = match.game
+    ended = [turn._replace(won=game.winner == seat) for turn in match.seen]
+    return ended if game.alive[seat] else [*ended[:-1], *(turn._replace(died=True) for turn in ended[-1:])]
+
+
+class WatchedMatch(Match):
+    """A match that records the turns of one seat in `seen`."""
+
+    def watch(self, seat: int, value: StateValueFile, deal: int) -> None:
+        """Record the turns of `seat` from now on, with the win probabilities that `value` predicts."""
+        self._seat, self._value, self._deal = seat, value, deal
+        self._begun: tuple[int, float] | None = None  # round and prediction of the current turn
+        self.seen: list[Turn] = []
+
+    def step(self, action: int | str) -> None:
+        """Play an action; record a turn of the seat when it begins and when it ends."""
+        super().step(action)
+        game, seat = self.game, self._seat
+        if game.round > 0 and game.turn == seat and self._begun is None and not game.is_over:
+            self._begun = game.round, float(self._value.chances(game.records, game.tables)[0, seat])
+        elif self._begun is not None and (game.turn != seat or game.is_over):
             own = game.troops[game.owner == seat]
             singles = float((own == 1).mean()) if len(own) else 0.0
             cards = int(game.public().hand_sizes[seat])
-            found.append(Turn(deal, begun[0], begun[1], cards, singles, died=False, won=False))
-            begun = None
-    lived = bool(game.alive[seat])
-    ended = [turn._replace(won=game.winner == seat) for turn in found]
-    return ended if lived else [*ended[:-1], *(turn._replace(died=True) for turn in ended[-1:])]
+            self.seen.append(Turn(self._deal, *self._begun, cards, singles, died=False, won=False))
+            self._begun = None
 
 
 def deaths(turns: Array, seed: int) -> list[dict[str, Any]]:
@@ -181,8 +194,8 @@ def share(turns: Array, values: Floats, seed: int) -> tuple[float, float, float]
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
 
-    def percent(found: tuple[float, float, float]) -> str:
-        return "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * part for part in found))
+    def percent(estimate: tuple[float, float, float]) -> str:
+        return "{:.1f} [{:.1f}, {:.1f}]".format(*(100 * part for part in estimate))
 
     dead = [(row["state"], f"{row['turns']:,}", percent(row["died"])) for row in record["deaths"]]
     calibrated = [

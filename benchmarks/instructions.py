@@ -152,15 +152,15 @@ def measure() -> dict[str, int]:
 
 def counts_in(dumps: Iterable[str]) -> dict[str, int]:
     """Return the counts in `dumps`, the contents of callgrind's files, by piece of work."""
-    found = {}
+    counts = {}
     for dump in dumps:
         named = re.search(r"^desc: Trigger: Client Request: (.*)$", dump, re.MULTILINE)
         total = re.search(r"^totals: (\d+)", dump, re.MULTILINE)
         if named and total:
-            found[named[1]] = int(total[1])
-    if missing := [name for name in WORKS if name not in found]:
+            counts[named[1]] = int(total[1])
+    if missing := [name for name in WORKS if name not in counts]:
         raise SystemExit(f"instructions: callgrind has no count of {', '.join(missing)}")
-    return {name: found[name] for name in WORKS}
+    return {name: counts[name] for name in WORKS}
 
 
 def run(command: Sequence[str]) -> None:
@@ -203,15 +203,15 @@ def changes(before: dict[str, Any], now: dict[str, Any]) -> dict[str, float]:
 
 def check(before: dict[str, Any], now: dict[str, Any]) -> int:
     """Print the changes since a record; return 1 if a count grew by more than LIMIT, otherwise 0."""
-    found = changes(before, now)
+    growth = changes(before, now)
     rows = [
-        (name, f"{count / 1e6:.2f}", f"{100 * found[name]:+.1f} %" if name in found else "new")
+        (name, f"{count / 1e6:.2f}", f"{100 * growth[name]:+.1f} %" if name in growth else "new")
         for name, count in now["counts"].items()
     ]
     print("\n".join(table(("work", "million instructions", f"since {before['version']}"), rows)))
     if before["versions"] != now["versions"]:
         print(f"Versions differ: {before['versions']} in the record, {now['versions']} now")
-    slower = [name for name, change in found.items() if change > LIMIT]
+    slower = [name for name, change in growth.items() if change > LIMIT]
     print(f"over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
     return 1 if slower else 0
 

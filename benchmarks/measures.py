@@ -51,8 +51,8 @@ class Clock(NamedTuple):
             step(choose())
         rates = [self.window(choose, step) for _ in range(self.repeats)]
         best = max(rates)
-        found = {"steps_per_second": best, "median": statistics.median(rates), "ns_per_step": 1e9 / best}
-        return {"game": game, "interface": interface, "games": games, **found, **more}
+        speeds = {"steps_per_second": best, "median": statistics.median(rates), "ns_per_step": 1e9 / best}
+        return {"game": game, "interface": interface, "games": games, **speeds, **more}
 
     def window(self, choose: Choose, step: Step) -> float:
         """Return the decisions per second in one window.

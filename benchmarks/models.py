@@ -122,18 +122,18 @@ def heartbeat() -> Iterator[list[float]]:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    found = record["found"]
+    results = record["found"]
     rows = [
-        ("games at the same time", found["games"]),
-        ("time of the model for an answer, s", f"{found['delay']:g}"),
-        ("answers", found["answers"]),
-        ("faults of any kind", found["faults"]),
-        ("wall time, s", f"{found['wall_s']:.1f}"),
-        ("time of the answers in the longest game, s", f"{found['longest_game_s']:.1f}"),
-        ("CPU time, s", f"{found['processor_s']:.1f}"),
-        ("CPU time per answer, ms", f"{1000 * found['processor_s'] / found['answers']:.1f}"),
-        ("share of one core", f"{found['processor_s'] / found['wall_s']:.0%}"),
-        *((f"stall, {name}, ms", f"{found[f'stall_{key}_ms']:.1f}") for key, name in STALLS.items()),
+        ("games at the same time", results["games"]),
+        ("time of the model for an answer, s", f"{results['delay']:g}"),
+        ("answers", results["answers"]),
+        ("faults of any kind", results["faults"]),
+        ("wall time, s", f"{results['wall_s']:.1f}"),
+        ("time of the answers in the longest game, s", f"{results['longest_game_s']:.1f}"),
+        ("CPU time, s", f"{results['processor_s']:.1f}"),
+        ("CPU time per answer, ms", f"{1000 * results['processor_s'] / results['answers']:.1f}"),
+        ("share of one core", f"{results['processor_s'] / results['wall_s']:.0%}"),
+        *((f"stall, {name}, ms", f"{results[f'stall_{key}_ms']:.1f}") for key, name in STALLS.items()),
     ]
     return "\n".join(
         [

@@ -48,8 +48,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         arguments.rounds,
     )
     record["measures"] = run_in_turns(arguments)
-    for found in record["measures"].values():
-        record["versions"].update(found.pop("versions", {}))
+    for measure in record["measures"].values():
+        record["versions"].update(measure.pop("versions", {}))
     shown = report(record)
     print(shown)
     if arguments.record is not None:
@@ -134,19 +134,19 @@ def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
 
     With several rounds, a machine that is slow for some minutes does not slow down only one measure.
     """
-    found: dict[str, Any] = {}
+    best: dict[str, Any] = {}
     for _ in range(arguments.rounds):
         for name in arguments.only:
-            if name not in found or "rows" in found[name]:
-                found[name] = better_rows(found.get(name, {}), run(name, arguments))
-    return found
+            if name not in best or "rows" in best[name]:
+                best[name] = better_rows(best.get(name, {}), run(name, arguments))
+    return best
 
 
-def better_rows(before: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def better_rows(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
     """Return the better row of each pair from two runs of one measure."""
-    if "rows" not in before or "rows" not in found:
-        return before if "rows" in before else found
-    return {**found, "rows": list(map(better, before["rows"], found["rows"]))}
+    if "rows" not in before or "rows" not in after:
+        return before if "rows" in before else after
+    return {**after, "rows": list(map(better, before["rows"], after["rows"]))}
 
 
 def better(row: Row, other: Row) -> Row:
@@ -158,20 +158,20 @@ def better(row: Row, other: Row) -> Row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))
         return {**row, "one": one, "two": two, "ratios": row["ratios"] + other["ratios"]}
     if "ns" in row:
-        return min(row, other, key=lambda found: sum(found["ns"].values()))
-    return max(row, other, key=lambda found: found["steps_per_second"])
+        return min(row, other, key=lambda candidate: sum(candidate["ns"].values()))
+    return max(row, other, key=lambda candidate: candidate["steps_per_second"])
 
 
 def run(name: str, arguments: argparse.Namespace) -> dict[str, Any]:
     """Run one measure in a new process of the first interpreter that has its packages."""
     print(f"{name} ...", file=sys.stderr, flush=True)
     measure = MEASURES[name]
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
     for python in interpreters(measure, arguments.python):
-        found = run_in(python, name, arguments)
-        if "rows" in found:
+        result = run_in(python, name, arguments)
+        if "rows" in result:
             break
-    return found
+    return result
 
 
 def interpreters(measure: Measure, others: Sequence[str]) -> list[str]:
@@ -294,8 +294,8 @@ class Aim(NamedTuple):
     def cells(self) -> tuple[str, ...]:
         """Row of the aim in the table."""
         bound = f"{'<' if self.less else '≥'} {self.bound:g}{self.unit}"
-        found = "not measured" if self.found is None else f"{self.found:.3g}{self.unit}"
-        return self.words, bound, found, "yes" if self.reached else "no"
+        shown = "not measured" if self.found is None else f"{self.found:.3g}{self.unit}"
+        return self.words, bound, shown, "yes" if self.reached else "no"
 
 
 def aims_table(measures: dict[str, Any]) -> list[str]:
@@ -347,8 +347,8 @@ def call_share(measures: dict[str, Any]) -> float | None:
 
 def missing_lines(measures: dict[str, Any]) -> list[str]:
     """Return lines that name the missing measures and the reasons."""
-    missing = [(name, found) for name, found in measures.items() if "rows" not in found]
-    lines = [f"* {name}: {found.get('missing') or found['failed']}" for name, found in missing]
+    missing = [(name, measure) for name, measure in measures.items() if "rows" not in measure]
+    lines = [f"* {name}: {measure.get('missing') or measure['failed']}" for name, measure in missing]
     return ["Not measured:", "", *lines] if lines else []
 
 

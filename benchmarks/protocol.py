@@ -73,17 +73,17 @@ def measure(form: str, games: int, rules: Rules) -> Row:
     """Return the number of messages and the time per message. The first game is not measured."""
     agent = ExternalAgent(f"cmd:{shlex.join([sys.executable, '-c', PROGRAM, json.dumps(FORMS[form])])}")
     try:
-        found = [play(agent, rules, seed) for seed in range(games + 1)][1:]
+        played = [play(agent, rules, seed) for seed in range(games + 1)][1:]
     finally:
         agent.close()
-    rates = sorted(1000 * seconds / messages for messages, seconds, _ in found)
+    rates = sorted(1000 * seconds / messages for messages, seconds, _ in played)
     return {
         "form": form,
         "games": games,
-        "messages": sum(messages for messages, *_ in found),
+        "messages": sum(messages for messages, *_ in played),
         "ms_best": rates[0],
         "ms_median": median(rates),
-        "ms_elapsed": median(1000 * elapsed / messages for messages, _, elapsed in found),
+        "ms_elapsed": median(1000 * elapsed / messages for messages, _, elapsed in played),
     }
 
 

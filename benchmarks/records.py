@@ -47,7 +47,7 @@ def processor() -> str:
 
 def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return the versions of the packages that are installed."""
-    return {name: found for name in packages if (found := version_of(name)) is not None}
+    return {name: version for name in packages if (version := version_of(name)) is not None}
 
 
 def version_of(package: str) -> str | None:
@@ -61,13 +61,13 @@ def version_of(package: str) -> str | None:
 def heading_lines(record: dict[str, Any]) -> list[str]:
     """Return the heading as lines of a Markdown list."""
     where = record["machine"]
-    found = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
     busy = "" if where["load"] is None else f", load {where['load']} at the start"
     return [
         f"* command: `{record['command']}`",
         f"* date: {record['date']}",
         f"* machine: {where['processor']}, {where['cores']} cores, {where['system']}{busy}",
-        f"* versions: {found}",
+        f"* versions: {versions}",
     ]
 
 

@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         (arguments.preset, number, arguments.seed, arguments.rollouts) for number in range(arguments.games)
     ]
     for row in results_of(jobs, arguments.workers):
-        record["games"] = sorted([*record["games"], row], key=lambda found: found["game"])
+        record["games"] = sorted([*record["games"], row], key=lambda entry: entry["game"])
         print(_line(row), flush=True)
         if arguments.record:
             keep("review", record, report(record))
@@ -109,18 +109,18 @@ def measure(preset: str, number: int, seed: int, rollouts: int) -> Row:
     reviewer = Reviewer(rules, board)
     reviewer.prepare()
     start = time.process_time()
-    found = reviewer.review(game, bots)
+    reviewed = reviewer.review(game, bots)
     spent = time.process_time() - start
     checker, checked = Reviewer(rules, board, seed=1), []
     turns, events = recorded_turns(game)
     for _ in events:  # completes the list of turns
         pass
     of_turn = {(turn.round, turn.seat): turn for turn in turns}
-    for n, mistake in enumerate(found.mistakes):
+    for n, mistake in enumerate(reviewed.mistakes):
         turn, plan = of_turn[mistake.round, mistake.seat], checker.plan_named(mistake.plan)
         check = Loss.of(checker.differences(turn, plan, rollouts, (n,)))
         checked.append(_check(mistake, check))
-    facts = {"game": number, "map": board.source, "bots": bots, "turns": len(found.turns)}
+    facts = {"game": number, "map": board.source, "bots": bots, "turns": len(reviewed.turns)}
     return facts | {"seconds": round(spent, 2), "checks": checked}
 
 
@@ -152,7 +152,7 @@ def report(record: dict[str, Any]) -> str:
     groups = [(name, [row for row in games if row["map"] == name]) for name in MAPS]
     counts = sorted({len(row["bots"]) for row in games})
     groups += [(f"{n} players", [row for row in games if len(row["bots"]) == n]) for n in counts]
-    rows = [_cells(name, found) for name, found in [*groups, ("all", games)] if found]
+    rows = [_cells(name, members) for name, members in [*groups, ("all", games)] if members]
     columns = ["games of", "games", "turns", "s", "reported", "confirmed", "%", "loss, %", "checked, %"]
     return "\n".join(["# Reviews", "", *heading_lines(record), "", *table(columns, rows)])
 

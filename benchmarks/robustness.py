@@ -173,13 +173,13 @@ def _store(folder: Path | None, config: TournamentConfig) -> Iterator[Store]:
 def rows(store: Store, names: Sequence[str]) -> list[Row]:
     """Return a row for each group of opponents. The last group consists of the known bots."""
     results = list(store.results())
-    found = []
+    groups = []
     for group, name in enumerate(names):
         own = [result for result in results if result.deal % len(names) == group]
         games = Games(own, len(store.config.entrants))
         won = games.rate(games.won, games.seats, games.num_agents, store.config.seed)[0]
-        found.append((name, len(own), won))
-    *others, (name, count, known) = found
+        groups.append((name, len(own), won))
+    *others, (name, count, known) = groups
     return [*(Row(*row, gap(known, row[2])) for row in others), Row(name, count, known, None)]
 
 
@@ -211,8 +211,8 @@ def section(played: TableRows) -> list[str]:
 def largest_gap(tables: Sequence[TableRows]) -> str:
     """Return a line that names the largest gap of all tables."""
     gaps = [(row.gap.value, row.opponents, each, row.gap) for each in tables for row in each.rows if row.gap]
-    _, name, where, found = max(gaps, key=lambda entry: entry[0])
-    return f"Largest gap: {percent(found)} points, {name}, {where.players} players, set-up {where.setup}."
+    _, name, where, gap = max(gaps, key=lambda entry: entry[0])
+    return f"Largest gap: {percent(gap)} points, {name}, {where.players} players, set-up {where.setup}."
 
 
 def report(record: dict[str, Any], tables: Sequence[TableRows]) -> str:

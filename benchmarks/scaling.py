@@ -195,7 +195,7 @@ class Window:
 def summary(kind: str, windows: Mapping[str, Sequence[Row]]) -> Row:
     """Return the medians of a kind's windows, with ratios to one worker of the kind and to processes."""
     row: Row = {"kind": kind, "workers": windows[kind][-1]["workers"]}
-    row |= {name: median(found[name] for found in windows[kind]) for name in ("us_a_piece", *RATES)}
+    row |= {name: median(window[name] for window in windows[kind]) for name in ("us_a_piece", *RATES)}
     if alone := windows.get(ALONE.get(kind, "")):
         row |= {f"{name}_ratio": compared(windows[kind], alone, name)["ratio"] for name in RATES}
     if processes := windows.get(PROCESSES.get(kind, "")):
@@ -216,10 +216,10 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
     The ends are values of the sample. For any distribution, each value is below the true median with
     probability 1/2. If the sample is too small for CHANCE, the ends are the lowest and the highest value.
     """
-    found, count = sorted(values), len(values)
+    ordered, count = sorted(values), len(values)
     tails = accumulate(comb(count, below) / 2**count for below in range(count))
     inner = max(1, sum(2 * tail <= CHANCE for tail in tails))
-    return found[inner - 1], found[-inner]
+    return ordered[inner - 1], ordered[-inner]
 
 
 def times_a_second(work: Callable[[], object], times: int) -> float:
@@ -429,8 +429,8 @@ def _measured(rows: Sequence[Row]) -> list[str]:
     )
 
 
-def _with_interval(found: Row) -> str:
-    return f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
+def _with_interval(row: Row) -> str:
+    return f"{row['ratio']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 def _with_ratio(row: Row, name: str) -> str:

@@ -305,9 +305,9 @@ def time_by_phase(begin: Play, sweeps: int) -> tuple[Array, Array]:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    found = record["presets"]
-    lines = ["# Speed of the core", "", *heading_lines(record), "", *summary(found)]
-    for preset in found:
+    presets = record["presets"]
+    lines = ["# Speed of the core", "", *heading_lines(record), "", *summary(presets)]
+    for preset in presets:
         lines += ["", f"## {title(preset)}", "", *phase_table(preset), "", *what_dominates(preset)]
     if "first_use" in record:
         lines += ["", "## First use", "", *first_use_lines(record["first_use"])]
@@ -319,9 +319,9 @@ def title(preset: dict[str, Any]) -> str:
     return f"{preset['preset']}, {preset['num_players']} players"
 
 
-def summary(found: Sequence[dict[str, Any]]) -> list[str]:
+def summary(presets: Sequence[dict[str, Any]]) -> list[str]:
     """Return a table with one row for each preset."""
-    first = found[0]
+    first = presets[0]
     options = ", ".join(f"{name}={value!r}" for name, value in first["options"].items())
     columns = (
         "preset",
@@ -340,7 +340,7 @@ def summary(found: Sequence[dict[str, Any]]) -> list[str]:
         f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
         "the best rate per CPU second. A rate far above the first column means that the machine was busy.",
         "",
-        *table(columns, [summary_row(preset) for preset in found]),
+        *table(columns, [summary_row(preset) for preset in presets]),
     ]
 
 
@@ -386,19 +386,19 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
     ]
 
 
-def first_use_lines(found: dict[str, Any]) -> list[str]:
+def first_use_lines(seconds: dict[str, Any]) -> list[str]:
     """Return lines on the seconds to the end of the first game, and the cost of a second preset."""
-    cold = [] if found["cold_s"] is None else [("nothing compiled before", f"{found['cold_s']:.1f}")]
+    cold = [] if seconds["cold_s"] is None else [("nothing compiled before", f"{seconds['cold_s']:.1f}")]
     rows = [
         *cold,
-        ("compiled before", f"{found['warm_s']:.2f}"),
-        (f"then {found['then']}", f"{found['second_s']:.2f}"),
+        ("compiled before", f"{seconds['warm_s']:.2f}"),
+        (f"then {seconds['then']}", f"{seconds['second_s']:.2f}"),
     ]
     return [
         "The table shows the seconds from `import risk_env` to the end of the first game "
-        f"({found['game']}), each in a new process:",
+        f"({seconds['game']}), each in a new process:",
         "",
         *table(("", "seconds"), rows),
         "",
-        f"The second game has another preset. It compiled {found['compiled_by_second']} more kernels.",
+        f"The second game has another preset. It compiled {seconds['compiled_by_second']} more kernels.",
     ]

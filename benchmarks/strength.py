@@ -82,11 +82,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     board = load_map(arguments.map or MAP)
     clock = Clock()
     field = split_agents(arguments.field, "--field")
-    found = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
-    rate, low, high = (100 * part for part in found.interval)
+    result = strength(arguments.agent, field, rules, board, arguments.games, arguments.seed, clock)
+    rate, low, high = (100 * part for part in result.interval)
     print(
-        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {found.games} games won, "
-        f"an even share is {100 / rules.num_players:.0f}; {100 * found.truncated:.1f} % ran out of rounds; "
+        f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {result.games} games won, "
+        f"an even share is {100 / rules.num_players:.0f}; {100 * result.truncated:.1f} % ran out of rounds; "
         f"{1e3 * clock.seconds / clock.turns:.3g} ms per turn"
     )
 
@@ -135,10 +135,10 @@ def _compiled(name: str) -> tuple[CompiledBot, ...]:
     """Return the bots that a name in a field stands for."""
     if name == KEPT_OUT:
         return attacker.BOT, *kept_out.beams()
-    found = load(name)
-    if not isinstance(found, CompiledBot):
+    player = load(name)
+    if not isinstance(player, CompiledBot):
         raise ValueError(f"--field {name}: must be a compiled bot or {KEPT_OUT}")
-    return (found,)
+    return (player,)
 
 
 if __name__ == "__main__":

@@ -312,8 +312,8 @@ def _with_ratio(row: dict[str, Any], name: str) -> str:
     return _short(row[name]) + (f" (× {ratio:.2f})" if ratio else "")
 
 
-def _with_interval(found: dict[str, float]) -> str:
-    return f"{found['ratio']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
+def _with_interval(row: dict[str, float]) -> str:
+    return f"{row['ratio']:.3f} [{row['low']:.3f}, {row['high']:.3f}]"
 
 
 RAY = """

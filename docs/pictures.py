@@ -39,7 +39,7 @@ def main() -> None:
         replay = game.replay(NAMES, evaluate=chances_by_play(rules, game.board, "breaker"))
         replay.save(path)
         kinds = [{event["kind"] for event in events} for _, events in replay.facts["frames"]]
-        battles = [n for n, found in enumerate(kinds) if "battle" in found]
+        battles = [n for n, frame_kinds in enumerate(kinds) if "battle" in frame_kinds]
         for name, size, scheme, battle in (
             ("replay", DESKTOP, "light", 100),
             ("replay_dark", DESKTOP, "dark", 170),

@@ -72,9 +72,9 @@ class Layer(nn.Module):
     def forward(self, hidden, graph):
         """Return hidden units (k, T, WIDTH)."""
         read = self.norm(hidden)
-        found = self.own(read) + self.all(read.mean(1, keepdim=True))
-        found = found + graph.near @ self.near(read) + graph.together @ self.together(read)
-        return hidden + self.out(torch.relu(found))
+        units = self.own(read) + self.all(read.mean(1, keepdim=True))
+        units = units + graph.near @ self.near(read) + graph.together @ self.together(read)
+        return hidden + self.out(torch.relu(units))
 
 
 class Network(nn.Module):
@@ -111,10 +111,10 @@ class Network(nn.Module):
         at_marks = (marks.transpose(1, 2) @ hidden).flatten(1)  # the source and the target of a move
         pooled = torch.cat([hidden.mean(1), hidden.amax(1), at_marks, whole], 1)
         *others, wild = self.others(torch.relu(self.pooled(pooled))).split([*self.sizes.values(), 1], 1)
-        found = dict(zip(self.sizes, others, strict=True))
-        found |= {"territory": self.territory(hidden).squeeze(2), "border": self.border(ends).squeeze(2)}
-        found["card"] = torch.cat([self.card(hidden).squeeze(2), wild], 1)
-        return torch.cat([found[name] for name in graph.blocks], 1)
+        blocks = dict(zip(self.sizes, others, strict=True))
+        blocks |= {"territory": self.territory(hidden).squeeze(2), "border": self.border(ends).squeeze(2)}
+        blocks["card"] = torch.cat([self.card(hidden).squeeze(2), wild], 1)
+        return torch.cat([blocks[name] for name in graph.blocks], 1)
 
     def legal_scores(self, codes, masks, graph):
         """Return the scores (k, n) for observations int8 (k, D); illegal actions have the lowest score."""
@@ -202,9 +202,9 @@ def win_rate(network: Network, board: Board, games: int, seed: int = 10**6) -> W
     """Return the network's win rate against the rivals. The network sits at each seat equally often."""
     orders = np.array(list(permutations(range(3))))
     line_ups = orders[np.arange(games) % len(orders)]  # player 0 is the network
-    found = play(RULES, board, [GraphPolicy(network), *RIVALS], games, seed, line_ups=line_ups)
-    wins = int((found["winner"] == line_ups.argmin(1)).sum())
-    return WinRate(wins, games, found["truncated"].mean(), found["rounds"].mean())
+    results = play(RULES, board, [GraphPolicy(network), *RIVALS], games, seed, line_ups=line_ups)
+    wins = int((results["winner"] == line_ups.argmin(1)).sum())
+    return WinRate(wins, games, results["truncated"].mean(), results["rounds"].mean())
 
 
 def main() -> None:

@@ -28,14 +28,14 @@ STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers that lead to th
 def questions(count: int) -> list[dict[str, Any]]:
     """Return prompts together with their positions."""
     env = text_env.make("tiny", seat=0)
-    found: list[dict[str, Any]] = []
+    prompts: list[dict[str, Any]] = []
     report, _ = env.reset(seed=0)
-    while len(found) < count:
-        found.append({"prompt": report, "position": env.game.to_text()})
-        report, _, terminated, truncated, _ = env.step(STYLE_OF_PLAY[len(found) % len(STYLE_OF_PLAY)])
+    while len(prompts) < count:
+        prompts.append({"prompt": report, "position": env.game.to_text()})
+        report, _, terminated, truncated, _ = env.step(STYLE_OF_PLAY[len(prompts) % len(STYLE_OF_PLAY)])
         if terminated or truncated:
             report, _ = env.reset()
-    return found
+    return prompts
 
 
 def worth(completions: list[str], position: list[str], **others: Any) -> list[float]:

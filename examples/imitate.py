@@ -61,10 +61,10 @@ def agreement(network: Network, columns: dict[str, Any], rows: Any) -> float:
     """Return the share of decisions in which the likeliest action is the recorded action."""
     with torch.no_grad():
         parts = np.array_split(rows, -(-len(rows) // BATCH))
-        found = [
+        logits = [
             network(columns["observation"][part], torch.as_tensor(columns["mask"][part]))[0] for part in parts
         ]
-    return float((torch.cat(found).argmax(1).numpy() == columns["action"][rows]).mean())
+    return float((torch.cat(logits).argmax(1).numpy() == columns["action"][rows]).mean())
 
 
 def main(source: str, target: str) -> None:

@@ -80,20 +80,20 @@ def attacks(report: str) -> list[str]:
 
 def fronts(report: str) -> list[tuple[str, list[str]]]:
     """Return own territories with neighbours that are likely to fall, in order of the probability."""
-    found = []
+    fronts = []
     for line in re.findall(r"^  (\S.* \d+ > .+)$", report, re.MULTILINE):
         source, _, targets = line.partition(" > ")
         likely = [
             (int(chance), name.strip()) for name, chance in TARGET.findall(targets) if int(chance) >= GOOD
         ]
-        found.append((source.rpartition(" ")[0], [name for _, name in sorted(likely, reverse=True)]))
-    return found
+        fronts.append((source.rpartition(" ")[0], [name for _, name in sorted(likely, reverse=True)]))
+    return fronts
 
 
 def new_troops(report: str) -> int:
     """Return the number of troops that are still to be placed."""
-    found = re.search(r"New troops to place: (\d+)", report)
-    return int(found[1]) if found else 0
+    match = re.search(r"New troops to place: (\d+)", report)
+    return int(match[1]) if match else 0
 
 
 def needs_new_troops(source: str, report: str) -> bool:

@@ -55,8 +55,8 @@ class RiskLeague(MultiAgentEnv):
         self.chance = np.random.default_rng([options.get("worker_index", 0), options.get("vector_index", 0)])
         self.bots: dict[str, Any] = {}  # by agent
         self.possible_agents = self.agents = list(self.env.possible_agents)
-        found, actions = self.env.observation_space("player_0"), self.env.action_space("player_0")
-        self.observation_spaces = dict.fromkeys(self.agents, masked_space(found["observation"], actions))
+        space, actions = self.env.observation_space("player_0"), self.env.action_space("player_0")
+        self.observation_spaces = dict.fromkeys(self.agents, masked_space(space["observation"], actions))
         self.action_spaces = dict.fromkeys(self.agents, actions)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> Any:
@@ -91,7 +91,7 @@ class RiskLeague(MultiAgentEnv):
         Returns dicts of observations, rewards, terminations and truncations of the learner's seats. The last
         entry of each dict belongs to the seat that decides next.
         """
-        found: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
+        results: tuple[dict[str, Any], ...] = ({}, {}, {}, {})
         while self.env.agents:
             agent = self.env.agent_selection
             observation, reward, terminated, truncated, _ = self.env.last()
@@ -102,13 +102,13 @@ class RiskLeague(MultiAgentEnv):
                     terminated,
                     truncated,
                 )
-                for part, value in zip(found, values, strict=True):
+                for part, value in zip(results, values, strict=True):
                     part[agent] = value
                 if not terminated and not truncated:
                     break
             ended = terminated or truncated
             self.env.step(None if ended else self.bots[agent].act(View(self.env.unwrapped.game)))
-        return found  # type: ignore[return-value]
+        return results  # type: ignore[return-value]
 
 
 class MaskedVector(VectorWrapper):

@@ -129,9 +129,9 @@ def main() -> None:
     model.save(MODEL)
     print(f"{model.num_timesteps:,} decisions, saved as {MODEL}")
     for opponent in arguments.opponents.split(","):
-        found = evaluate(model, opponent)
-        rate, low, high = found.interval
-        facts = f"{found.games} games, {found.truncated:.1%} truncated, {found.rounds:.1f} rounds"
+        result = evaluate(model, opponent)
+        rate, low, high = result.interval
+        facts = f"{result.games} games, {result.truncated:.1%} truncated, {result.rounds:.1f} rounds"
         print(f"against {opponent}: {rate:.1%} won ({low:.1%} – {high:.1%}), {facts}")
 
 

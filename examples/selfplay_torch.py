@@ -90,16 +90,16 @@ def along_streams(
         np.zeros(shape, np.bool_),
     )
     value[lanes, next_seats], follows[lanes, next_seats] = next_values, True
-    found, known = np.zeros_like(values), np.zeros_like(ends)
+    advantages, known = np.zeros_like(values), np.zeros_like(ends)
     for step in reversed(range(len(seats))):
         here = lanes, seats[step]  # the stream of each lane that acts in this step
         known[step] = ends[step] | follows[here]
         td_error = rewards[step] + GAMMA * np.where(ends[step], last_values[step], value[here]) - values[step]
-        found[step] = np.where(
+        advantages[step] = np.where(
             known[step], td_error + GAMMA * LAMBDA * np.where(ends[step], 0, beyond[here]), 0
         )
-        value[here], beyond[here], follows[here] = values[step], found[step], True
-    return found, known
+        value[here], beyond[here], follows[here] = values[step], advantages[step], True
+    return advantages, known
 
 
 def learn(policy: ActorCritic, optimiser: torch.optim.Optimizer, data: dict[str, Tensor]) -> None:

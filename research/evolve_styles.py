@@ -85,9 +85,9 @@ def main() -> None:
         order = np.argsort(-scores)
         best = [styles[k] for k in order]
         print(f"generation {generation}: best {scores[order[0]]:.2f}, tenth {scores[order[9]]:.2f}")
-        found = list(zip(best[:12], scores[order[:12]].tolist(), strict=True))
+        best_styles = list(zip(best[:12], scores[order[:12]].tolist(), strict=True))
         styles = following(best[:KEPT], chance)
-    for style, score in found:
+    for style, score in best_styles:
         print(f"{score:.2f} {style}")
 
 

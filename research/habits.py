@@ -44,11 +44,11 @@ def main() -> None:
         for player, counter in zip(line_up, counters, strict=True):
             total[player.name].captures += counter.habits.captures
             total[player.name].trades += counter.habits.trades
-    found = {
+    measured = {
         name: {"captures": habits.captures.astype(int).tolist(), "trades": habits.trades.astype(int).tolist()}
         for name, habits in total.items()
     }
-    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(habits)}" for name, habits in found.items())
+    rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(habits)}" for name, habits in measured.items())
     FILE.write_text("{\n" + rows + "\n}\n", encoding="utf-8")
     print(f"written: {FILE}")
 

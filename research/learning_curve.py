@@ -88,10 +88,10 @@ def moments(text: str) -> list[int]:
 
     ValueError is raised unless the numbers are 0 or more and ascend.
     """
-    found = [int(part) for part in text.split(",")]
-    if found != sorted(set(found)) or found[0] < 0:
+    numbers = [int(part) for part in text.split(",")]
+    if numbers != sorted(set(numbers)) or numbers[0] < 0:
         raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")
-    return found
+    return numbers
 
 
 def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
@@ -121,25 +121,25 @@ def measured(run: Run, learned: int, seconds: float, games: int) -> list[Row]:
     """Return the win rates of a run's policy at each table, after `learned` games and CPU `seconds`."""
     rows = []
     for table, (players, field) in TABLES.items():
-        found = win_rate_in_field(
+        result = win_rate_in_field(
             run.seating()(), field, Rules.preset("classic", players, profile=FAST), BOARD, games, SEED, LANES
         )
-        rows.append({"table": table, "games": learned, "seconds": round(seconds, 2), **facts_of(found)})
+        rows.append({"table": table, "games": learned, "seconds": round(seconds, 2), **facts_of(result)})
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
 
 
-def facts_of(found: WinRate) -> Row:
+def facts_of(win_rate: WinRate) -> Row:
     """Return a win rate with its 95 % confidence interval."""
-    return {"played": found.games, **dict(zip(("won", "low", "high"), found.interval, strict=True))}
+    return {"played": win_rate.games, **dict(zip(("won", "low", "high"), win_rate.interval, strict=True))}
 
 
 def best_script(games: int) -> Row:
     """Return the bot of the FIELD that wins most as one of six, with its win rate."""
     rules = Rules.preset("classic", 6, profile=FAST)
-    found = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
-    best = max(found, key=lambda name: found[name].wins)
-    return {"name": best, **facts_of(found[best])}
+    win_rates = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
+    best = max(win_rates, key=lambda name: win_rates[name].wins)
+    return {"name": best, **facts_of(win_rates[best])}
 
 
 def report(record: dict[str, Any]) -> str:

@@ -174,7 +174,7 @@ def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> Non
 
 def positions_of(table: Table, count: int) -> Array:
     """Return starts of turns, records (count,), each from another game of the FIELD."""
-    rng, found = np.random.default_rng(table.players), []
+    rng, rows = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
     batch = GameVector(
         table.rules, "classic", len(lanes), seed=0, observation=None, mask=None, autoreset=False
@@ -192,9 +192,9 @@ def positions_of(table: Table, count: int) -> Array:
             & (batch.records["turn"][stopped] == arena.stop_at_turn[stopped])
         ]
         left[turns] -= batch.records["round_number"][turns] > 0
-        found.extend(turns[left[turns] == 0].tolist())
+        rows.extend(turns[left[turns] == 0].tolist())
         arena.resume(turns[left[turns] > 0])
-    return batch.records[np.sort(found)[:count]]
+    return batch.records[np.sort(rows)[:count]]
 
 
 def samples_of(table: Table, position: Array) -> Array:
@@ -301,18 +301,18 @@ def regrets(data: Data, achieved: Array) -> Array:
 
 def result_rows(table: Table, data: Data, name: str, kind: str, achieved: Array) -> Iterator[Row]:
     """Yield the mean regret of all positions, and of the positions of each phase."""
-    found, turns = regrets(data, achieved), data.positions["round_number"]
+    values, turns = regrets(data, achieved), data.positions["round_number"]
     facts = {"players": table.players, "name": name, "kind": kind}
     for first, last in [(1, MOST_TURNS), *PHASES]:
-        some = found[(first <= turns) & (turns <= last)]
+        some = values[(first <= turns) & (turns <= last)]
         if len(some) > 1:
             yield {**facts, "first_turn": first, "last_turn": last, **mean_of(some)}
 
 
-def mean_of(found: Array) -> Row:
+def mean_of(values: Array) -> Row:
     """Return the mean regret in percent of games with its interval. Each position is from another game."""
-    mean, half = 100 * found.mean(), 100 * Z * found.std(ddof=1) / len(found) ** 0.5
-    return {"positions": len(found), "regret": mean, "low": mean - half, "high": mean + half}
+    mean, half = 100 * values.mean(), 100 * Z * values.std(ddof=1) / len(values) ** 0.5
+    return {"positions": len(values), "regret": mean, "low": mean - half, "high": mean + half}
 
 
 def estimates(table: Table, data: Data, judge: Judge) -> Array:
@@ -352,13 +352,13 @@ def chances_of_agent(table: Table, data: Data, spec: str, rollouts: int) -> Arra
     """Return the win probabilities after the turns of an agent, float64 (N, 2)."""
     agent = registry.make(spec)
     games = rollouts * SAMPLES // AGENT_SAMPLES
-    found = []
+    chances = []
     for number, position in enumerate(data.positions):
         samples = samples_of(table, position)[:AGENT_SAMPLES]
         seat = int(position["turn"])
         ends = np.concatenate([played_by(agent, table, samples[k : k + 1]) for k in range(len(samples))])
-        found.append(chances_of(table, ends[None], seat, number, games)[0])
-    return np.array(found)
+        chances.append(chances_of(table, ends[None], seat, number, games)[0])
+    return np.array(chances)
 
 
 def played_by(agent: Agent, table: Table, sample: Array) -> Array:

@@ -63,16 +63,16 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def bent(weights: Array) -> Array:
     """Return weights in the coordinates of the search, (NUM_WEIGHTS,)."""
-    found = np.log(np.maximum(weights, 1e-9))
-    found[list(PLAIN)] = weights[list(PLAIN)]
-    return found
+    coordinates = np.log(np.maximum(weights, 1e-9))
+    coordinates[list(PLAIN)] = weights[list(PLAIN)]
+    return coordinates
 
 
 def straight(moved: Array) -> Array:
     """Return weights (k, NUM_WEIGHTS) from coordinates of the search."""
-    found = np.exp(moved)
-    found[:, PLAIN] = moved[:, PLAIN]
-    return found
+    weights = np.exp(moved)
+    weights[:, PLAIN] = moved[:, PLAIN]
+    return weights
 
 
 def sureness(draws: Array, won: Array) -> Array:

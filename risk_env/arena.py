@@ -556,10 +556,11 @@ class Arena(FixedArrays):
 
 def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[CompiledBot | Seated, ...]:
     """Return the players (`find_player`), with agents and policies seated in the lanes of a batch."""
-    found = [player if isinstance(player, Seated) else find_player(player) for player in players]
-    check_seats(player for player in found if isinstance(player, Agent))
+    resolved = [player if isinstance(player, Seated) else find_player(player) for player in players]
+    check_seats(player for player in resolved if isinstance(player, Agent))
     return tuple(
-        player if isinstance(player, CompiledBot | Seated) else seat_player(player, batch) for player in found
+        player if isinstance(player, CompiledBot | Seated) else seat_player(player, batch)
+        for player in resolved
     )
 
 
@@ -628,13 +629,13 @@ def _check_sizes(games: int, lanes: int, num_players: int) -> None:
 
 def _arena_for(rules: Rules, board: Board, players: Sequence[Named], lanes: int, seed: int) -> Arena:
     """Return an arena with only the arrays that the players need. An arena with agents has one lane."""
-    found = [find_player(player) for player in players]
-    if any(isinstance(player, Agent | AgentFactory) for player in found):
+    resolved = [find_player(player) for player in players]
+    if any(isinstance(player, Agent | AgentFactory) for player in resolved):
         lanes = 1
     shown: dict[str, Any] = {"observation": None, "mask": None}
-    if any(isinstance(player, Policy) for player in found):
+    if any(isinstance(player, Policy) for player in resolved):
         shown = {}
-    return Arena(GameVector(rules, board, lanes, seed, autoreset=False, **shown), found)
+    return Arena(GameVector(rules, board, lanes, seed, autoreset=False, **shown), resolved)
 
 
 def _write_results(results: Array, numbers: Numbers, batch: GameVector, ended: Numbers) -> None:

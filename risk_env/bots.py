@@ -125,15 +125,15 @@ def about(name: str) -> str:
 
     For a `CompiledBot`, the docstring of its module is used. Raises ValueError for an unknown name.
     """
-    found = find(name)
+    player = find(name)
     entry = _registered()[name]
-    documented = sys.modules[entry.module] if isinstance(found, CompiledBot) else found
+    documented = sys.modules[entry.module] if isinstance(player, CompiledBot) else player
     return (documented.__doc__ or "").strip().partition("\n")[0]
 
 
 def compiled(bot: str | CompiledBot) -> CompiledBot:
     """Return a compiled bot, given its name or the bot itself. Raises ValueError for any other player."""
-    found = find(bot) if isinstance(bot, str) else bot
-    if not isinstance(found, CompiledBot):
+    player = find(bot) if isinstance(bot, str) else bot
+    if not isinstance(player, CompiledBot):
         raise ValueError(f"bot={bot!r} is not a CompiledBot: pass a CompiledBot or the name of one")
-    return found
+    return player

@@ -154,8 +154,8 @@ def _card_outcomes(games: Games, table: Tables) -> Outcomes:
     total, wild = len(deck) + wilds, int(table.board[0].num_territories)
     if not total:
         return [(Outcome("card", (-1,), ((),)), 1.0)]
-    found = [(Outcome("card", (card,), (((rank, total),),)), 1 / total) for rank, card in enumerate(deck)]
-    return found + [(Outcome("card", (wild,), (((len(deck), total),),)), wilds / total)] * (wilds > 0)
+    outcomes = [(Outcome("card", (card,), (((rank, total),),)), 1 / total) for rank, card in enumerate(deck)]
+    return outcomes + [(Outcome("card", (wild,), (((len(deck), total),),)), wilds / total)] * (wilds > 0)
 
 
 def _die_outcomes() -> Outcomes:
@@ -229,22 +229,22 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
     """Return a pair for each combination of faces: a number to draw, and the number of rolls that show it."""
-    found = []
+    combinations = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):
             digits = (*attack, *defence)
             number = sum((face - 1) * NUM_FACES**place for place, face in enumerate(digits))
-            found.append((number, ways * other_ways))
-    return found
+            combinations.append((number, ways * other_ways))
+    return combinations
 
 
 def _side(dice: int) -> list[tuple[tuple[int, ...], int]]:
     """Return the combinations of faces of one side, each with the number of rolls that show it."""
-    found = []
+    combinations = []
     for faces in combinations_with_replacement(range(1, NUM_FACES + 1), dice):
         orders = factorial(dice) // prod(factorial(faces.count(face)) for face in set(faces))
-        found.append((faces, orders))
-    return found
+        combinations.append((faces, orders))
+    return combinations
 
 
 # ------------------------------------------------------------------------------------ blitz

@@ -70,12 +70,12 @@ RULES: dict[str, Callable[[], None]] = {
 }
 
 
-def compile_player(found: Any) -> None:
+def compile_player(player: Any) -> None:
     """Compile a compiled bot, or let an agent or a policy prepare for every preset that it plays."""
-    if isinstance(found, bots.CompiledBot):
-        bots.SeatedBot(found, seed=0).load(Game(seed=0).tables)
+    if isinstance(player, bots.CompiledBot):
+        bots.SeatedBot(player, seed=0).load(Game(seed=0).tables)
         return
-    agent, board = as_agent(found), load_map("classic")
+    agent, board = as_agent(player), load_map("classic")
     for preset in presets():
         for players in preset_players(preset):
             with suppress(ValueError):  # raised if the agent does not play such games
@@ -140,9 +140,9 @@ def _grouped(stage: Iterable[str]) -> list[tuple[str, ...]]:
 
 def _code_of(part: str) -> str:
     """Return the module of a compiled bot's entry point; for other parts, the name without a variant."""
-    found = None if part in RULES else bots.find(part)
+    player = None if part in RULES else bots.find(part)
     name = part.partition(":")[0]
-    return getattr(found.choose, "__module__", name) if isinstance(found, bots.CompiledBot) else name
+    return getattr(player.choose, "__module__", name) if isinstance(player, bots.CompiledBot) else name
 
 
 def _compile_all(parts: Iterable[str]) -> Iterator[tuple[str, float]]:

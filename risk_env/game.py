@@ -367,11 +367,11 @@ class Game:
         `buffer` is the step buffer of this game. Returns the result of the kernel.
         """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
-        found = kernel(buffer, number, observation, mask)
-        if found == ILLEGAL:
+        status = kernel(buffer, number, observation, mask)
+        if status == ILLEGAL:
             raise self._illegal(action)
         self._actions.append(number)
-        return found
+        return status
 
     def _number(self, action: Any) -> int:
         """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.

@@ -462,8 +462,8 @@ def _aligned(shape: tuple[int, int], dtype: Any) -> Array:
 def restore(name: str, array: Array, values: Any) -> None:
     """Copy values that were read from a file into an array. Raises ValueError for another shape or dtype."""
     if not isinstance(values, np.ndarray) or values.shape != array.shape or values.dtype != array.dtype:
-        found = f"{values.dtype.name} {values.shape}" if isinstance(values, np.ndarray) else shortened(values)
-        raise ValueError(f"{name}: {found} instead of {array.dtype.name} {array.shape}")
+        given = f"{values.dtype.name} {values.shape}" if isinstance(values, np.ndarray) else shortened(values)
+        raise ValueError(f"{name}: {given} instead of {array.dtype.name} {array.shape}")
     array[...] = values
 
 

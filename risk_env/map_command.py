@@ -111,16 +111,16 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     """Import a map from another program, print its size, and write it as a map file if `--out` is given."""
     if arguments.out is not None:
         check_new_output("--out", arguments.out, ".toml")
-    found = _imported(arguments)
-    for decision in found.decisions:
+    imported = _imported(arguments)
+    for decision in imported.decisions:
         print(for_terminal(f"note: {decision}"))
-    for line in description(found.board):
+    for line in description(imported.board):
         print(for_terminal(line))
     if arguments.out is None:
         print("Nothing is written. Use --out MAP.toml to write the map.")
         return
     with whole_file(Path(arguments.out)) as fresh:
-        fresh.write_text(found.text, encoding="utf-8")
+        fresh.write_text(imported.text, encoding="utf-8")
     print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
 
 

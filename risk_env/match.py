@@ -114,18 +114,23 @@ class Match:
 
     # ------------------------------------------------------------------------------------------ playing
 
-    def run(self, until: Collection[int] = ()) -> int:
+    def run(self, until: Collection[int] = (), rounds: int | None = None) -> int:
         """Play until the game is over, or until a seat without a player or a seat in `until` must act.
 
-        Returns the seat to act, or -1 if the game is over. Raises PlayerFault if a player does not return a
-        legal action. This player's seat is then still the seat to act.
+        With `rounds`, the match also stops when this number of rounds has ended. Returns the seat to act, or
+        -1 if the game is over. Raises PlayerFault if a player does not return a legal action. This player's
+        seat is then still the seat to act.
         """
         self._begin_once()
+        game = self.game
         while (
-            not self.game.is_over and self.players[self.game.seat] is not None and self.game.seat not in until
+            not game.is_over
+            and self.players[game.seat] is not None
+            and game.seat not in until
+            and (rounds is None or game.round <= rounds)
         ):
             self.step(self.query_player())
-        return self.game.seat
+        return game.seat
 
     def step(self, action: int | str) -> None:
         """Play an action of the seat to act.

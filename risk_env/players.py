@@ -118,17 +118,19 @@ def find_player(named: Any) -> Player:
     `act` is an `Agent`, and an object with `act_batch` is a `Policy`. Raises ValueError for an object with
     both methods, for an unknown name, and for any other value.
     """
-    found = _registered(named) if isinstance(named, str) else named
-    if isinstance(found, CompiledBot | AgentFactory):
-        return found
-    is_class = isinstance(found, type)
-    if is_class or isinstance(found, partial) or inspect.isroutine(found):
-        kind = _kind(found) if is_class else Agent
+    resolved = _registered(named) if isinstance(named, str) else named
+    if isinstance(resolved, CompiledBot | AgentFactory):
+        return resolved
+    is_class = isinstance(resolved, type)
+    if is_class or isinstance(resolved, partial) or inspect.isroutine(resolved):
+        kind = _kind(resolved) if is_class else Agent
         if kind is Policy:
-            return _as_policy(found())
+            return _as_policy(resolved())
         if kind is Agent:
-            return AgentFactory(found, getattr(getattr(found, "func", found), "__name__", repr(found)))
-    based = _based(found)
+            return AgentFactory(
+                resolved, getattr(getattr(resolved, "func", resolved), "__name__", repr(resolved))
+            )
+    based = _based(resolved)
     if not isinstance(based, Policy | Agent):
         raise ValueError(f"player={named!r:.200}: must be {ALLOWED}")
     return based
@@ -149,33 +151,33 @@ def _registered(name: str) -> Any:
         raise
 
 
-def _kind(found: Any) -> type[Policy] | type[Agent] | None:
+def _kind(candidate: Any) -> type[Policy] | type[Agent] | None:
     """Return the kind of an object or a class: `Policy`, `Agent`, or None for any other kind.
 
     Raises ValueError if both kinds fit.
     """
-    kind = found if isinstance(found, type) else type(found)
+    kind = candidate if isinstance(candidate, type) else type(candidate)
     is_policy, is_agent = issubclass(kind, Policy), issubclass(kind, Agent)
     if not is_policy and not is_agent:
-        is_policy, is_agent = (callable(getattr(found, method, None)) for method in ("act_batch", "act"))
+        is_policy, is_agent = (callable(getattr(candidate, method, None)) for method in ("act_batch", "act"))
     if is_policy and is_agent:
         raise ValueError(
-            f"player={found!r:.200} has both act and act_batch: derive its class from risk_env.Agent or from "
-            "risk_env.Policy, and not from both"
+            f"player={candidate!r:.200} has both act and act_batch: derive its class from risk_env.Agent "
+            "or from risk_env.Policy, and not from both"
         )
     return Policy if is_policy else Agent if is_agent else None
 
 
-def _based(found: Any) -> Any:
+def _based(candidate: Any) -> Any:
     """Return a `Policy` or an `Agent` for an object of either kind, and any other object unchanged."""
-    kind = _kind(found)
+    kind = _kind(candidate)
     if kind is Policy:
-        return _as_policy(found)
-    return found if kind is None or isinstance(found, Agent) else PlainAgent(found)
+        return _as_policy(candidate)
+    return candidate if kind is None or isinstance(candidate, Agent) else PlainAgent(candidate)
 
 
-def _as_policy(found: Any) -> Policy:
-    policy = found if isinstance(found, Policy) else PlainPolicy(found)
+def _as_policy(candidate: Any) -> Policy:
+    policy = candidate if isinstance(candidate, Policy) else PlainPolicy(candidate)
     check_choice(f"{policy.name}: observation", policy.observation, OBSERVATIONS)
     return policy
 
@@ -317,10 +319,10 @@ def new_state(policy: Policy, count: int) -> Array | None:
 
     Raises ValueError if the state is not an array (count, ...).
     """
-    found = policy.initial_state(count)
-    if found is None:
+    initial = policy.initial_state(count)
+    if initial is None:
         return None
-    state = np.array(found)  # a copy: the policy may return the same array again
+    state = np.array(initial)  # a copy: the policy may return the same array again
     if state.shape[:1] != (count,):
         raise ValueError(
             f"{policy.name}: initial_state({count}) returned shape {state.shape}, not ({count}, ...)"
@@ -340,10 +342,10 @@ def query_policy(
     if state is None:
         actions, after = policy.act_batch(seen, masks, seats), None
     else:
-        found = policy.act_batch(seen, masks, seats, state)
-        if not isinstance(found, tuple) or len(found) != 2:
+        returned = policy.act_batch(seen, masks, seats, state)
+        if not isinstance(returned, tuple) or len(returned) != 2:
             raise ValueError(f"{policy.name} has an initial_state: act_batch must return (actions, state)")
-        actions, after = found[0], np.asarray(found[1])
+        actions, after = returned[0], np.asarray(returned[1])
         if after.shape != state.shape:
             raise ValueError(
                 f"{policy.name} returned a state of shape {after.shape} instead of {state.shape}"

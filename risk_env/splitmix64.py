@@ -21,7 +21,7 @@ def unscrambled(word: int) -> int:
 
 def _unshifted(word: int, shift: int) -> int:
     """Return the word w with w ^ (w >> shift) == word."""
-    found = word
+    unshifted = word
     for _ in range(64 // shift):
-        found = word ^ (found >> shift)
-    return found
+        unshifted = word ^ (unshifted >> shift)
+    return unshifted

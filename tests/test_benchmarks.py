@@ -36,7 +36,6 @@ from risk_env.board.rules import Rules, presets
 from risk_env.board.tables import tables
 from risk_env.core.types import Phase
 from risk_env.game import Game
-from risk_env.match import Match
 from tests.conftest import mode
 
 GAMES = 4 if mode() == "interpreted" else 8
@@ -488,7 +487,7 @@ class EvenValue:
 @pytest.mark.parametrize("seat", range(3))
 def test_hazards_are_counted_by_turns(seat: int) -> None:
     rules = Rules.preset("classic", 3, profile="fast")
-    match = Match.of(Game(rules, "tiny", seed=4), [grower.BOT] * 3)
+    match = hazards.WatchedMatch.of(Game(rules, "tiny", seed=4), [grower.BOT] * 3)
     value: Any = EvenValue()
     turns, game = hazards.turns_of_game(match, seat, value, deal=7), match.game
     begun = [event for event in game.events() if event.kind == "turn" and event.seat == seat]

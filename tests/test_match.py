@@ -91,6 +91,17 @@ def test_it_stops_before_a_seat_that_is_named() -> None:
     assert match.game == whole.game
 
 
+def test_it_stops_after_a_number_of_rounds() -> None:
+    match = Match(RULES, BOARD, ["grower", "attacker", "random"], seed=7)
+    assert match.run(rounds=2) == match.game.seat != NOBODY
+    assert match.game.round == 3
+    decisions = match.decisions.sum()
+    match.run(rounds=2)
+    assert match.decisions.sum() == decisions
+    assert match.run(rounds=4) == match.game.seat
+    assert match.game.is_over or match.game.round == 5
+
+
 def test_every_view_has_its_history() -> None:
     witness = Witness()
     match = Match(RULES, BOARD, ["grower", witness, "attacker"], seed=8)

@@ -14,8 +14,8 @@ from risk_agents.game_files import save_game
 from risk_agents.registry import play_game
 from risk_agents.review import reviewing
 from risk_agents.review.recorded import RecordedTurn, recorded_turns
-from risk_agents.review.report import ROUGH, lines
-from risk_agents.review.reviewing import Budget, Loss, Review, Reviewer, review
+from risk_agents.review.report import lines
+from risk_agents.review.reviewing import ROUGH, Budget, Loss, Review, Reviewer, review
 from risk_agents.review.turn_rollouts import PlayedTurn, TurnRollouts
 from risk_agents.search.judges import judge_heuristically
 from risk_agents.search.strategist import PLANS, PLAYERS
@@ -99,7 +99,7 @@ def test_a_turn_that_gives_a_win_away_is_reported_with_the_way_to_win() -> None:
     text = "\n".join(lines(found))
     assert "0: passes: this turn cost most" in text and "better: Attack Cedar from Ash." in text
     assert "1: waits: no turn cost this player much" in text
-    assert ROUGH in text and ROUGH not in lines(replace(found, calibrated=True))
+    assert ROUGH in text and ROUGH not in lines(replace(found, note=""))
 
 
 def test_the_loss_of_a_turn_must_be_large_and_certain() -> None:

@@ -34,7 +34,7 @@ def review_of(game: Game) -> dict[str, Any]:
     mistake = {"round": 2, "seat": 1, "loss": 0.1, "error": 0.02, "games": 640, "plan": "beam 1"}
     mistakes = [mistake | {"played": PLAYED, "better": BETTER}]
     facts = {"schema": 1, "names": NAMES, "turns": turns, "end": [0.0, 0.0, 1.0], "mistakes": mistakes}
-    return facts | {"calibrated": False}
+    return facts | {"note": "Luck is a rough estimate."}
 
 
 def rows(page: Any) -> list[str]:

@@ -53,7 +53,7 @@ def agent_list(text: str, argument: str = "--agents") -> list[NamedAgent]:
 
     `argument` is the name of the command-line argument in error messages.
     """
-    found = [labelled(part, argument) for part in split_agents(text, argument)]
-    if not found:
+    agents = [labelled(part, argument) for part in split_agents(text, argument)]
+    if not agents:
         raise ValueError(f"{argument} {text!r}: name at least one agent")
-    return found
+    return agents

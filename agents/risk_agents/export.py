@@ -35,13 +35,13 @@ def main(argv: Sequence[str]) -> None:
     for name in ("onnx", "npz"):
         if path := getattr(arguments, name):
             check_output(f"--{name}", path, f".{name}")
-    found = read(arguments.policy)
+    network = read(arguments.policy)
     if arguments.npz is not None:
         with whole_file(Path(arguments.npz)) as fresh:
-            found.save(fresh)
-        print(f"{arguments.npz}: {found.KIND} {found.made.get('name')!r}, weights as float16")
+            network.save(fresh)
+        print(f"{arguments.npz}: {network.KIND} {network.made.get('name')!r}, weights as float16")
     if arguments.onnx is not None:
-        write_onnx(found, arguments.onnx)
+        write_onnx(network, arguments.onnx)
 
 
 def read(source: str) -> TrainedFile:
@@ -57,14 +57,14 @@ def read(source: str) -> TrainedFile:
     return trained_class(path).load(path)
 
 
-def write_onnx(found: TrainedFile, path: str) -> None:
+def write_onnx(network: TrainedFile, path: str) -> None:
     """Write an ONNX model of the network, and print the inputs and outputs of the model."""
     from risk_agents.onnx_model import model_of
 
-    model = model_of(found)
+    model = model_of(network)
     with whole_file(Path(path)) as fresh:
         fresh.write_bytes(model.SerializeToString())
-    print(f"{path}: {found.KIND} {found.made.get('name')!r}, {len(model.graph.node)} nodes")
+    print(f"{path}: {network.KIND} {network.made.get('name')!r}, {len(model.graph.node)} nodes")
     for kind, values in (("input", model.graph.input), ("output", model.graph.output)):
         for value in values:
             shape = [

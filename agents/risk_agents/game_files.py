@@ -40,12 +40,12 @@ def load_game(path: str | Path) -> SavedGame:
 
     Raises FileNotFoundError if `path` is not a regular file, and SavedGameError for any other content.
     """
-    found = [saved for saved, _ in islice(read_games(path), 2)]
-    if len(found) != 1:
+    games = [saved for saved, _ in islice(read_games(path), 2)]
+    if len(games) != 1:
         raise SavedGameError(
-            f"{path}: contains {'several games' if found else 'no saved game'}; must contain exactly one game"
+            f"{path}: contains {'several games' if games else 'no saved game'}; must contain exactly one game"
         )
-    return found[0]
+    return games[0]
 
 
 def read_games(path: str | Path) -> Iterator[tuple[SavedGame, dict[str, Any]]]:

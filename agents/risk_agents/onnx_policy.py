@@ -163,13 +163,13 @@ class OnnxPolicy(Policy):
     def _act(self, observations: Array, masks: Array) -> Array:
         inputs = {OBSERVATION: observations} | ({MASK: masks} if MASK in self._sizes else {})
         wanted = ACTION if ACTION in self._sizes else LOGITS
-        (found,) = self._session.run([wanted], inputs)
+        (output,) = self._session.run([wanted], inputs)
         if wanted == ACTION:
-            return np.asarray(found)
-        if found.shape != masks.shape:
-            raise ValueError(f"{self.name}: logits have shape {found.shape}, but must have {masks.shape}")
+            return np.asarray(output)
+        if output.shape != masks.shape:
+            raise ValueError(f"{self.name}: logits have shape {output.shape}, but must have {masks.shape}")
         least = float(np.finfo(np.float32).min)
-        finite = np.nan_to_num(found, nan=least, neginf=least)
+        finite = np.nan_to_num(output, nan=least, neginf=least)
         return np.where(masks > 0, finite, -np.inf).argmax(axis=1)
 
 
@@ -338,7 +338,7 @@ def _sizes(graph: Any) -> dict[str, int | None]:
     inputs = {OBSERVATION: TensorProto.FLOAT, MASK: TensorProto.INT8}
     outputs = {LOGITS: TensorProto.FLOAT, ACTION: TensorProto.INT64}
     constants = {tensor.name for tensor in graph.initializer}
-    found: dict[str, int | None] = {}
+    sizes: dict[str, int | None] = {}
     for value in graph.input:
         if value.name in constants:
             continue
@@ -346,13 +346,13 @@ def _sizes(graph: Any) -> dict[str, int | None]:
             raise ValueError(
                 f"input {shortened(value.name)}: must be {OBSERVATION} (float32) or {MASK} (int8)"
             )
-        found[value.name] = _columns(value, 2)
+        sizes[value.name] = _columns(value, 2)
     for value in graph.output:
         if value.type.tensor_type.elem_type == outputs.get(value.name):
-            found[value.name] = _columns(value, 2 if value.name == LOGITS else 1)
-    if OBSERVATION not in found or not found.keys() & {LOGITS, ACTION}:
+            sizes[value.name] = _columns(value, 2 if value.name == LOGITS else 1)
+    if OBSERVATION not in sizes or not sizes.keys() & {LOGITS, ACTION}:
         raise ValueError(f"the model needs an input {OBSERVATION}, and an output {LOGITS} or {ACTION}")
-    return found
+    return sizes
 
 
 def _columns(value: Any, rank: int) -> int | None:
@@ -410,10 +410,10 @@ def _inferred(model: Any) -> dict[str, tuple[int, ...]]:
     for value in run.graph.input:
         value.type.tensor_type.shape.dim[0].dim_value = MOST_ROWS
     try:
-        found = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True)
+        inferred = onnx.shape_inference.infer_shapes(run, check_type=True, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
         raise ValueError(f"the shapes of the model do not match: {shortened(str(error))}") from error
-    for value in (*found.graph.input, *found.graph.value_info):
+    for value in (*inferred.graph.input, *inferred.graph.value_info):
         tensor = value.type.tensor_type
         dims = tensor.shape.dim
         is_known = tensor.HasField("shape") and all(dim.HasField("dim_value") for dim in dims)

@@ -234,9 +234,9 @@ def python_command(module: str) -> tuple[str, ...]:
 def _import_path() -> list[str]:
     """Return this process's import path with the project's packages, but without the working folder."""
     here = os.path.realpath(os.getcwd())
-    found = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
+    paths = [os.path.abspath(path) for path in sys.path if path and os.path.realpath(path) != here]
     packages = [str(Path(file).resolve().parents[1]) for file in (risk_env.__file__, supervisor.__file__)]
-    return list(dict.fromkeys([*found, *packages]))
+    return list(dict.fromkeys([*paths, *packages]))
 
 
 Message = dict[str, Any]

@@ -74,9 +74,9 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     if spec.startswith(TACTICIAN) and spec.endswith(POLICY_FILES):
         return _tactician(spec)
     is_trained = spec.endswith(POLICY_FILES)
-    found = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
+    target = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
     try:
-        player = find_player(found)
+        player = find_player(target)
     except ValueError as error:
         raise ValueError(f"agent={spec!r}: {error}") from error
     if isinstance(player, Agent):
@@ -130,8 +130,8 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
     `named` are the specs that the caller named.
     """
     external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
-    if found := [spec for spec in dict.fromkeys(external) if spec not in named]:
-        programs = ", ".join(map(ascii, found))
+    if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
+        programs = ", ".join(map(ascii, unnamed))
         raise ValueError(
             f"{path} starts programs or models: {programs}. If you trust them, add --allow-programs"
         )

@@ -42,19 +42,19 @@ def main(argv: Sequence[str]) -> None:
         import_pygame()
     for kind, path in outputs:
         check_output(f"--{kind}", path, *([f".{kind}"] if kind != "html" else []))
-    count, found = 0, None
+    count, game_review = 0, None
     for count, (saved, game, line) in enumerate(replayed_games(arguments.file, arguments.game), 1):
         if outputs and count > 1:
             raise ValueError(f"{arguments.file} contains several games: choose one with --game")
         _print(game, line, arguments)
-        found = reviewed(game, saved.players) if arguments.review else None
+        game_review = reviewed(game, saved.players) if arguments.review else None
     if not count:
         which = "no game" if arguments.game is None else f"no game {arguments.game}"
         raise ValueError(f"{arguments.file} contains {which}")
     print(f"{count} {'game' if count == 1 else 'games'} replayed, as recorded")
     for kind, path in outputs:
         with whole_file(Path(path)) as fresh:
-            _WRITERS[kind](game, saved.players, arguments, str(fresh), found)
+            _WRITERS[kind](game, saved.players, arguments, str(fresh), game_review)
         print(f"{path}: {Path(path).stat().st_size / 1000:,.0f} kB")
 
 
@@ -152,21 +152,21 @@ def reviewed(game: Game, names: Sequence[str]) -> Review:
 
     total = sum(event.kind == "turn" for event in game.events())
     with progress_bar("turns", total, Console(stderr=True)) as show:
-        found = review(game, names, progress=lambda done: show(done, ""))
-    print(*map(for_terminal, lines(found)), sep="\n")
-    return found
+        game_review = review(game, names, progress=lambda done: show(done, ""))
+    print(*map(for_terminal, lines(game_review)), sep="\n")
+    return game_review
 
 
 def _write_html(
-    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, found: Review | None
+    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, game_review: Review | None
 ) -> None:
     bot = arguments.chances
     evaluate = chances_by_play(game.rules, game.board, bot) if bot else None
     page = game.replay(names, arguments.seat, evaluate)
     if arguments.luck:
         meter_for(game).show(page, game)
-    if found is not None:
-        page.facts["review"] = found.to_dict()
+    if game_review is not None:
+        page.facts["review"] = game_review.to_dict()
     page.save(path)
 
 
@@ -178,7 +178,7 @@ def meter_for(game: Game) -> LuckMeter:
 
 
 def _write_video(
-    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, found: Review | None
+    game: Game, names: Sequence[str], arguments: argparse.Namespace, path: str, game_review: Review | None
 ) -> None:
     scenes = (scene_of(past, names) for past in moments(game, arguments.every))
     write_video(path, (draw_rgb(game.board, scene) for scene in scenes), arguments.fps)

@@ -104,7 +104,7 @@ def sandbox(level: str | None) -> Sandbox:
     limits = _limits()
     bubblewrap = shutil.which("bwrap") or ""
     closed = Sandbox(limits, bubblewrap)
-    problem = _problem(closed) if bubblewrap else "bwrap is not installed"
+    problem = _bubblewrap_problem(closed)
     if not problem:
         walls = "no network, none of your processes or files, writing to temporary files only"
         return closed._replace(says=f"{walls} (bubblewrap); {_limits_in_words(limits)}")
@@ -120,6 +120,14 @@ def sandbox(level: str | None) -> Sandbox:
     return Sandbox(limits, says=f"{words}, and the network")
 
 
+def _bubblewrap_problem(closed: Sandbox) -> str:
+    """Return the reason why bubblewrap cannot enforce the sandbox on this machine, or "" if it can."""
+    if not closed.bubblewrap:
+        return "bwrap is not installed" if sys.platform == "linux" else "bubblewrap runs only on Linux"
+    problem = _problem(closed)
+    return f"bwrap does not work here (version 0.8 is needed): {problem}" if problem else ""
+
+
 def _problem(closed: Sandbox) -> str:
     """Return the reason why no process can start in the sandbox, or "" if a process can start."""
     lifeline = [sys.executable, "-I", "-S", supervisor.__file__]
@@ -130,12 +138,12 @@ def _problem(closed: Sandbox) -> str:
             tried, pass_fds=(read_end,), stdin=subprocess.DEVNULL, capture_output=True, timeout=10
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bwrap does not work here: {error}"
+        return str(error)
     finally:
         os.close(read_end)
         os.close(write_end)
     told = " ".join(done.stderr.decode(errors="replace").split())[-300:]
-    return f"bwrap does not work here (version 0.8 is needed): {told}" if done.returncode else ""
+    return (told or f"exit status {done.returncode}") if done.returncode else ""
 
 
 def _limits() -> dict[str, Any]:
@@ -205,12 +213,12 @@ def _walls(shown: Sequence[str]) -> list[str]:
 
 def _outermost(paths: Iterable[str]) -> list[str]:
     """Return the existing paths and the targets of their links, without paths inside other paths."""
-    found = list[str]()
+    outermost = list[str]()
     ways = (os.path.abspath, os.path.realpath)
     for path in sorted({way(place) for place in paths if place for way in ways}):
-        if os.path.exists(path) and not any(path.startswith(f"{other}/") for other in found):
-            found.append(path)
-    return found
+        if os.path.exists(path) and not any(path.startswith(f"{other}/") for other in outermost):
+            outermost.append(path)
+    return outermost
 
 
 def installation(prefix: str) -> list[str]:
@@ -254,9 +262,9 @@ def _places_of(package: str) -> list[str]:
 
 def _kernels() -> list[str]:
     """Return bubblewrap's arguments for the compiled code, in folders that Numba finds writable."""
-    found, folders = _compiled_code(), dict[Path, str]()
+    files, folders = _compiled_code(), dict[Path, str]()
     walls, parents = list[str](), dict[str, None]()
-    for file in found:
+    for file in files:
         place = folders.setdefault(file.parent, f"{_KERNELS}/{len(folders)}")
         name = file.relative_to(file.parents[2])
         parents |= dict.fromkeys((_CACHE, f"{_CACHE}/{name.parts[0]}", f"{_CACHE}/{name.parent}"))
@@ -273,8 +281,8 @@ def _compiled_code() -> list[Path]:
     folders = [Path(entry.__file__).parent, *(agents / name for name in ("scripted", "search", "learned"))]
     place = cache_directory(folders[0], entry.__name__)
     keys = {cache_key(folder) for folder in folders}
-    found = [file for key in keys for file in Path(place).parent.glob(f"*-{key}/*/*")] if place else []
-    return [file for file in found if file.is_file()]
+    files = [file for key in keys for file in Path(place).parent.glob(f"*-{key}/*/*")] if place else []
+    return [file for file in files if file.is_file()]
 
 
 def shown_to(command: Sequence[str]) -> list[str]:

@@ -221,11 +221,11 @@ def _end_all(child: int) -> None:
 
 def _children() -> list[int]:
     """Return the children of this process, including adopted orphans (Linux)."""
-    found: list[int] = []
+    children: list[int] = []
     for path in Path("/proc/self/task").glob("*/children"):
         with suppress(OSError):  # the thread has ended
-            found += map(int, path.read_text().split())
-    return found
+            children += map(int, path.read_text().split())
+    return children
 
 
 if __name__ == "__main__":

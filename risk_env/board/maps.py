@@ -115,9 +115,9 @@ class Board:
     @cached_property
     def edge_index(self) -> npt.NDArray[np.int64]:
         """Sources and targets of the E borders: int64 (2, E), read-only, in the order of BORDER actions."""
-        found = np.array(self.borders, np.int64).T.copy()
-        found.flags.writeable = False
-        return found
+        index = np.array(self.borders, np.int64).T.copy()
+        index.flags.writeable = False
+        return index
 
     @cached_property
     def names_in_text(self) -> tuple[str, ...]:
@@ -142,10 +142,10 @@ class Board:
     @cached_property
     def members_of(self) -> tuple[tuple[int, ...], ...]:
         """Territories of each continent, ascending."""
-        found: list[list[int]] = [[] for _ in self.continents]
+        members: list[list[int]] = [[] for _ in self.continents]
         for territory, continent in enumerate(self.continent_of):
-            found[continent].append(territory)
-        return tuple(map(tuple, found))
+            members[continent].append(territory)
+        return tuple(map(tuple, members))
 
     @cached_property
     def _numbers(self) -> dict[str, int]:

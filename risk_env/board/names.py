@@ -48,16 +48,16 @@ def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
     """Split a text at each separator outside double quotes, at most `most` times (0: no limit)."""
     parts: list[str] = []
     start = 0
-    for found in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):
-        if found[1] is not None and (not most or len(parts) < most):
-            parts.append(text[start : found.start()])
-            start = found.end()
+    for match in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):
+        if match[1] is not None and (not most or len(parts) < most):
+            parts.append(text[start : match.start()])
+            start = match.end()
     return [*parts, text[start:]]
 
 
 def read_arrows(text: str) -> str:
     """Return the text with `>` in place of every arrow `->` or `→` outside double quotes."""
-    return _ARROW.sub(lambda found: found[1] or ">", text)
+    return _ARROW.sub(lambda match: match[1] or ">", text)
 
 
 def key_of(name: str) -> str:

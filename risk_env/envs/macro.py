@@ -191,7 +191,7 @@ def _check_range(actions: Array, lanes: Array, count: int, plans: Sequence[Compi
 def _compiled(plans: Any) -> list[CompiledBot]:
     """Return `plans` as compiled bots. Raises ValueError for an empty list, and for other players."""
     listed = [find_player(plan) for plan in plans] if isinstance(plans, list | tuple) else []
-    found = [plan for plan in listed if isinstance(plan, CompiledBot)]
-    if not found or len(found) < len(listed):
+    bots = [plan for plan in listed if isinstance(plan, CompiledBot)]
+    if not bots or len(bots) < len(listed):
         raise ValueError(f"plans={plans!r:.80}: must be a list of CompiledBot objects or their names")
-    return found
+    return bots

@@ -430,8 +430,8 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one opponent")
     # an object named twice is one player
-    found = {id(opponent): find_player(opponent) for opponent in opponents}
-    return [found[id(opponent)] for opponent in opponents]
+    by_id = {id(opponent): find_player(opponent) for opponent in opponents}
+    return [by_id[id(opponent)] for opponent in opponents]
 
 
 def check_empty(games: int) -> None:

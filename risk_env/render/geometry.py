@@ -161,13 +161,13 @@ def way(drawing: Drawing, source: int, target: int) -> list[Path]:
 
 def dashes(path: Path) -> list[Path]:
     """Return a path as dashes. Every straight part of the path begins and ends with a whole dash."""
-    found: list[Path] = []
+    parts: list[Path] = []
     for a, b in pairwise(path):
         count = max(1, round((hypot(b[0] - a[0], b[1] - a[1]) + GAP) / (DASH + GAP)))
         dash = DASH / (count * DASH + (count - 1) * GAP)
         step = dash * (DASH + GAP) / DASH
-        found += [(between(a, b, i * step), between(a, b, i * step + dash)) for i in range(count)]
-    return found
+        parts += [(between(a, b, i * step), between(a, b, i * step + dash)) for i in range(count)]
+    return parts
 
 
 def between(a: Point, b: Point, part: float) -> Point:

@@ -107,8 +107,10 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
     """
     games = np.array([record], record.dtype)
     problems = complete(games, tables, rules, board)
-    found, wanted = Facts(record), Facts(games[0])
-    return problems or [problem for field in DERIVED for problem in _differences(field, found, wanted, board)]
+    stored, wanted = Facts(record), Facts(games[0])
+    return problems or [
+        problem for field in DERIVED for problem in _differences(field, stored, wanted, board)
+    ]
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
@@ -125,9 +127,9 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
     return [*_choose_again(position), *_nothing_legal(position)]
 
 
-def _differences(field: str, found: Facts, wanted: Facts, board: Board) -> Reasons:
+def _differences(field: str, stored: Facts, wanted: Facts, board: Board) -> Reasons:
     """Yield a reason for each element of a derived field with a wrong value."""
-    values = zip(_flat(getattr(found, field)), _flat(getattr(wanted, field)), strict=True)
+    values = zip(_flat(getattr(stored, field)), _flat(getattr(wanted, field)), strict=True)
     for place, (value, right) in enumerate(values):
         if value != right and field == "legal":
             yield f"legal: wrong at actions {sorted(value ^ right)[:6]}"

@@ -172,10 +172,10 @@ def _numbered_lines(text: str) -> list[tuple[int, str]]:
         raise PositionError(f"line {number}: expected '{HEADER}', found {shortened(first)}")
     if numbered[-1][1].casefold().startswith("checksum:"):
         number, last = numbered.pop()
-        found, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
-        if found != wanted:
+        given, wanted = last.partition(":")[2].strip().casefold(), _checksum(line for _, line in numbered)
+        if given != wanted:
             problem = (
-                f"checksum {shortened(found)} should be {wanted}; remove this line if you edit a text by hand"
+                f"checksum {shortened(given)} should be {wanted}; remove this line if you edit a text by hand"
             )
             raise PositionError(f"line {number}: {problem}")
     return numbered[1:]

@@ -156,12 +156,12 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
 
 def _order(argument: str) -> str:
     """Return the number of dice of a standing order to defend."""
-    found = re.fullmatch(r"defend ([12])", argument.casefold())
-    if not found:
+    match = re.fullmatch(r"defend ([12])", argument.casefold())
+    if not match:
         raise ValueError(
             f"always {shortened(argument)}: standing orders are `always defend 1` and `always defend 2`"
         )
-    return found[1]
+    return match[1]
 
 
 def _split_amount(argument: str, board: Board) -> tuple[str, str]:

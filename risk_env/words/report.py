@@ -305,16 +305,16 @@ class _Report:
         if not self.legal or self.state.turn != self.reader.seat or phase not in SHOWS_ATTACKS:
             return []
         new = self.state.draft_left if phase in DRAFT_PHASES else 0
-        found = self._odds(new)
-        if not found:
+        odds = self._odds(new)
+        if not odds:
             return ["Attacks: none"]
-        kept = sorted(found, reverse=True)[: self.style.attacks]
+        kept = sorted(odds, reverse=True)[: self.style.attacks]
         rows: dict[int, list[str]] = {}
         for chance, source, target in sorted(kept, key=lambda row: (row[1], -row[0], row[2])):
             rows.setdefault(source, []).append(f"{self.army(target)} {100 * chance:.0f}%")
         told = [f"  {self._garrisons([source])} > {', '.join(targets)}" for source, targets in rows.items()]
         note = f" with all {new} new troops on the attacker" if new else ""
-        more = f"; {len(found) - len(kept)} less likely ones are left out" if len(found) > len(kept) else ""
+        more = f"; {len(odds) - len(kept)} less likely ones are left out" if len(odds) > len(kept) else ""
         return [f"Attacks (chance of a blitz{note}{more}):", *told]
 
     def _odds(self, new: int) -> list[tuple[float, int, int]]:

@@ -74,10 +74,10 @@ def action_logits(heads: Heads, legal: LegalActions, features: Tensor, inputs: I
     of tensors on the CPU.
     """
     if features.device.type == CPU:
-        found: Tensor = _Compiled.apply(
+        logits: Tensor = _Compiled.apply(
             heads, legal, features, *(part.float().contiguous() for part in inputs)
         )
-        return found
+        return logits
     return logits_in_torch(heads, legal, features, inputs)
 
 
@@ -113,10 +113,10 @@ class _Compiled(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradients: Tensor) -> Any:  # type: ignore[override]
         *inputs, units = ctx.saved_tensors
-        found = [torch.zeros_like(part) for part in inputs]
-        groups = Inputs(*_arrays(*inputs)), Inputs(*_arrays(*found))
+        input_gradients = [torch.zeros_like(part) for part in inputs]
+        groups = Inputs(*_arrays(*inputs)), Inputs(*_arrays(*input_gradients))
         add_gradients(*ctx.known, *groups, *_arrays(units, gradients.contiguous()))
-        return None, None, None, *found
+        return None, None, None, *input_gradients
 
 
 def _arrays(*tensors: Tensor) -> list[Array]:
@@ -144,8 +144,8 @@ def write_logits(heads, legal, features, inputs, units, logits):
 
 
 @unordered_entry_point
-def add_gradients(heads, legal, features, inputs, found, units, gradients):
-    """Add the gradients of the inputs to `found`.
+def add_gradients(heads, legal, features, inputs, input_gradients, units, gradients):
+    """Add the gradients of the inputs to `input_gradients`.
 
     `units` (m, local) are the activations from `write_logits`, and `gradients` (m,) are the gradients of the
     logits.
@@ -154,19 +154,21 @@ def add_gradients(heads, legal, features, inputs, found, units, gradients):
     for k in range(len(legal.starts)):
         for m in range(legal.starts[k], legal.ends[k]):
             action, gradient = legal.actions[m], gradients[m]
-            found.bias[action] += gradient
-            add_multiple(found.trunk[k], gradient, inputs.columns[action])
-            add_multiple(found.columns[action], gradient, inputs.trunk[k])
+            input_gradients.bias[action] += gradient
+            add_multiple(input_gradients.trunk[k], gradient, inputs.columns[action])
+            add_multiple(input_gradients.columns[action], gradient, inputs.trunk[k])
             head = heads.numbers[action]
             if head != NONE:
-                add_multiple(found.outputs[head], gradient, units[m])
+                add_multiple(input_gradients.outputs[head], gradient, units[m])
                 for j in range(len(slopes)):
                     slopes[j] = gradient * inputs.outputs[head, j] if units[m, j] > NOTHING else NOTHING
-                add_multiple(found.shared[k, head], ONCE, slopes)
+                add_multiple(input_gradients.shared[k, head], ONCE, slopes)
                 row = heads.rows[head]
                 for end in heads.ends[action]:
                     if end != NONE:
-                        add_outer(found.hidden, row, features[legal.decisions[k], end], slopes, places)
+                        add_outer(
+                            input_gradients.hidden, row, features[legal.decisions[k], end], slopes, places
+                        )
                         row += features.shape[2]
 
 

@@ -61,7 +61,7 @@ def play_rollout(
     `snapshots` contain all snapshots that can play.
     """
     games = SelfPlay(config, load_map(config.map), actor)
-    playing = {name: _network(games, found) for name, found in zip(names, snapshots, strict=True)}
+    playing = {name: _network(games, snapshot) for name, snapshot in zip(names, snapshots, strict=True)}
     games.restore(state, playing, is_from_file)
     for decisions in joining:
         games.league.add_snapshot(decisions)
@@ -118,9 +118,9 @@ class Actors:
             actor = actors[future]
             played[actor], self.states[actor] = future.result()
             rollout.unpack(played[actor].rollout, actor * self.config.n_envs)
-        for found in played:
-            self.won += found.won
-            self.rounds += found.rounds
+        for part in played:
+            self.won += part.won
+            self.rounds += part.rounds
         self._forget_snapshots()
 
     def _send(self, network: Network) -> None:
@@ -152,8 +152,8 @@ class Actors:
         needed = {snapshot_name(decisions) for decisions in [*joined, *self.joining]}
         for state in self.states:
             needed |= {*state["opponent"], *map(snapshot_name, state["league"]["steps"])}
-        self.snapshots = {name: found for name, found in self.snapshots.items() if name in needed}
-        self.shared = {name: found for name, found in self.shared.items() if name in needed}
+        self.snapshots = {name: snapshot for name, snapshot in self.snapshots.items() if name in needed}
+        self.shared = {name: snapshot for name, snapshot in self.shared.items() if name in needed}
 
     def _check_snapshots(self, state: State) -> None:
         """Raise ValueError unless the weights of all snapshots that an actor's games can need are present."""
@@ -195,7 +195,7 @@ class Actors:
         for name in self._STATE:
             setattr(self, name, state[name])
         self.are_from_file, self.running = True, []
-        for found in self.states:
-            self._check_snapshots(found)
+        for actor_state in self.states:
+            self._check_snapshots(actor_state)
         if self.sent is not None:
             self._begin_rollouts(self.sent)

@@ -143,11 +143,13 @@ class Positions:
     @classmethod
     def joined(cls, chunks: Sequence[Positions], size: int) -> Positions:
         """Return the positions of a round, joined from its chunks of `size` games."""
-        found = cls(*(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0])))
-        found.games += np.repeat(
+        positions = cls(
+            *(np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in vars(chunks[0]))
+        )
+        positions.games += np.repeat(
             size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks]
         ).astype(np.int32)
-        return found
+        return positions
 
     def save(self, path: Path) -> None:
         """Write the positions to a file."""
@@ -206,15 +208,15 @@ class Games:
         self.batch.begin_seeded(running, self.seeds)
         self.batch.begin_at(running, start_positions(self.config, self.board), self.first + running)
         arena.seat_players(running)
-        records, found = self.batch.records, []
+        records, pieces = self.batch.records, []
         while len(running):
             turn, phase = records["turn"][running].copy(), records["phase"][running].copy()
             arena.query_players(running)
             self._explore(running, phase, arena)
             arena.step(running)
-            found.append(self._left_behind(running, turn, phase))
+            pieces.append(self._left_behind(running, turn, phase))
             running = running[records["seat"][running] >= 0]
-        games, seats, features = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        games, seats, features = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         won, truncated = records["winner"][games] == seats, records["truncated"][games] > 0
         return Positions(features, games.astype(np.int32), seats.astype(np.int8), won, truncated)
 

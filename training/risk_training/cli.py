@@ -130,15 +130,15 @@ def _train_trial(arguments: argparse.Namespace, executor: WorkExecutor) -> float
 
     try:
         if arguments.seeds is not None:
-            found = _train_seeds(arguments, executor)
+            curves = _train_seeds(arguments, executor)
         else:
             run = _begun_or_continued(arguments, executor)
             _train(run)
-            found = seeds.curves([run.folder])
+            curves = seeds.curves([run.folder])
     except DivergedError as error:
         print(error, file=sys.stderr)
         return None
-    return float(np.mean([points[-1].rate for points in found.values()]))
+    return float(np.mean([points[-1].rate for points in curves.values()]))
 
 
 def _with(arguments: argparse.Namespace, **changes: Any) -> argparse.Namespace:
@@ -158,12 +158,12 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
     for number, one in enumerate(folders):
         own = _with(arguments, seed=config.seed + number, out=str(one))
         _train(_begun_or_continued(own, executor))
-    found = seeds.curves(folders)
-    seeds.write(found, folder)
-    seeds.draw(found, folder, str(folder))
-    print(*seeds.lines(found, 1 / config.rules().num_players), sep="\n")
+    curves = seeds.curves(folders)
+    seeds.write(curves, folder)
+    seeds.draw(curves, folder, str(folder))
+    print(*seeds.lines(curves, 1 / config.rules().num_players), sep="\n")
     print(f"curves over {len(folders)} seeds: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
-    return found
+    return curves
 
 
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
@@ -290,17 +290,17 @@ def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str
     `length` is the name of the setting that `--steps` overrides.
     """
     given = {name: getattr(arguments, name) for name in SETTINGS} | {length: arguments.steps}
-    found = {**facts, **{name: value for name, value in given.items() if value is not None}}
+    settings = {**facts, **{name: value for name, value in given.items() if value is not None}}
     options, own = options_of(vars(arguments)), facts.get("options") or {}
     if options and isinstance(own, Mapping):
-        found["options"] = {**own, **options}
+        settings["options"] = {**own, **options}
     if arguments.against is not None:
-        found |= _against(found, arguments.against)
+        settings |= _against(settings, arguments.against)
     for text in arguments.set or ():
-        set_value(found, text)
+        set_value(settings, text)
     for key, value in arguments.values.items():
-        put_value(found, key, value, "--sweep: key")
-    return found
+        put_value(settings, key, value, "--sweep: key")
+    return settings
 
 
 def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
@@ -315,11 +315,11 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
             f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
             f"use a configuration of {' or '.join(LEAGUES)}"
         )
-    found: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
         "evaluation": {**evaluation, "opponents": [agent]},
     }
-    return found | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
+    return settings | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:

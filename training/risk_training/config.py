@@ -271,7 +271,7 @@ def _span(least: float, most: float) -> str:
 
 def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> None:
     """Raise ValueError for an unknown name. The error suggests a similar allowed name."""
-    if strange := [found for found in facts if found not in allowed]:
+    if strange := [each for each in facts if each not in allowed]:
         hint = suggestion(str(strange[0])[:MOST_LETTERS], allowed)
         raise ValueError(f"{name}: {shortened(strange[0])} is unknown{hint}; allowed: {', '.join(allowed)}")
 

@@ -28,12 +28,12 @@ def read_log(folder: str | Path) -> list[Row]:
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:
     """Return the learning curve against each opponent: steps, win rate, and both ends of the interval."""
-    found: dict[str, list[tuple[int, float, float, float]]] = {}
+    curves: dict[str, list[tuple[int, float, float, float]]] = {}
     for row in rows:
         for rival in (name.removeprefix(WIN_RATE) for name in row if name.startswith(WIN_RATE)):
             interval = (row[f"eval/{part}_{rival}"] for part in ("win_rate", "low", "high"))
-            found.setdefault(rival, []).append((row["time/steps"], *interval))  # type: ignore[arg-type]
-    return found
+            curves.setdefault(rival, []).append((row["time/steps"], *interval))  # type: ignore[arg-type]
+    return curves
 
 
 def plot(folders: Sequence[str | Path], path: str | Path) -> None:

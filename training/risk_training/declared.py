@@ -173,8 +173,8 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
         _check_array(name, value, declared)
     elif isinstance(declared, Mapping):
         if not isinstance(value, dict) or value.keys() != declared.keys():
-            found = list(value) if isinstance(value, dict) else value
-            raise ValueError(f"{name} has names {shortened(found)} instead of {shortened(list(declared))}")
+            given = list(value) if isinstance(value, dict) else value
+            raise ValueError(f"{name} has names {shortened(given)} instead of {shortened(list(declared))}")
         for key, inner in declared.items():
             check_declared(f"{name}.{key}", value[key], inner)
     elif isinstance(declared, tuple):

@@ -71,8 +71,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     play(folder / TOURNAMENT_OF_SIX, SIX, players=len(SIX), games=arguments.six_games, seed=arguments.seed)
     console.rule("Done")
     reports = ", ".join(map(str, sorted(folder.glob("*.html"))))
-    found = f"Reports with plots: {reports}" if reports else "No reports: pip install 'risk-env[tournament]'"
-    console.print(f"{found}\nAll files: {folder}{os.sep}", soft_wrap=True, markup=False)
+    place = f"Reports with plots: {reports}" if reports else "No reports: pip install 'risk-env[tournament]'"
+    console.print(f"{place}\nAll files: {folder}{os.sep}", soft_wrap=True, markup=False)
 
 
 def _check(arguments: argparse.Namespace) -> None:

@@ -29,10 +29,10 @@ def find_device(name: str) -> torch.device:
     kind, colon, number = name.partition(":")
     if kind not in (CPU, "cuda", "mps") or (colon and (kind != "cuda" or not number.isdecimal())):
         raise ValueError(f"device={name!r}: must be {DEVICES}")
-    found = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
-    if int(number or 0) >= found:
+    count = {CPU: 1, "cuda": torch.cuda.device_count(), "mps": int(torch.mps.is_available())}[kind]
+    if int(number or 0) >= count:
         raise ValueError(
-            f"device={name!r}: torch {torch.__version__} finds {found} such GPUs here; "
+            f"device={name!r}: torch {torch.__version__} finds {count} such GPUs here; "
             "auto takes an available device"
         )
     return torch.device(name)

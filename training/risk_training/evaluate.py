@@ -77,9 +77,15 @@ def evaluate(
         parts.append(part)
         if progress is not None:
             progress(len(part))
-    found = summarise(np.concatenate(parts), seats)
+    summary = summarise(np.concatenate(parts), seats)
     return Score(
-        opponent, found.games, found.wins, *found.interval, found.by_seat, found.rounds, found.truncated
+        opponent,
+        summary.games,
+        summary.wins,
+        *summary.interval,
+        summary.by_seat,
+        summary.rounds,
+        summary.truncated,
     )
 
 

@@ -32,25 +32,25 @@ def read_arrays(kind: type[TrainedFile], source: str, rules: Rules, board: Board
     Raises ValueError if the file cannot be read, or was trained for other games.
     """
     path = path_of(kind.KIND, source)
-    found = kind.load(path)
-    found.check(rules, board, path)
-    return found.arrays
+    trained = kind.load(path)
+    trained.check(rules, board, path)
+    return trained.arrays
 
 
 @torch.no_grad()
 def copy_weights(
-    own: Mapping[str, torch.Tensor], found: Mapping[str, Array | torch.Tensor], source: str
+    own: Mapping[str, torch.Tensor], given: Mapping[str, Array | torch.Tensor], source: str
 ) -> None:
     """Copy the weights of a file into a network with the same names and shapes.
 
     Raises ValueError for other shapes, which mean that the layers have other sizes.
     """
-    for name in sorted({*own, *found}):
-        shapes = [tuple(weights[name].shape) if name in weights else None for weights in (found, own)]
+    for name in sorted({*own, *given}):
+        shapes = [tuple(weights[name].shape) if name in weights else None for weights in (given, own)]
         if shapes[0] != shapes[1]:
             raise ValueError(
                 f"begin_with={source!r}: the weights {name!r} have shape {shapes[0]}, but the network of "
                 f"these settings has {shapes[1]}; set the same inputs and sizes of layers"
             )
     for name, values in own.items():
-        values.copy_(torch.as_tensor(found[name]))
+        values.copy_(torch.as_tensor(given[name]))

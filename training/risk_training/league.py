@@ -184,7 +184,7 @@ class League:
             raise ValueError(
                 f"league.standings has names {shortened(list(standings))} instead of {shortened(self.names)}"
             )
-        if strange := [name for name, found in standings.items() if found.points > found.games]:
+        if strange := [name for name, standing in standings.items() if standing.points > standing.games]:
             raise ValueError(f"league.standings.{strange[0]} has more points than games")
         self._standings, self._rng.bit_generator.state = standings, state["rng"]
 

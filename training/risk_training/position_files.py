@@ -54,17 +54,17 @@ def start_positions(config: RunSettings, board: Board, players: int | None = Non
 
 @lru_cache(maxsize=16)
 def _read(settings: PositionSettings, rules: Rules, board: Board, selects: bool) -> StartPositions:
-    found = list(islice(_positions(settings, board), MOST_POSITIONS + 1))
-    if len(found) > MOST_POSITIONS:
+    states = list(islice(_positions(settings, board), MOST_POSITIONS + 1))
+    if len(states) > MOST_POSITIONS:
         raise ValueError(f"positions.path={settings.path!r} has more than {MOST_POSITIONS} positions")
     if selects:
-        found = [each for each in found if each.rules.num_players == rules.num_players]
-    if not found:
+        states = [each for each in states if each.rules.num_players == rules.num_players]
+    if not states:
         told = f"positions.path={settings.path!r} has no position of {rules.num_players} players"
         raise ValueError(f"{told} in phase {settings.phase!r}, rounds {list(settings.rounds)}")
-    for each in found:
+    for each in states:
         each.check(rules)
-    records = np.concatenate([each.record for each in found])
+    records = np.concatenate([each.record for each in states])
     return StartPositions(records, rules, board, settings.share)
 
 

@@ -73,7 +73,7 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
     follows, ahead = np.zeros((N, MAX_SEATS), np.bool_), np.zeros((N, MAX_SEATS), np.float32)
     value[lanes, rollout.next_seats], follows[lanes, rollout.next_seats] = rollout.next_values, True
     ahead[lanes, rollout.next_seats] = rollout.next_potentials
-    found, known = np.zeros((T, N), np.float32), np.zeros((T, N), np.bool_)
+    estimates, known = np.zeros((T, N), np.float32), np.zeros((T, N), np.bool_)
     for step in range(T - 1, -1, -1):
         here = lanes, rollout.seats[step]
         ends, truncated = rollout.ends[step] != CONTINUES, rollout.ends[step] == TRUNCATED
@@ -82,12 +82,12 @@ def advantages(rollout: Rollout, gamma: float, gae_lambda: float) -> tuple[Array
         reward = rollout.rewards[step] + gamma * next_potential - rollout.potentials[step]
         td_error = reward + gamma * next_value - rollout.values[step]
         known[step] = ends | follows[here]
-        found[step] = np.where(
+        estimates[step] = np.where(
             known[step], td_error + gamma * gae_lambda * np.where(ends, 0, advantage[here]), 0
         )
-        value[here], advantage[here], follows[here] = rollout.values[step], found[step], True
+        value[here], advantage[here], follows[here] = rollout.values[step], estimates[step], True
         ahead[here] = rollout.potentials[step]
-    return found, known
+    return estimates, known
 
 
 def _flat(part: Array) -> Array:
@@ -147,9 +147,9 @@ class Trainer(TorchRun):
         config, rollout = self.config, self.rollout
         if isinstance(self.games, Actors):  # actors send no features
             rollout.write_features(self.network.spec)
-        found, known = advantages(rollout, config.gamma, config.gae_lambda)
-        returns = found + rollout.values
-        normalized = (found - found[known].mean()) / (found[known].std() + 1e-8)
+        estimates, known = advantages(rollout, config.gamma, config.gae_lambda)
+        returns = estimates + rollout.values
+        normalized = (estimates - estimates[known].mean()) / (estimates[known].std() + 1e-8)
         parts = rollout.territory_features, rollout.board_features, rollout.logprobs, normalized, returns
         territories, boards, *flat = (self.moved(_flat(part)) for part in parts)
         legal = rollout.legal_actions().to(self.device)
@@ -168,7 +168,9 @@ class Trainer(TorchRun):
         metrics = {
             f"train/{name}": sum(loss[name].item() for loss in losses) / len(losses) for name in losses[0]
         }
-        metrics["train/explained_variance"] = 1 - float(found[known].var() / (returns[known].var() + 1e-8))
+        metrics["train/explained_variance"] = 1 - float(
+            estimates[known].var() / (returns[known].var() + 1e-8)
+        )
         return metrics | {"train/learning_rate": learning_rate}
 
     def _update_on(  # type: ignore[no-untyped-def]

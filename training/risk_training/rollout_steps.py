@@ -148,13 +148,13 @@ class Rollout:
 
     def packed(self) -> dict[str, Array]:
         """Return the rollout without features, which `write_features` computes from the observations."""
-        found = {name: getattr(self, name) for name in (*OF_DECISIONS, *OF_LANES)} | self.recorder.packed()
-        found |= {
+        arrays = {name: getattr(self, name) for name in (*OF_DECISIONS, *OF_LANES)} | self.recorder.packed()
+        arrays |= {
             "seats": _narrow(self.seats, MAX_SEATS),
             "actions": _narrow(self.actions, self.layout.num_actions),
         }
         listed = zip(("legal_actions", "legal_counts"), _joined(self.legal), strict=True)
-        return found | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
+        return arrays | {name: _narrow(values.numpy(), self.layout.num_actions) for name, values in listed}
 
     def unpack(self, packed: Packed, first: int) -> None:
         """Write the result of `packed` into the lanes from `first` on.
@@ -172,9 +172,9 @@ class Rollout:
         """Compute the features of all received rollouts, and list the legal actions."""
         actors = [_steps(self.received[first], self.layout) for first in sorted(self.received)]
         self.received = {}
-        for step, found in enumerate(zip(*actors, strict=True)):
+        for step, parts in enumerate(zip(*actors, strict=True)):
             first, listed = 0, []
-            for observations, legal in found:
+            for observations, legal in parts:
                 lanes = slice(first, first + len(observations))
                 encode(spec, observations, *(features[lanes] for features in self.features_at(step)))
                 listed.append(legal)

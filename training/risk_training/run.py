@@ -174,11 +174,13 @@ class Run(ABC):
         settings, seating = self.config.evaluation, self.executor.share(self.seating())
         for name in settings.opponents:
             games = self.rules, self.board, name, settings.games, self.config.seed
-            found = win_rate_by(self.executor, seating, *games)
+            win_rate = win_rate_by(self.executor, seating, *games)
             metrics |= zip(
-                (f"eval/{part}_{name}" for part in ("win_rate", "low", "high")), found.interval, strict=True
+                (f"eval/{part}_{name}" for part in ("win_rate", "low", "high")),
+                win_rate.interval,
+                strict=True,
             )
-            metrics[f"eval/truncated_{name}"] = found.truncated
+            metrics[f"eval/truncated_{name}"] = win_rate.truncated
         return metrics
 
     def _log(self, metrics: Metrics) -> None:
@@ -382,7 +384,7 @@ def load_moments(optimizer: torch.optim.Optimizer, moments: Mapping[int, Any]) -
 
     Raises ValueError if a `step` or an `exp_avg_sq` is negative.
     """
-    if any((found["step"] < 0) or (found["exp_avg_sq"] < 0).any() for found in moments.values()):
+    if any((moment["step"] < 0) or (moment["exp_avg_sq"] < 0).any() for moment in moments.values()):
         raise ValueError("optimizer: exp_avg_sq and step must be 0 or more")
     optimizer.load_state_dict(optimizer.state_dict() | {"state": moments})
 

@@ -88,7 +88,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
         super().__init__(observation_space, action_space, lr_schedule, net_arch=[], **arguments)
 
     def _get_constructor_parameters(self) -> dict[str, Any]:
-        found = super()._get_constructor_parameters()
+        parameters = super()._get_constructor_parameters()
         own = (
             "net_arch",
             "activation_fn",
@@ -96,7 +96,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
             "features_extractor_class",
             "features_extractor_kwargs",
         )
-        return {name: value for name, value in found.items() if name not in own} | self.network_arguments
+        return {name: value for name, value in parameters.items() if name not in own} | self.network_arguments
 
     def _build(self, lr_schedule: Any) -> None:
         arguments = self.network_arguments
@@ -166,7 +166,7 @@ class BoardPolicy(MaskableActorCriticPolicy):
 
     def get_distribution(self, obs: torch.Tensor, action_masks: Masks = None) -> MaskableDistribution:
         """Return the distribution of the actions as an object of sb3-contrib."""
-        found = self.action_dist.proba_distribution(action_logits=self.logits_and_values(obs)[0])
+        distribution = self.action_dist.proba_distribution(action_logits=self.logits_and_values(obs)[0])
         if action_masks is not None:
-            found.apply_masking(action_masks)
-        return found
+            distribution.apply_masking(action_masks)
+        return distribution

@@ -227,21 +227,21 @@ class Trainer(Run):
     def _losses(self) -> Metrics:
         """Return the metrics of the update under the names that all trainers use."""
         logger = self.model.logger
-        found = {_NAMES.get(name, name): float(value) for name, value in logger.name_to_value.items()}
+        metrics = {_NAMES.get(name, name): float(value) for name, value in logger.name_to_value.items()}
         logger.dump()  # clears the values
-        if "train/entropy_loss" in found:
-            found["train/entropy"] = -found.pop("train/entropy_loss")
-        if math.isnan(found.get("train/explained_variance", 0.0)):
-            del found["train/explained_variance"]  # undefined if all returns are equal
-        return {name: value for name, value in found.items() if name.startswith("train/")}
+        if "train/entropy_loss" in metrics:
+            metrics["train/entropy"] = -metrics.pop("train/entropy_loss")
+        if math.isnan(metrics.get("train/explained_variance", 0.0)):
+            del metrics["train/explained_variance"]  # undefined if all returns are equal
+        return {name: value for name, value in metrics.items() if name.startswith("train/")}
 
     def load_first_weights(self, source: str) -> None:
         """Load the weights of a `.zip` with the same policy, or of an agent (`Run.load_first_weights`)."""
         policy = self.model.policy
         if self.config.policy != OWN_POLICY:
-            found = ZipPolicy(source)
-            found.schema.check(schema_of(self.rules, self.board), source)
-            copy_weights(policy.state_dict(), read_weights(found.path), source)
+            trained = ZipPolicy(source)
+            trained.schema.check(schema_of(self.rules, self.board), source)
+            copy_weights(policy.state_dict(), read_weights(trained.path), source)
         elif Path(source).suffix == ".zip":
             file = own_network(source)
             file.check(self.rules, self.board, source)

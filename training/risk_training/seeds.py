@@ -47,11 +47,11 @@ def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
         }
         for one in folders
     ]
-    found = {}
+    by_rival = {}
     for rival in runs[0]:
         common = set.intersection(*(set(run.get(rival, ())) for run in runs))
-        found[rival] = [_point(steps, [run[rival][steps] for run in runs]) for steps in sorted(common)]
-    return found
+        by_rival[rival] = [_point(steps, [run[rival][steps] for run in runs]) for steps in sorted(common)]
+    return by_rival
 
 
 def _point(steps: int, rates: Sequence[float]) -> Point:
@@ -71,20 +71,20 @@ def interquartile_mean(values: Floats) -> Floats:
     return np.sort(values, axis=-1)[..., left_out : values.shape[-1] - left_out].mean(axis=-1)
 
 
-def write(found: dict[str, list[Point]], folder: Path) -> None:
+def write(by_rival: dict[str, list[Point]], folder: Path) -> None:
     """Write the curves to SUMMARY in `folder`."""
-    facts = {rival: [asdict(point) for point in points] for rival, points in found.items()}
+    facts = {rival: [asdict(point) for point in points] for rival, points in by_rival.items()}
     with whole_file(folder / SUMMARY) as fresh:
         fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def draw(found: dict[str, list[Point]], folder: Path, title: str) -> None:
+def draw(by_rival: dict[str, list[Point]], folder: Path, title: str) -> None:
     """Draw the curves to PICTURE in `folder`: interquartile means, intervals and a thin line for each run."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8, 4), layout="constrained")
     panel = figure.subplots()
-    for rival, points in found.items():
+    for rival, points in by_rival.items():
         steps = [point.steps for point in points]
         (line,) = panel.plot(steps, [point.rate for point in points], marker=".", label=f"against {rival}")
         panel.fill_between(
@@ -95,17 +95,17 @@ def draw(found: dict[str, list[Point]], folder: Path, title: str) -> None:
             panel.plot(steps, rates, color=line.get_color(), linewidth=0.5, alpha=0.5)
     panel.set(title=title, xlabel="steps", ylabel="win rate", ylim=(0, 1))
     panel.grid(alpha=0.3)
-    if found:
+    if by_rival:
         panel.legend()
     figure.savefig(folder / PICTURE, dpi=120)
 
 
-def lines(found: dict[str, list[Point]], even: float) -> list[str]:
+def lines(by_rival: dict[str, list[Point]], even: float) -> list[str]:
     """Return a line for each opponent: the last win rate, and the gain over `even`, the even share."""
     return [
         f"{rival}: win rate {100 * last.rate:.1f} % [{100 * last.low:.1f}, {100 * last.high:.1f}] "
         f"after {last.steps:,} steps, {len(last.rates)} {'run' if len(last.rates) == 1 else 'runs'}; "
         f"even share {100 * even:.1f} %, gain {100 * (last.rate - even):+.1f} points"
-        for rival, points in found.items()
+        for rival, points in by_rival.items()
         for last in points[-1:]
     ]

@@ -142,7 +142,7 @@ class SelfPlay:
         with torch.no_grad():
             inputs = (moved(part, network.device) for part in (territory_features, board_features))
             logits, values = (
-                found.cpu() for found in network.legal_logits(*inputs, legal.to(network.device))
+                output.cpu() for output in network.legal_logits(*inputs, legal.to(network.device))
             )
             logprobs = legal.logprobs(logits)
             at = legal.sample(logprobs, self.draws)
@@ -213,7 +213,7 @@ class SelfPlay:
         self.league.add_snapshot(decisions)
         self.playing[snapshot_name(decisions)] = deepcopy(network)
         needed = {*self.opponent, *self.league.snapshots}
-        self.playing = {name: found for name, found in self.playing.items() if name in needed}
+        self.playing = {name: snapshot for name, snapshot in self.playing.items() if name in needed}
 
     _ARRAYS = (
         "batch._games",

@@ -175,15 +175,15 @@ class Config(StateNetworkSettings):
         of `setups`.
         """
         rules = self.rules_for(players)
-        found, refused = [], None
+        allowed, refused = [], None
         for setup in self.setups or (rules.setup,):
             try:
-                found.append(rules.replace(setup=setup))
+                allowed.append(rules.replace(setup=setup))
             except ValueError as error:
                 refused = error
-        if not found:
+        if not allowed:
             raise ValueError(f"setups={self.setups!r}: {refused}")
-        return found
+        return allowed
 
     @property
     def has_tactician(self) -> bool:
@@ -248,9 +248,9 @@ class Positions:
         """Return the positions of a round and a number of players, joined from chunks of `size` games."""
         names = ("codes", "games", "lookers", "winners")
         parts = (np.concatenate([getattr(chunk, name) for chunk in chunks]) for name in names)
-        found = cls(*parts, chunks[0].players)
-        found.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks])
-        return found
+        positions = cls(*parts, chunks[0].players)
+        positions.games += np.repeat(size * np.arange(len(chunks)), [len(chunk.games) for chunk in chunks])
+        return positions
 
 
 def play_chunk(
@@ -303,7 +303,7 @@ class Games:
         batch = GameVector(self.rules, self.board, len(lanes), observation=None, mask=None, autoreset=False)
         arena = Arena(batch, self.seated)
         arena.stop_at_turn[:] = ANY_SEAT
-        records, winners, found = arena.batch.records, np.full(count, -1), []
+        records, winners, pieces = arena.batch.records, np.full(count, -1), []
         game_of, following = lanes.copy(), len(lanes)
         self._begin(arena, lanes, lanes)
         while len(lanes):
@@ -312,14 +312,14 @@ class Games:
             over, lanes = lanes[is_over], lanes[~is_over]
             winners[game_of[over]] = records["winner"][over]
             in_turns = lanes[records["round_number"][lanes] > 0]  # after the setup
-            found.append(self._seen(arena, in_turns, game_of))
+            pieces.append(self._seen(arena, in_turns, game_of))
             self._change_players(arena, in_turns)
             free = over[: count - following]
             game_of[free] = following + np.arange(len(free))
             following += len(free)
             self._begin(arena, free, game_of[free])
             lanes = np.concatenate([lanes, free])
-        codes, games, lookers = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        codes, games, lookers = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         return Positions(codes, games, lookers, winners, self.players)
 
     def _begin(self, arena: Arena, lanes: Array, numbers: Array) -> None:
@@ -388,9 +388,9 @@ def table_targets(positions: Positions, chances: Array, td_lambda: float) -> Arr
         for row in own[::-1]:
             targets[row] = ahead
             ahead = td_lambda * ahead + (1 - td_lambda) * by_seat[row]
-    found = np.zeros((len(chances), MAX_SEATS), np.float32)
-    found[:, :P] = targets[rows, seats]
-    return found
+    padded = np.zeros((len(chances), MAX_SEATS), np.float32)
+    padded[:, :P] = targets[rows, seats]
+    return padded
 
 
 def _by_game(games: Array) -> list[tuple[int, Array]]:
@@ -445,12 +445,12 @@ class Trainer(TorchRun):
         config, following = self.config, self.steps + self.config.round_games
         if not self.running:
             self._begin_round(self.steps)
-        found, self.running = [future.result() for future in self.running], []
+        results, self.running = [future.result() for future in self.running], []
         plays = config.has_tactician and self.judge is None
         if not plays and not isinstance(self.executor, InProcess) and following < config.length:
             self._begin_round(following)
-        chunks = len(found) // len(config.tables)
-        tables = (found[k : k + chunks] for k in range(0, len(found), chunks))
+        chunks = len(results) // len(config.tables)
+        tables = (results[k : k + chunks] for k in range(0, len(results), chunks))
         return [Positions.joined(table, config.chunk_games) for table in tables]
 
     def _begin_round(self, begin: int) -> None:

@@ -1,4 +1,4 @@
-"""Sweeps: runs of one configuration with different values of some settings (docs/training.md).
+"""Sweeps: runs of one configuration with different values of some settings (docs/sweeps.md).
 
     sweep.db     an Optuna study with the trials, which continues a sweep that was interrupted
     sweep.csv    the trials with their values and win rates, best first
@@ -95,15 +95,15 @@ def read_sweep(path: str | Path) -> Sweep:
         keys = facts.pop("keys", None)
         if not isinstance(keys, Mapping) or not 1 <= len(keys) <= MOST_KEYS:
             raise ValueError(f"keys={shortened(keys)}: must be 1 to {MOST_KEYS} keys with their values")
-        found = Sweep(
+        sweep = Sweep(
             {str(key): _choice_or_span(f"keys.{key}", each) for key, each in keys.items()},
             Sampling.from_facts(facts, "sweep"),
         )
-        if found.sampling.sampler == GRID:
-            _check_grid(found, facts)
+        if sweep.sampling.sampler == GRID:
+            _check_grid(sweep, facts)
     except ValueError as error:
         raise ValueError(f"{name}: {error}") from error
-    return found
+    return sweep
 
 
 def _check_grid(sweep: Sweep, facts: Mapping[str, Any]) -> None:
@@ -264,15 +264,15 @@ def write_table(sweep: Sweep, trials: list[Any], folder: Path) -> None:
 
 def lines(sweep: Sweep, trials: list[Any]) -> list[str]:
     """Return a line for each trial, best first."""
-    found = []
+    rows = []
     for trial in ranked(trials):
         told = "diverged" if trial.value is None else f"win rate {100 * trial.value:.1f} %"
         values = values_of(sweep, trial).items()
         shown = (
             f"{key}={value:.4g}" if isinstance(value, float) else f"{key}={value}" for key, value in values
         )
-        found.append(f"trial {trial.number}: {told}, {', '.join(shown)}")
-    return found
+        rows.append(f"trial {trial.number}: {told}, {', '.join(shown)}")
+    return rows
 
 
 def draw(sweep: Sweep, trials: list[Any], folder: Path) -> None:
@@ -284,13 +284,13 @@ def draw(sweep: Sweep, trials: list[Any], folder: Path) -> None:
     figure = Figure(figsize=(3 * len(sweep.keys) + 1, 3.2), layout="constrained")
     panels = figure.subplots(1, len(sweep.keys), sharey=True, squeeze=False)[0]
     for (key, values), panel in zip(sweep.keys.items(), panels, strict=True):
-        found = [values_of(sweep, trial)[key] for trial in done]
+        drawn = [values_of(sweep, trial)[key] for trial in done]
         if isinstance(values, Span):
             panel.set_xscale("log" if values.log else "linear")
         else:
             panel.set_xticks(range(len(values)), [str(value) for value in values])
-            found = [values.index(value) for value in found]
-        points = panel.scatter(found, [t.value for t in done], c=[t.number for t in done])
+            drawn = [values.index(value) for value in drawn]
+        points = panel.scatter(drawn, [t.value for t in done], c=[t.number for t in done])
         panel.set_xlabel(key)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("win rate")

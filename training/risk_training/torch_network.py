@@ -55,18 +55,20 @@ class Network(NamedWeights):
         `risk_agents.learned.features` documents the features.
         """
         codes = checked_codes(self.spec, observations)
-        found = self.layout.empty_features(len(codes))
-        encode(self.spec, codes, *found)
-        return torch.as_tensor(found[0], device=self.device), torch.as_tensor(found[1], device=self.device)
+        features = self.layout.empty_features(len(codes))
+        encode(self.spec, codes, *features)
+        return torch.as_tensor(features[0], device=self.device), torch.as_tensor(
+            features[1], device=self.device
+        )
 
     def logits_and_values(
         self, territory_features: Tensor, board_features: Tensor, masks: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Return logits and values like `forward`, given features and masks bool (k, n)."""
         legal = LegalActions.of(masks)
-        found, values = self.legal_logits(territory_features, board_features, legal)
+        legal_logits, values = self.legal_logits(territory_features, board_features, legal)
         logits = torch.full(masks.shape, ILLEGAL, device=masks.device)
-        logits[legal.rows, legal.actions] = found
+        logits[legal.rows, legal.actions] = legal_logits
         return logits, values
 
     def legal_logits(

@@ -84,10 +84,10 @@ class Logger(Tracker):
 def _id(path: Path) -> str:
     """Return the id of a run in its tracker: the content of a file, which is written when the run begins."""
     if path.is_file():
-        found = read_text(path, MOST_BYTES).strip()
-        if not found.isalnum() or not found.isascii():
+        run_id = read_text(path, MOST_BYTES).strip()
+        if not run_id.isalnum() or not run_id.isascii():
             raise ValueError(f"{path} is not the id of a run; delete the file for a new id")
-        return found
+        return run_id
     with whole_file(path) as fresh:
         fresh.write_text(f"{(number := uuid.uuid4().hex[:12])}\n", encoding="ascii")
     return number

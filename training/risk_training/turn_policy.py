@@ -165,9 +165,9 @@ class Trainer(TorchRun):
         """Play the next round, and return the trials for each number of players."""
         config, policy = self.config, self.executor.share(self.policy().value)
         pieces = [(config, *chunk, policy) for chunk in config.chunks(self.steps)]
-        found = list(in_order(self.executor, play_chunk, pieces))
+        trials = list(in_order(self.executor, play_chunk, pieces))
         return [
-            Trials.joined([part for part in found if part.players == players]) for players in config.tables
+            Trials.joined([part for part in trials if part.players == players]) for players in config.tables
         ]
 
     def gain_metrics(self, part: Trials) -> Metrics:

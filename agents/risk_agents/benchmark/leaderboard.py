@@ -58,10 +58,10 @@ def read_folder(folder: str | Path) -> list[Path]:
     """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
-    found = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
-    if not 0 < len(found) <= MOST_FILES:
-        raise ValueError(f"{folder} contains {len(found)} {SUFFIX} files; 1 to {MOST_FILES} are allowed")
-    return found
+    paths = sorted(path for path in Path(folder).glob(f"*{SUFFIX}") if path.is_file())
+    if not 0 < len(paths) <= MOST_FILES:
+        raise ValueError(f"{folder} contains {len(paths)} {SUFFIX} files; 1 to {MOST_FILES} are allowed")
+    return paths
 
 
 def write_page(
@@ -133,8 +133,8 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
 
 def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool]) -> Iterator[str]:
     """Yield the parts of the page, as HTML."""
-    found = {title: track for entry in entries for title, track in entry.titles.items()}
-    tracks = sorted(found.values(), key=lambda track: (names().index(track.name), -track.version))
+    by_title = {title: track for entry in entries for title, track in entry.titles.items()}
+    tracks = sorted(by_title.values(), key=lambda track: (names().index(track.name), -track.version))
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
     yield f"<p>{ABOUT}</p>"
     yield _scores(ranked, tracks, verified)

@@ -91,11 +91,11 @@ def configs_of(track: Track, agent: NamedAgent, sandbox: str | None) -> list[Tou
     for trial in trials:
         (own,) = entrants([agent], trial)
         others = entrants(named, trial)
-    for found, wanted in zip(others, track.entrants, strict=True):
-        if found != wanted:
+    for installed, wanted in zip(others, track.entrants, strict=True):
+        if installed != wanted:
             raise ValueError(
                 f"track {track.title} needs {wanted.label} in version {wanted.version!r}; "
-                f"this installation has version {found.version!r}"
+                f"this installation has version {installed.version!r}"
             )
     own = replace(own, label=label_on(track, own_name(own)))
     return [replace(config, sandbox=sandbox) for config in track.configs([own, *others])]

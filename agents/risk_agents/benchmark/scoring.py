@@ -105,11 +105,11 @@ def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
     The percentage is None for an opponent without shared games.
     """
     own = np.where(games.seats == 0, games.places, 0).sum(axis=1)
-    found = games.rate(own[:, None] < games.places, games.seats, games.num_agents, track.seed)
+    rates = games.rate(own[:, None] < games.places, games.seats, games.num_agents, track.seed)
     return {
         each.label: None
-        if np.isnan(found[number].value)
-        else _scaled(found[number], lambda rate: 100.0 * rate)
+        if np.isnan(rates[number].value)
+        else _scaled(rates[number], lambda rate: 100.0 * rate)
         for number, each in enumerate(track.opponents, 1)
     }
 

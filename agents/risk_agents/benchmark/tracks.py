@@ -117,14 +117,16 @@ class Track:
 
 def names() -> tuple[str, ...]:
     """Return the names of all tracks, in the order of the documentation."""
-    found = {path.stem.rpartition("-")[0] for path in FOLDER.glob("*.toml")}
-    return tuple(sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name)))
+    track_names = {path.stem.rpartition("-")[0] for path in FOLDER.glob("*.toml")}
+    return tuple(
+        sorted(track_names, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+    )
 
 
 def find(name: str, version: int | None = None) -> Track:
     """Return a track (default: its newest version); raise ValueError if the track does not exist."""
-    found = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
-    versions = {int(path.stem.rpartition("-")[2]): path for path in found}
+    paths = [path for path in FOLDER.glob("*.toml") if path.stem.rpartition("-")[0] == name]
+    versions = {int(path.stem.rpartition("-")[2]): path for path in paths}
     if not versions:
         hint = suggestion(str(name)[:80], names())
         raise ValueError(f"track={shortened(name)} is unknown{hint}; allowed: {', '.join(names())}")
@@ -163,6 +165,5 @@ def play_digest(bot: CompiledBot, track: Track) -> str:
     """
     players = [bot] * track.rules.num_players
     match = Match(track.rules, track.boards[0], players, track.seed)
-    while not match.game.is_over and match.game.round <= PLAYED_ROUNDS:
-        match.step(match.query_player())
+    match.run(rounds=PLAYED_ROUNDS)
     return hashlib.sha256(np.array(match.game.actions, "<i4").tobytes()).hexdigest()[:16]

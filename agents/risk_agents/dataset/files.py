@@ -155,9 +155,9 @@ def _check_sizes(source: BinaryIO, footer: Any, row: int) -> None:
                     raise ValueError(f"the pages exceed {MOST_TIMES} times the file's {size} bytes")
 
 
-def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
+def _checked_facts(pa: Any, file_schema: Any) -> dict[str, Any]:
     """Return the facts of a file; raise ValueError if the facts are not valid or the columns do not match."""
-    facts = parse_json((found.metadata or {})[FACTS.encode()])
+    facts = parse_json((file_schema.metadata or {})[FACTS.encode()])
     if facts["format"] != FORMAT:
         raise ValueError(f"the format is {shortened(facts['format'])}, but must be {FORMAT}")
     schema = Schema.from_dict(facts["schema"])
@@ -180,10 +180,10 @@ def _checked_facts(pa: Any, found: Any) -> dict[str, Any]:
             f"reward={shortened(facts['reward'])}: num_actions must be from 1 to {MOST_ACTIONS}, seed must "
             f"be a whole number, and reward must be one of {', '.join(REWARDS)}"
         )
-    width = found.field("observation").type.byte_width
+    width = file_schema.field("observation").type.byte_width
     expected = _parquet_schema(pa, width, -(-schema.num_actions // 8))
-    if not found.equals(expected):
-        columns = [schema.to_string(show_schema_metadata=False) for schema in (found, expected)]
+    if not file_schema.equals(expected):
+        columns = [schema.to_string(show_schema_metadata=False) for schema in (file_schema, expected)]
         raise ValueError(
             f"columns do not match the format of datasets: found {shortened(columns[0])}, "
             f"expected {shortened(columns[1])}"
@@ -250,7 +250,7 @@ def _groups(games: Iterable[GameDecisions]) -> Iterator[dict[str, list[Array]]]:
 def _columns(game: GameDecisions) -> dict[str, Array]:
     """Return the columns of a game, in the order of the file."""
     seats = game.seats
-    found = {
+    columns = {
         "game": np.full(len(seats), game.game),
         "round": game.rounds,
         "seat": seats,
@@ -260,7 +260,7 @@ def _columns(game: GameDecisions) -> dict[str, Array]:
         "placement": game.placement[seats],
         "truncated": np.full(len(seats), game.truncated),
     }
-    numbers: dict[str, Array] = {name: column.astype(_NUMBERS[name]) for name, column in found.items()}
+    numbers: dict[str, Array] = {name: column.astype(_NUMBERS[name]) for name, column in columns.items()}
     return numbers | {"observation": game.observations, "mask": game.masks}
 
 

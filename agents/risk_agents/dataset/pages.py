@@ -39,11 +39,11 @@ class _Header:
         self._data, self.at = data, 0
 
     def _take(self, count: int) -> bytes:
-        found = self._data[self.at : self.at + count]
-        if len(found) != count:
+        taken = self._data[self.at : self.at + count]
+        if len(taken) != count:
             raise ValueError("a page header ends too early")
         self.at += count
-        return found
+        return taken
 
     def _number(self) -> int:
         """Read an unsigned integer with seven bits per byte (varint)."""

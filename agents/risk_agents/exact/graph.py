@@ -239,7 +239,7 @@ def _generators(game: Any, T: Any) -> Any:
     The indices are the attack dice, the defence dice and the defender's losses. The core rolls dice from
     different generator states until each result has occurred.
     """
-    found = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1), np.uint64)
+    states = np.zeros((MAX_ATTACK_DICE + 1, MAX_DEFENCE_DICE + 1, MAX_DEFENCE_DICE + 1), np.uint64)
     scratch = game.copy()
     for attack in range(1, MAX_ATTACK_DICE + 1):
         for defence in range(1, MAX_DEFENCE_DICE + 1):
@@ -262,5 +262,5 @@ def _generators(game: Any, T: Any) -> Any:
                 lost = int(scratch["losses"][0, DEFENDER])
                 if lost in wanted:
                     wanted.remove(lost)
-                    found[attack, defence, lost] = number
-    return found
+                    states[attack, defence, lost] = number
+    return states

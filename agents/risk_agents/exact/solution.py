@@ -101,8 +101,8 @@ def meet(graph: StateGraph, first: Choices, second: Choices | None = None) -> Me
             other = len(choices) - 1 - k
             changed = sweep(arrays, mine, choices[other], before[other], states[k], positions[k])
             change = max(change, float(changed))
-    found = [Values(s, p, change, number) for s, p in zip(states, positions, strict=True)]
-    return Met(found[0], found[-1])
+    games = [Values(s, p, change, number) for s, p in zip(states, positions, strict=True)]
+    return Met(games[0], games[-1])
 
 
 def check_choices(graph: Graph, choices: Choices) -> None:
@@ -130,9 +130,9 @@ def regrets(solution: Solution, choices: Choices) -> Floats:
     """
     arrays, values = solution.graph.graph(), solution.values
     check_choices(arrays, choices)
-    found = np.zeros(len(choices))
-    write_regrets(arrays, choices, values.positions, values.states, found)
-    return found
+    losses = np.zeros(len(choices))
+    write_regrets(arrays, choices, values.positions, values.states, losses)
+    return losses
 
 
 def choices_of(graph: StateGraph, bots: list[CompiledBot]) -> dict[str, Choices]:
@@ -149,11 +149,11 @@ def choices_of(graph: StateGraph, bots: list[CompiledBot]) -> dict[str, Choices]
                     del kept[bot.name]
                 else:
                     kept[bot.name].append((states.copy(), ranks))
-    found = {name: np.full(graph.num_states, UNIFORM, np.int8) for name in kept}
+    choices = {name: np.full(graph.num_states, UNIFORM, np.int8) for name in kept}
     for name, parts in kept.items():
         for states, ranks in parts:
-            found[name][states] = ranks
-    return found
+            choices[name][states] = ranks
+    return choices
 
 
 def _ranks(graph: StateGraph, bot: CompiledBot, records: Any) -> Choices | None:

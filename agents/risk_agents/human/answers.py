@@ -47,14 +47,14 @@ def understand(answer: str, view: View, listed: Sequence[str]) -> Understood:
     said = rest if word.casefold() == decision.word else words  # the first word may be left out
     if decision.block == "amount" and (said.isdecimal() or said.casefold() == HALF):
         return _amount(int(said) if said.isdecimal() else max(1, movable(view) // 2), view)
-    found, then = _fitting(said, decision, view), tuple[str, ...]()
-    if not found and view.phase == Phase.DRAFT:
+    fitting, then = _fitting(said, decision, view), tuple[str, ...]()
+    if not fitting and view.phase == Phase.DRAFT:
         said, then = _split_amount(said)
-        found = _fitting(said, decision, view) if then else []
-    if len(found) == 1:
-        return Understood(_number(found[0], view), then if _takes_amount(found[0], view) else ())
-    if found:
-        raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, decision) for text in found)}")
+        fitting = _fitting(said, decision, view) if then else []
+    if len(fitting) == 1:
+        return Understood(_number(fitting[0], view), then if _takes_amount(fitting[0], view) else ())
+    if fitting:
+        raise ValueError(f"{said!r} could be {' or '.join(argument_of(text, decision) for text in fitting)}")
     raise ValueError(_problem(said, decision, view))
 
 
@@ -90,15 +90,15 @@ def _no_attack(said: str, view: View) -> str:
     sides = split_outside_quotes(said, ">", 1)
     if len(sides) < 2:
         return "write an attack as SOURCE > TARGET"
-    found = [_territories_named(name.strip(), view) for name in sides]
-    for name, places in zip(sides, found, strict=True):
+    territories = [_territories_named(name.strip(), view) for name in sides]
+    for name, places in zip(sides, territories, strict=True):
         if not places:
             view.board.territory(name.strip())  # raises an error that names the unknown territory
-    for name, places in zip(sides, found, strict=True):
+    for name, places in zip(sides, territories, strict=True):
         if len(places) > 1:
             candidates = " or ".join(view.board.territories[t] for t in places)
             return f"{name.strip()!r} could be {candidates}"
-    (a,), (b,) = found
+    (a,), (b,) = territories
     if b not in view.board.targets(a):
         return view.board.no_border(a, b)
     way = f"{view.board.names_in_text[a]} > {view.board.names_in_text[b]}"

@@ -54,8 +54,8 @@ def first_danger(board: Board) -> int:
 def dangers_workspace():
     """Return the workspace of `write_dangers`, int64 (7, len(DANGERS) + 7), with a row for each army.
 
-    A row has the army's DANGERS. For each other army, the number of troops follows that the largest stack
-    beside this other army can send.
+    A row begins with the DANGERS of the army. Then it has one column for each other army: the number of
+    troops that the army's largest stack beside the other army can send.
     """
     return np.zeros((MAX_SEATS + 1, len(DANGERS) + MAX_SEATS + 1), np.int64)
 

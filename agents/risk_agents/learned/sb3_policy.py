@@ -149,13 +149,13 @@ def read_weights(path: Path) -> dict[str, Any]:
             f"agent={str(path)!r} needs the extra 'train': in a clone, pip install -e '.[train]'"
         ) from error
     try:
-        found = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
-        if not isinstance(found, dict) or not all(
-            isinstance(values, torch.Tensor) for values in found.values()
+        weights = load_tensors(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [WEIGHTS])[WEIGHTS])
+        if not isinstance(weights, dict) or not all(
+            isinstance(values, torch.Tensor) for values in weights.values()
         ):
             raise ValueError("must contain a dict of tensors")
-        check_numbers({name: values.numpy() for name, values in found.items()})
-        return found
+        check_numbers({name: values.numpy() for name, values in weights.items()})
+        return weights
     except Exception as error:  # PyTorch raises many kinds of errors
         raise ValueError(f"agent={str(path)!r}: {WEIGHTS} cannot be read: {error}") from error
 
@@ -169,8 +169,8 @@ def load_tensors(content: bytes) -> Any:
     import torch
 
     read_zip(content, 2 * len(content))  # check the size before PyTorch expands the content
-    found = torch.load(io.BytesIO(content), "cpu", weights_only=True)
-    seen, todo = set[int](), [found]
+    loaded = torch.load(io.BytesIO(content), "cpu", weights_only=True)
+    seen, todo = set[int](), [loaded]
     while todo:
         value = todo.pop()
         if isinstance(value, torch.Tensor) and value.numel() * value.itemsize > len(content):
@@ -180,20 +180,20 @@ def load_tensors(content: bytes) -> Any:
                 raise ValueError("the same dict or list occurs twice")
             seen.add(id(value))
             todo += value.values() if isinstance(value, dict) else value
-    return found
+    return loaded
 
 
 def read_facts(path: Path) -> dict[str, Any]:
     """Return the facts in a `.zip`; raise ValueError if `risk-env train` did not write the file."""
     try:
-        found = parse_json(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [FACTS])[FACTS])
-        _check_facts(found)
+        facts = parse_json(read_zip(read_file(path, MOST_BYTES), MOST_BYTES, [FACTS])[FACTS])
+        _check_facts(facts)
     except UNREADABLE as error:
         raise ValueError(
             f"agent={str(path)!r} is not a policy of `risk-env train`: {error}; "
             "to play a policy of another program, write an agent class and name it as path.py:Class"
         ) from error
-    return found
+    return facts
 
 
 def _check_facts(facts: Any) -> None:
@@ -245,13 +245,13 @@ def _is_width(value: Any) -> bool:
 
 def mlp_shapes(layers: Mapping[str, list[int]], columns: int, actions: int) -> dict[str, tuple[int, ...]]:
     """Return the shape of each weight of Stable-Baselines3's network, by name."""
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for kind, (hidden, last) in LAYERS.items():
         names = [f"mlp_extractor.{hidden}.{2 * place}" for place in range(len(layers[kind]))]
         sizes = [columns, *layers[kind], actions if last == "action_net" else 1]
         for name, inputs, outputs in zip([*names, last], sizes[:-1], sizes[1:], strict=True):
-            found |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
-    return found
+            shapes |= {f"{name}.weight": (outputs, inputs), f"{name}.bias": (outputs,)}
+    return shapes
 
 
 def check_shapes(weights: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]) -> None:

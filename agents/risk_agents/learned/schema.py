@@ -129,9 +129,9 @@ def unfamiliar_phases(trained: Rules) -> npt.NDArray[np.bool_]:
     In these phases, a policy plays the last legal action. For an attacker, this is a blitz or, if a blitz is
     not allowed, the largest number of dice.
     """
-    found = np.zeros(len(Phase), np.bool_)
-    found[Phase.ATTACK_DICE], found[Phase.DEFEND] = (
+    unfamiliar = np.zeros(len(Phase), np.bool_)
+    unfamiliar[Phase.ATTACK_DICE], unfamiliar[Phase.DEFEND] = (
         trained.attack != "choice",
         trained.defender_dice != "choice",
     )
-    return found
+    return unfamiliar

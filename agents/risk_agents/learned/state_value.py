@@ -231,9 +231,9 @@ def write_codes(games, boards, rules, lanes, columns, dangers, codes):
     words, seen = np.zeros((columns[-1] + 8) // 8, np.uint64), dangers_workspace()
     for k in range(len(lanes)):
         look(games[lanes[k]], boards[0], rules[0], dangers, words, seen)
-        found = words.view(np.int8)
+        observed = words.view(np.int8)
         for c in range(len(columns)):
-            codes[k, c] = found[columns[c]]
+            codes[k, c] = observed[columns[c]]
 
 
 @kernel

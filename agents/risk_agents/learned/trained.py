@@ -38,12 +38,12 @@ class TrainedFile(ABC):
         weights, facts = _read(path)
         if kind_in(facts) != cls.KIND:
             raise ValueError(f"file {str(path)!r} contains a {kind_in(facts)}, but must contain a {cls.KIND}")
-        found = cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
+        trained = cls(weights, Schema.from_dict(facts["schema"]), facts["made"])
         try:
-            _ = found.arrays
+            _ = trained.arrays
         except ValueError as error:
             raise ValueError(f"file {str(path)!r}: {error}") from error
-        return found
+        return trained
 
     @abstractmethod
     def bot(self, source: str, name: str | None = None) -> CompiledBot:
@@ -77,11 +77,11 @@ class TrainedFile(ABC):
     @cached_property
     def arrays(self) -> dict[str, Array]:
         """Weights by name as float32; raises ValueError for invalid shapes or numbers."""
-        shapes, found = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
-        wrong = sorted(name for name in {*found, *shapes} if found.get(name) != shapes.get(name))
+        shapes, given = self.shapes(), {name: np.shape(values) for name, values in self.weights.items()}
+        wrong = sorted(name for name in {*given, *shapes} if given.get(name) != shapes.get(name))
         if wrong:
             told = ", ".join(
-                f"{name} has shape {found.get(name)}, but must have {shapes.get(name)}" for name in wrong[:3]
+                f"{name} has shape {given.get(name)}, but must have {shapes.get(name)}" for name in wrong[:3]
             )
             raise ValueError(f"the weights of the {self.KIND} do not match its schema: {told}")
         check_numbers(self.weights)

@@ -180,11 +180,11 @@ def plan_in(text: str) -> str:
     after the last `PLAN:`.
     """
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict) and isinstance(found.get("plan"), str):
-        return found["plan"]
+        parsed = None
+    if isinstance(parsed, dict) and isinstance(parsed.get("plan"), str):
+        return parsed["plan"]
     fenced = _FENCED.findall(text)
     said = fenced[-1] if fenced else text
     _, mark, after = said.rpartition("PLAN:")

@@ -93,8 +93,8 @@ class LuckMeter:
         `games` are records (k,). `actions` contains the next actions of each game, without forced actions;
         the actions need not reach the end of the game. Raises ValueError if an action is not legal.
         """
-        found, _ = self._measure(games, actions, _events(0))
-        return np.stack([found, -found], axis=1)
+        measured, _ = self._measure(games, actions, _events(0))
+        return np.stack([measured, -measured], axis=1)
 
     def events(self, game: Array, actions: Sequence[int]) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card, in the order of play.
@@ -105,10 +105,10 @@ class LuckMeter:
         _, count = self._measure(game, [actions], _events(0))
         events = _events(count)
         self._measure(game, [actions], events)
-        found = zip(events.facts.tolist(), events.luck.tolist(), strict=True)
+        pairs = zip(events.facts.tolist(), events.luck.tolist(), strict=True)
         return [
             LuckEvent(KINDS[kind], played, seat, source, target, luck)
-            for (kind, played, seat, source, target), luck in found
+            for (kind, played, seat, source, target), luck in pairs
         ]
 
     def of_game(self, game: Game) -> list[LuckEvent]:

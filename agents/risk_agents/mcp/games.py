@@ -101,7 +101,7 @@ class OpenGames:
         tokens = {seat: secrets.token_urlsafe(16) for seat in table.plans}
         with self._lock:
             ended = self._game_to_end(table.client)
-            self._seats = {token: found for token, found in self._seats.items() if found[0] is not ended}
+            self._seats = {token: entry for token, entry in self._seats.items() if entry[0] is not ended}
             self._seats |= {token: (table, seat) for seat, token in tokens.items()}
         if ended is not None:
             # an error of a bot in the ended game must not reach this client
@@ -126,11 +126,11 @@ class OpenGames:
         return oldest
 
     def _find(self, token: str) -> tuple[OpenGame, int]:
-        found = self._seats.get(token)
-        if found is None:
+        entry = self._seats.get(token)
+        if entry is None:
             raise ValueError("unknown game token; start a game with new_game")
-        found[0].used = time.monotonic()
-        return found
+        entry[0].used = time.monotonic()
+        return entry
 
     def report(self, token: str, style: str = "brief") -> str:
         """Return a report of the facts that the token's seat may know, in words."""

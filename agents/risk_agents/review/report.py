@@ -6,22 +6,21 @@ from collections.abc import Iterator
 
 from risk_agents.review.reviewing import Mistake, Review
 
-ROUGH = "Luck is a rough estimate: no learned value knows these rules on this map."
 COLUMNS = ("player", "start", "luck", "choices", "end")
 
 
 def lines(review: Review) -> Iterator[str]:
     """Yield the lines of a review: a table of all seats, and the turns that cost each seat most.
 
-    A note about the luck is included unless the review is calibrated.
+    The note of the review is included unless it is empty.
     """
     rows = [COLUMNS, *(_row(review, seat) for seat in range(len(review.names)))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(COLUMNS))]
     yield f"Review of {len(review.turns)} turns. Chances to win, in percent:"
     for name, *cells in rows:
         yield "  ".join([name.ljust(widths[0]), *map(str.rjust, cells, widths[1:])])
-    if not review.calibrated:
-        yield ROUGH
+    if review.note:
+        yield review.note
     for seat, name in enumerate(review.names):
         mistakes = [mistake for mistake in review.mistakes if mistake.seat == seat]
         yield ""

@@ -42,6 +42,7 @@ from risk_env.seeds import game_seed
 from risk_env.viewer.replay import seat_names
 
 SCHEMA = 1
+ROUGH = "Luck is a rough estimate: no learned value knows these rules on this map."
 LANES = 512
 PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
@@ -118,7 +119,7 @@ class Review:
     turns: tuple[ReviewedTurn, ...]
     end: tuple[float, ...]  # (P,) chance of each seat at the end of the game
     mistakes: tuple[Mistake, ...]  # by seat; within a seat, the most costly turn first
-    calibrated: bool  # True if a learned value measures the luck, False if a heuristic does
+    note: str  # ROUGH if a heuristic measures the luck, "" if a learned value does
 
     def to_dict(self) -> dict[str, Any]:
         """Return the review as a dict for `json.dumps`."""
@@ -181,11 +182,11 @@ class Reviewer:
     def review(self, game: Game, names: Sequence[str], progress: Progress = lambda done: None) -> Review:
         """Return the review of a game; raise ValueError for a game without a turn."""
         turns, events = recorded_turns(game)
-        found = [(event.turn, self._luck(event)) for event in events]  # completes the turns
+        changes = [(event.turn, self._luck(event)) for event in events]  # completes the turns
         if not turns:
             raise ValueError("the game has no turn yet: only turns are reviewed, not the set-up")
         lucks = np.zeros((len(turns), self._players))
-        for number, change in found:
+        for number, change in changes:
             lucks[number] += change
         budget = self._budget.for_turns(len(turns))
         reviewed, candidates = [], list[Candidate]()
@@ -202,7 +203,7 @@ class Reviewer:
             tuple(reviewed),
             self._end(game),
             tuple(self._mistakes(game, turns, candidates, budget)),
-            self._is_calibrated,
+            "" if self._is_calibrated else ROUGH,
         )
 
     # ---------------------------------------------------------------------------------- chances and luck
@@ -212,8 +213,8 @@ class Reviewer:
         rng = self._rng(CHANCES, number)
         games = np.repeat(turn.start, budget.chances)
         games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
-        found = self._rollouts.continue_games(games, turn.seat, rng, TO_THE_END)
-        return _floats(found.mean(axis=0)[: self._players])
+        shares = self._rollouts.continue_games(games, turn.seat, rng, TO_THE_END)
+        return _floats(shares.mean(axis=0)[: self._players])
 
     def _end(self, game: Game) -> tuple[float, ...]:
         """Return each seat's chance after the last action, (P,).
@@ -277,27 +278,27 @@ class Reviewer:
             own = [each for each in candidates if turns[each.number].seat == seat and each.loss >= HOPEFUL]
             own = sorted(own, key=lambda each: -each.loss)[: budget.candidates]
             checked = [(self._check(turns[each.number], each, budget), each) for each in own]
-            certain = [(found, each) for found, each in checked if found.is_certain]
-            for found, each in sorted(certain, key=lambda pair: -pair[0].loss)[:WORST]:
+            certain = [(loss, each) for loss, each in checked if loss.is_certain]
+            for loss, each in sorted(certain, key=lambda pair: -pair[0].loss)[:WORST]:
                 turn, plan = turns[each.number], self._plans[each.plan]
                 start = Game.from_record(game.rules, game.board, turn.start)
                 played, better = routes[turn.round, seat], route_of_plan(plan, start)
-                yield Mistake(turn.round, seat, *found.rounded(), plan.name, played, better)
+                yield Mistake(turn.round, seat, *loss.rounded(), plan.name, played, better)
 
     def _check(self, turn: RecordedTurn, candidate: Candidate, budget: Budget) -> Loss:
         """Measure the loss of a turn by rollouts to the end of the game, in new samples.
 
         The check ends early when further samples would hardly change the result (`Loss.is_settled`).
         """
-        found = Loss(0.0, 1.0, 0)
+        loss = Loss(0.0, 1.0, 0)
         differences = np.zeros(0)
         for step in range(1, budget.steps + 1):
             new = self.differences(turn, candidate.plan, budget.check, (candidate.number, step))
             differences = np.append(differences, new)
-            found = Loss.of(differences)
-            if found.is_settled(budget.steps * budget.check):
+            loss = Loss.of(differences)
+            if loss.is_settled(budget.steps * budget.check):
                 break
-        return found
+        return loss
 
     def differences(self, turn: RecordedTurn, plan: int, count: int, key: tuple[int, ...]) -> Floats:
         """Return the results of a plan minus the results of the played turn in pairs of rollouts, (count,).

@@ -51,15 +51,15 @@ class Route:
 
 def played_routes(game: Game) -> dict[tuple[int, int], Route]:
     """Return the routes of all turns of a game, by round and seat."""
-    found: dict[tuple[int, int], list[Event]] = {}
+    by_turn: dict[tuple[int, int], list[Event]] = {}
     round_number, seat = game.beginning().round, game.beginning().turn
     for event in game.events():
         if event.kind == "round":
             round_number = event.number
         elif event.kind == "turn":
             seat = event.seat
-        found.setdefault((round_number, seat), []).append(event)
-    return {turn: Route.of(events, game.board) for turn, events in found.items()}
+        by_turn.setdefault((round_number, seat), []).append(event)
+    return {turn: Route.of(events, game.board) for turn, events in by_turn.items()}
 
 
 def route_of_plan(plan: CompiledBot, start: Game) -> Route:

@@ -129,13 +129,15 @@ class PlayedTurn:
         rows = np.arange(len(self.actions))
         fits = self._fits(records, seat)
         is_open = fits & (rows >= following[:, None])
-        found = np.where(is_open.any(axis=1), is_open.argmax(axis=1), NO_ROW)
+        row_of = np.where(is_open.any(axis=1), is_open.argmax(axis=1), NO_ROW)
         last = np.maximum(following - 1, 0)
-        goes_on = (found == NO_ROW) & (following > 0) & self._attacks[last] & fits[np.arange(len(fits)), last]
-        found[goes_on] = last[goes_on]
-        legal = _is_legal(records, self.actions[found])
-        found[~legal] = NO_ROW
-        return found
+        goes_on = (
+            (row_of == NO_ROW) & (following > 0) & self._attacks[last] & fits[np.arange(len(fits)), last]
+        )
+        row_of[goes_on] = last[goes_on]
+        legal = _is_legal(records, self.actions[row_of])
+        row_of[~legal] = NO_ROW
+        return row_of
 
     def _fits(self, records: Array, seat: int) -> Array:
         """Return whether each game is in the situation of each decision, bool (k, decisions)."""

@@ -124,15 +124,15 @@ def next_legal(game, action):
 @inlined
 def next_place(game, board, territory):
     """Return the lowest legal territory above `territory`, or NONE; pass NONE to get the first territory."""
-    found = next_legal(game, territory)
-    return found if found < board.num_territories else NONE
+    following = next_legal(game, territory)
+    return following if following < board.num_territories else NONE
 
 
 @inlined
 def next_attack(game, rules, action):
     """Return the lowest legal attack above `action`, or NONE; pass NONE to get the first legal attack."""
-    found = next_legal(game, max(action, int64(rules.border_0) - 1))
-    return found if found < int64(rules.dice_0) else NONE
+    following = next_legal(game, max(action, int64(rules.border_0) - 1))
+    return following if following < int64(rules.dice_0) else NONE
 
 
 @inlined

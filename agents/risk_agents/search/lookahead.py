@@ -73,10 +73,10 @@ def choose_moves(games, boards, rules, lanes, randoms, memory, actions, networks
         game, seat = games[lane], int64(games[lane].seat)
         plan = SET_UP
         if game.phase >= Phase.TRADE and game.turn == seat:
-            own, found = memory[lane, seat], worths[lane % len(worths)]
+            own, plan_worths = memory[lane, seat], worths[lane % len(worths)]
             if not is_chosen(game, own):
                 word = draw_word(randoms, lane, seat)
-                remember(game, own, best_plan(game, boards, rules, word, found, trial))
+                remember(game, own, best_plan(game, boards, rules, word, plan_worths, trial))
             elif game.phase == Phase.ATTACK and is_due(own, trial.effort):
                 word = draw_word(randoms, lane, seat)
                 change_plan(game, boards, rules, word, own, trial)
@@ -134,9 +134,9 @@ def change_plan(game, boards, rules, word, memory, trial):
     for plan in range(FOR_THE_REST):
         begin_plan(trial.memory[DRAFTED, seat], plan)
         draft(plan, game, boards, rules, word, trial)
-        found = worth(plan, seat, boards, rules, word, trial.effort.rest, trial)
-        if found > most:
-            best, most = plan, found
+        new_worth = worth(plan, seat, boards, rules, word, trial.effort.rest, trial)
+        if new_worth > most:
+            best, most = plan, new_worth
     if best != present:
         remember(game, memory, best)
 

@@ -202,10 +202,10 @@ class Strategist(Agent):
         """Return an explanation of the choice at the start of the turn, or None before the first turn."""
         return None if self._considered is None else self._explain(*self._considered)
 
-    def _explain(self, view: View, samples: Array, chosen: int, found: list[Array]) -> Explanation:
+    def _explain(self, view: View, samples: Array, chosen: int, results: list[Array]) -> Explanation:
         game = Game.from_record(view.rules, view.board, samples[:1])
-        tried = [plan for plan, values in enumerate(found) if len(values)]
-        estimates = {plan: self._estimate(self._plans[plan], found[plan], game) for plan in tried}
+        tried = [plan for plan, values in enumerate(results) if len(values)]
+        estimates = {plan: self._estimate(self._plans[plan], results[plan], game) for plan in tried}
         first = estimates.pop(chosen)
         others = sorted(estimates.values(), key=lambda estimate: -estimate.chance)
         rng = np.random.default_rng(self.seed)
@@ -248,9 +248,9 @@ class Strategist(Agent):
         self._likely[self.seat] = 1 / len(self._players)  # the agent itself is none of the players
         self._attacks, self._turn_matters = 0, self._matters(view)
         plans, games = (self._plans, self.budget.games) if self._turn_matters else (MARSHALS[:2], LEAST_GAMES)
-        self._ranked, found, samples = self._rank(view, range(len(plans)), games)
+        self._ranked, results, samples = self._rank(view, range(len(plans)), games)
         self._plan = self._ranked[0]
-        return view, samples, self._plan, found
+        return view, samples, self._plan, results
 
     def _matters(self, view: View) -> bool:
         """Return False if the game is a duel that is almost decided, otherwise True."""
@@ -281,7 +281,7 @@ class Strategist(Agent):
         of the first round. `memory` is the memory of `plans[0]` in this turn, if the plan has begun the turn.
         """
         memories = None if memory is None else {plans[0]: memory}
-        ranked, found, samples = list(plans), [np.zeros(0) for _ in self._plans], []
+        ranked, results, samples = list(plans), [np.zeros(0) for _ in self._plans], []
         drafts: dict[int, Draft] = {}
         rounds, open_plans = int(np.ceil(np.log2(len(plans)))), len(plans)
         for _ in range(rounds):
@@ -291,10 +291,10 @@ class Strategist(Agent):
                 ranked[:open_plans], samples[-1], view.rng, self._turns, memories, drafts, self._likely
             )
             for plan, new in zip(ranked, values, strict=False):
-                found[plan] = np.append(found[plan], new)
-            ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -found[plan].mean())
+                results[plan] = np.append(results[plan], new)
+            ranked[:open_plans] = sorted(ranked[:open_plans], key=lambda plan: -results[plan].mean())
             open_plans = -(-open_plans // 2)
-        return ranked, found, samples[0]
+        return ranked, results, samples[0]
 
     def _estimate(self, plan: CompiledBot, values: Array, game: Game) -> PlanEstimate:
         """Return the estimate of a plan from the values of its games."""

@@ -43,9 +43,9 @@ class TurnPolicyFile(StateNetworkFile):
     def outputs(self, records: Array, tables: Tables) -> npt.NDArray[np.float32]:
         """Return the network's outputs for the seat to act in each game, float32 (k, plans)."""
         records = self.checked_records(records, tables)
-        found = np.zeros((len(records), self.num_outputs), np.float32)
-        write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, found)
-        return found
+        outputs = np.zeros((len(records), self.num_outputs), np.float32)
+        write_all_outputs(records, tables.board, tables.rules, np.arange(len(records)), self.value, outputs)
+        return outputs
 
     def bot(
         self,
@@ -85,16 +85,18 @@ def chooser(
     def choose(
         games: Any, boards: Any, rules: Any, lanes: Any, randoms: Any, memory: Any, actions: Any
     ) -> None:
-        found = np.zeros((1, len(NAMES)), np.float32) if worths is None else worths
-        choose_moves(games, boards, rules, lanes, randoms, memory, actions, (policy, value), effort, found)
+        plan_worths = np.zeros((1, len(NAMES)), np.float32) if worths is None else worths
+        choose_moves(
+            games, boards, rules, lanes, randoms, memory, actions, (policy, value), effort, plan_worths
+        )
 
     return choose
 
 
 @vectorized_entry_point
-def write_all_outputs(games, boards, rules, lanes, value, found):
+def write_all_outputs(games, boards, rules, lanes, value, outputs):
     """Write the network's outputs for the seat to act in each lane of `lanes`, float32 (k, outputs)."""
     work = workspace(value)
     for k in range(len(lanes)):
         write_outputs(games[lanes[k]], boards[0], rules[0], value, work)
-        found[k] = work[2]
+        outputs[k] = work[2]

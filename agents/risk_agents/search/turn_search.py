@@ -88,16 +88,16 @@ def search_turn(tree, roots, evaluator):
             copy_path(paths, BEST, slot)
     here, there, count = 0, MOST_ROOTS, roots
     for _ in range(tree.depth):
-        found = 0
+        num_successors = 0
         for slot in range(here, here + count):
-            found = expand(tree, slot, there, found, evaluator)
-        if found == 0:
+            num_successors = expand(tree, slot, there, num_successors, evaluator)
+        if num_successors == 0:
             break
-        for slot in range(there, there + found):
+        for slot in range(there, there + num_successors):
             if facts[slot, VALUE] > best + evaluator.weights[STEADY]:
                 best = facts[slot, VALUE]
                 copy_path(paths, BEST, slot)
-        here, there, count = there, here, found
+        here, there, count = there, here, num_successors
     return best
 
 
@@ -109,11 +109,11 @@ def copy_path(paths, to, slot):
 
 
 @kernel
-def expand(tree, slot, there, found, evaluator):
+def expand(tree, slot, there, num_successors, evaluator):
     """Try captures from the node in `slot`, and return the new number of successors.
 
     The win probability of a capture must be at least LEAST_CHANCE. The best successors are kept in the slots
-    from `there` on; `found` is their number before the call.
+    from `there` on; `num_successors` is their number before the call.
     """
     game, board, seat = tree.nodes[slot], evaluator.board, evaluator.seat
     for w in range(len(game.strong)):
@@ -128,12 +128,14 @@ def expand(tree, slot, there, found, evaluator):
                     targets &= targets - ONE
                     chance = win_chance(ODDS, troops_on(game, source), troops_on(game, target))
                     if chance >= evaluator.weights[LEAST_CHANCE]:
-                        found = try_capture(tree, slot, there, found, source, target, chance, evaluator)
-    return found
+                        num_successors = try_capture(
+                            tree, slot, there, num_successors, source, target, chance, evaluator
+                        )
+    return num_successors
 
 
 @kernel
-def try_capture(tree, slot, there, found, source, target, chance, evaluator):
+def try_capture(tree, slot, there, num_successors, source, target, chance, evaluator):
     """Add the successors of a capture, after which all or few troops move in; return their new number."""
     nodes, facts = tree.nodes, tree.facts
     bank = facts[slot, BANK]
@@ -149,8 +151,8 @@ def try_capture(tree, slot, there, found, source, target, chance, evaluator):
         facts[FRESH, CHANCE] = facts[slot, CHANCE] * chance
         facts[FRESH, BANK] = bank
         facts[FRESH, VALUE] = bank + facts[FRESH, CHANCE] * evaluate(nodes[FRESH], evaluator)
-        found = insert(tree, slot, there, found, seat, source, target, all_in)
-    return found
+        num_successors = insert(tree, slot, there, num_successors, seat, source, target, all_in)
+    return num_successors
 
 
 @kernel
@@ -192,18 +194,18 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 
 @kernel
-def insert(tree, slot, there, found, seat, source, target, all_in):
+def insert(tree, slot, there, num_successors, seat, source, target, all_in):
     """Add the node in slot FRESH to the successors if it is good enough; return their new number."""
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
-    place = equal_successor(nodes, paths, there, found, seat, target)
-    if place == NONE and found < width:
-        place = there + found
-        found += 1
+    place = equal_successor(nodes, paths, there, num_successors, seat, target)
+    if place == NONE and num_successors < width:
+        place = there + num_successors
+        num_successors += 1
     else:
         if place == NONE:
-            place = worst_of(facts, there, found)
+            place = worst_of(facts, there, num_successors)
         if facts[place, VALUE] >= facts[FRESH, VALUE]:
-            return found
+            return num_successors
     attackers = troops_on(nodes[slot], source)
     nodes[place] = nodes[FRESH]
     for i in range(NUM_FACTS):
@@ -216,16 +218,16 @@ def insert(tree, slot, there, found, seat, source, target, all_in):
     paths[place, step + STEP_TARGET] = target
     paths[place, step + STEP_TROOPS] = attackers
     paths[place, step + STEP_ALL] = all_in
-    return found
+    return num_successors
 
 
 @kernel
-def equal_successor(nodes, paths, there, found, seat, last):
+def equal_successor(nodes, paths, there, num_successors, seat, last):
     """Return the slot of the successor that is equal to the node in slot FRESH, or NONE.
 
     In equal nodes, the seat owns the same territories, and the last captured territory is `last`.
     """
-    for slot in range(there, there + found):
+    for slot in range(there, there + num_successors):
         same = paths[slot, LAST] == last
         for w in range(len(nodes[slot].strong)):
             same &= nodes[slot].owned[seat, w] == nodes[FRESH].owned[seat, w]
@@ -235,10 +237,10 @@ def equal_successor(nodes, paths, there, found, seat, last):
 
 
 @kernel
-def worst_of(facts, there, found):
+def worst_of(facts, there, num_successors):
     """Return the slot of the successor with the lowest value."""
     worst = there
-    for slot in range(there, there + found):
+    for slot in range(there, there + num_successors):
         if facts[slot, VALUE] < facts[worst, VALUE]:
             worst = slot
     return worst

@@ -229,13 +229,13 @@ def check_address(host: str, port: int) -> None:
     if not 0 <= port <= MOST_PORT:
         raise ValueError(f"--port {port}: must be from 0 to {MOST_PORT}")
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except OSError as error:
         raise ValueError(
             f"--host {host}: this machine has no such address ({error.strerror}); use an address of this "
             "machine, such as 127.0.0.1"
         ) from error
-    for family, kind, number, _, address in found:
+    for family, kind, number, _, address in addresses:
         with socket.socket(family, kind, number) as trial:
             trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:

@@ -53,10 +53,10 @@ class NamedHosts:
         return None
 
     def _is_named(self, host: str, server: Any) -> bool:
-        found = _HOST.fullmatch(host)
-        if found is None:
+        match = _HOST.fullmatch(host)
+        if match is None:
             return False
-        name = found[1].strip("[]")
+        name = match[1].strip("[]")
         address = _address(name)
         return name in self._names or (
             address is not None and bool(server) and address == _address(server[0])

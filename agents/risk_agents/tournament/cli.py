@@ -302,10 +302,10 @@ def _newest() -> str:
     def numbers(path: Path) -> list[int]:  # date, time, and the number that was added to an existing name
         return [int(part) for part in path.stem.split("-") if part.isdecimal()]
 
-    found = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
-    if not found:
+    files = sorted(Path().glob("tournament-*.sqlite"), key=numbers)
+    if not files:
         raise FileNotFoundError("--resume: this folder has no tournament-*.sqlite; name the file")
-    return str(found[-1])
+    return str(files[-1])
 
 
 def _tried_again(store: Store, level: str | None) -> TournamentConfig:
@@ -317,14 +317,14 @@ def _tried_again(store: Store, level: str | None) -> TournamentConfig:
     check_rules(config.rules, config.board)
     prepare_luck(config)
     trial = Trial(config.rules, config.map_source, config.time_limit, level)
-    found = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
-    for now, then in zip(found, config.entrants, strict=True):
+    tested = entrants([NamedAgent(entrant.label, entrant.spec) for entrant in config.entrants], trial)
+    for now, then in zip(tested, config.entrants, strict=True):
         if now.version != then.version:
             raise ValueError(
                 f"agent={then.label!r} is version {now.version!r}, but was {then.version!r} in {store.path}; "
                 "begin a new tournament with --out"
             )
-    return replace(config, entrants=found, sandbox=level)
+    return replace(config, entrants=tested, sandbox=level)
 
 
 def _games(arguments: argparse.Namespace, store: Store) -> int:
@@ -399,9 +399,9 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
     summary, more, lines, facts = summarise(config, results), model_grids(config, results), [], {}
     if arguments.population:
         try:
-            found = population(Games(results, len(config.entrants)), config.labels, config.seed)
-            more.append(population_grid(found, config.labels))
-            lines, facts = cycle_lines(found, config.labels), {"population": asdict(found)}
+            analysis = population(Games(results, len(config.entrants)), config.labels, config.seed)
+            more.append(population_grid(analysis, config.labels))
+            lines, facts = cycle_lines(analysis, config.labels), {"population": asdict(analysis)}
         except ValueError as error:
             lines = [f"no population analysis: {error}"]
     console = Console(width=None if sys.stdout.isatty() else 160)

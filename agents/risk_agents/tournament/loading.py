@@ -34,8 +34,8 @@ _COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` that are compiled b
 
 def compiled_bot(spec: str) -> CompiledBot | None:
     """Return the compiled bot of a spec, or None if the spec names another kind of player."""
-    found = lane_player(spec)
-    return found if isinstance(found, CompiledBot) else None
+    player = lane_player(spec)
+    return player if isinstance(player, CompiledBot) else None
 
 
 @cache
@@ -49,8 +49,8 @@ def lane_player(spec: str) -> LanePlayer | None:
     may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
     if not may_be_compiled or is_program(spec) or is_model(spec):
         return None
-    found = load(spec)
-    return found if isinstance(found, CompiledBot | OnnxPolicy) else None
+    player = load(spec)
+    return player if isinstance(player, CompiledBot | OnnxPolicy) else None
 
 
 def make_config(
@@ -114,15 +114,15 @@ def entrants(agents: Sequence[NamedAgent], trial: Trial) -> tuple[Entrant, ...]:
     Raises ValueError if an agent fails, or if two agents have the same label.
     """
     compile_games(trial.rules, load_map(trial.map_source))
-    found = tuple(_entrant(agent, trial) for agent in agents)
-    labels = [entrant.label for entrant in found]
+    tested = tuple(_entrant(agent, trial) for agent in agents)
+    labels = [entrant.label for entrant in tested]
     for label in labels:
         if labels.count(label) > 1:
-            spec = found[labels.index(label)].spec
+            spec = tested[labels.index(label)].spec
             raise ValueError(
                 f"--agents: two agents have the label {label!r}; set another label, as in other={spec}"
             )
-    return found
+    return tested
 
 
 def _entrant(agent: NamedAgent, trial: Trial) -> Entrant:

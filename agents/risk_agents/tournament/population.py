@@ -59,8 +59,8 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
     draws = [_payoffs(counts @ parts, counts @ wholes, K) for counts in resampled(len(parts), SAMPLES, seed)]
     # if two agents do not meet in a sample, the sample gets their pay-offs in all games
     draws = [np.where(np.isnan(draw), payoffs, draw) for draw in draws]
-    found = [_analyse(matrix) for matrix in (payoffs, *draws)]
-    nash, skill, ranks = (np.array(values) for values in zip(*found, strict=True))
+    analyses = [_analyse(matrix) for matrix in (payoffs, *draws)]
+    nash, skill, ranks = (np.array(values) for values in zip(*analyses, strict=True))
     low = np.quantile(draws, 0.025, axis=0)
     return Population(
         nash=_with_intervals(nash),
@@ -73,9 +73,9 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
 def _payoffs(parts: Floats, wholes: Floats, num_agents: int) -> Floats:
     """Return the share of games in which the row finished before the column, (K, K); NaN without a game."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = (parts / wholes).reshape(num_agents, num_agents)
-    np.fill_diagonal(found, 0.5)
-    return found
+        payoffs = (parts / wholes).reshape(num_agents, num_agents)
+    np.fill_diagonal(payoffs, 0.5)
+    return payoffs
 
 
 def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
@@ -106,7 +106,7 @@ def nash_average(payoffs: Floats) -> Floats:
     played = middle > K * _TOLERANCE
     if played.sum() == 1:
         return played.astype(float)
-    found = minimize(
+    solution = minimize(
         lambda p: float(p @ np.log(p)),
         middle[played],
         jac=lambda p: np.log(p) + 1.0,
@@ -119,7 +119,9 @@ def nash_average(payoffs: Floats) -> Floats:
         options={"ftol": 1e-12, "maxiter": 500},
     )
     nash = np.zeros(K)
-    nash[played] = found.x / found.x.sum() if found.success else middle[played] / middle[played].sum()
+    nash[played] = (
+        solution.x / solution.x.sum() if solution.success else middle[played] / middle[played].sum()
+    )
     return nash
 
 
@@ -149,20 +151,22 @@ def _cycles(is_ahead: Array) -> Iterator[tuple[int, int, int]]:
             yield a, b, c
 
 
-def population_grid(found: Population, labels: Sequence[str]) -> Grid:
+def population_grid(analysis: Population, labels: Sequence[str]) -> Grid:
     """Return the table of an analysis; the agents that the equilibrium plays most come first."""
     heading = ["agent", "Nash average %", "ahead of the Nash average %", "alpha-rank %"]
-    order = sorted(range(len(labels)), key=lambda k: (-found.nash[k].value, -found.skill[k].value, labels[k]))
-    columns = (found.nash, found.skill, found.alpha_rank)
+    order = sorted(
+        range(len(labels)), key=lambda k: (-analysis.nash[k].value, -analysis.skill[k].value, labels[k])
+    )
+    columns = (analysis.nash, analysis.skill, analysis.alpha_rank)
     rows = [[labels[k], *(percent(column[k]) for column in columns)] for k in order]
     return "Population (intervals: 95 %, by deals)", heading, rows
 
 
-def cycle_lines(found: Population, labels: Sequence[str]) -> list[str]:
+def cycle_lines(analysis: Population, labels: Sequence[str]) -> list[str]:
     """Return a line for each of the first MOST_CYCLES cycles, and a line with the number of other cycles."""
     lines = [
         "cycle: " + " is ahead of ".join(labels[k] for k in (*cycle, cycle[0]))
-        for cycle in found.cycles[:MOST_CYCLES]
+        for cycle in analysis.cycles[:MOST_CYCLES]
     ]
-    more = len(found.cycles) - len(lines)
+    more = len(analysis.cycles) - len(lines)
     return lines + ([f"other cycles of three agents: {more}"] if more > 0 else [])

@@ -137,15 +137,15 @@ def rates(
     """
     drawn = np.array([(counts @ parts, counts @ wholes) for counts in resampled(len(parts), samples, seed)])
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = parts.sum(axis=0) / wholes.sum(axis=0)
+        means = parts.sum(axis=0) / wholes.sum(axis=0)
         drawn_rates = drawn[:, 0] / drawn[:, 1]
-        interval = np.full((len(found), 2), np.nan)
+        interval = np.full((len(means), 2), np.nan)
         seen = wholes.sum(axis=0) > 0
         interval[seen] = _between(drawn_rates[:, seen])
-        alike = ~np.any(np.abs(parts - found * wholes) > 1e-12, axis=0)
+        alike = ~np.any(np.abs(parts - means * wholes) > 1e-12, axis=0)
     number = (wholes > 0).sum(axis=0)
-    interval[alike] = wilson(found, number if most is None else np.minimum(number, most))[alike]
-    return found, interval
+    interval[alike] = wilson(means, number if most is None else np.minimum(number, most))[alike]
+    return means, interval
 
 
 def resampled(num_deals: int, samples: int, seed: int) -> Iterator[Floats]:

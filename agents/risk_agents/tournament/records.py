@@ -65,11 +65,11 @@ def check_result(saved: SavedGame, game: Game, result: dict[str, Any]) -> None:
     """
     forfeit = result.get("ending") == FORFEIT
     ending = TRUNCATED if game.truncated else WON
-    found = {"over": game.is_over, "rounds": game.round, "winner": game.winner, "ending": ending}
-    for name in ("over", "rounds") if forfeit else found:
+    replayed = {"over": game.is_over, "rounds": game.round, "winner": game.winner, "ending": ending}
+    for name in ("over", "rounds") if forfeit else replayed:
         recorded = not forfeit if name == "over" else result.get(name)
-        if found[name] != recorded:
+        if replayed[name] != recorded:
             raise SavedGameError(
-                f"{saved.place}: the replayed game gives {name}={found[name]}, but the file "
+                f"{saved.place}: the replayed game gives {name}={replayed[name]}, but the file "
                 f"records {shortened(recorded)}"
             )

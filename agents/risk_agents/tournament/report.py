@@ -233,12 +233,12 @@ def _percent(rate: Estimate) -> Estimate:
 
 
 def _estimates(
-    axes: Any, found: Sequence[Estimate], label: str = "", colour: str = COLOURS[0], shift: float = 0.0
+    axes: Any, estimates: Sequence[Estimate], label: str = "", colour: str = COLOURS[0], shift: float = 0.0
 ) -> None:
     """Plot one number and its confidence interval per row, the first number at the top."""
-    values = np.array([estimate.value for estimate in found])
-    errors = [(estimate.value - estimate.low, estimate.high - estimate.value) for estimate in found]
-    rows = np.arange(len(found))[::-1] + shift
+    values = np.array([estimate.value for estimate in estimates])
+    errors = [(estimate.value - estimate.low, estimate.high - estimate.value) for estimate in estimates]
+    rows = np.arange(len(estimates))[::-1] + shift
     ends = np.maximum(np.array(errors).T, 0.0)
     axes.errorbar(values, rows, xerr=ends, fmt="o", color=colour, capsize=4, label=label)
 

@@ -270,6 +270,6 @@ def _check_tables(database: sqlite3.Connection) -> None:
 
     Other tables, views and triggers could run their own statements.
     """
-    found = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
-    if found not in (_TABLES, _TABLES | _NOTES):
+    tables = dict(database.execute("SELECT name, sql FROM sqlite_master LIMIT 10"))
+    if tables not in (_TABLES, _TABLES | _NOTES):
         raise ValueError(f"must contain only the tables {', '.join(_TABLES)}, and optionally notes")

@@ -85,10 +85,10 @@ def scores(games: Iterable[Played], block_size: int) -> npt.NDArray[np.float64]:
     blocks: dict[int, list[Played]] = {}
     for game in games:
         blocks.setdefault(game.deal, []).append(game)
-    found: list[float] = []
-    while len(blocks.get(len(found), ())) == block_size:
-        found.append(_score(blocks[len(found)]))
-    return np.array(found, float)
+    scores: list[float] = []
+    while len(blocks.get(len(scores), ())) == block_size:
+        scores.append(_score(blocks[len(scores)]))
+    return np.array(scores, float)
 
 
 def _score(block: Sequence[Played]) -> float:

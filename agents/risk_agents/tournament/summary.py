@@ -109,20 +109,20 @@ class Games:
             return estimates(*rates(parts, wholes, seed))
         members = [groups == group for group in range(num_groups)]
         most = np.array([len(np.unique(self.opening[member.any(axis=1)])) for member in members])
-        found, intervals = rates(parts, wholes, seed, most=most)
+        means, intervals = rates(parts, wholes, seed, most=most)
         for group, member in enumerate(members):
-            influence = ((values - found[group]) * member).sum(axis=1)
+            influence = ((values - means[group]) * member).sum(axis=1)
             factor = widening(influence, self.deal, self.opening)
-            intervals[group] = found[group] + factor * (intervals[group] - found[group])
+            intervals[group] = means[group] + factor * (intervals[group] - means[group])
             if values.min() >= 0.0 and values.max() <= 1.0:
                 intervals[group] = np.clip(intervals[group], 0.0, 1.0)
-        return estimates(found, intervals)
+        return estimates(means, intervals)
 
 
 def _luck(results: Sequence[GameResult]) -> Floats | None:
     """Return the luck of each seat in each game, float (G, P), or None if the luck of a game is unknown."""
-    found = [result.luck for result in results]
-    return None if None in found else np.array(found)
+    lucks = [result.luck for result in results]
+    return None if None in lucks else np.array(lucks)
 
 
 def estimates(values: Floats, intervals: Floats) -> list[Estimate]:
@@ -225,8 +225,8 @@ def _ahead(games: Games, order: Sequence[int], seed: int) -> tuple[tuple[Estimat
     """Return the share of games in which each agent finished before each other agent, in order `order`."""
     K = games.num_agents
     before, cell = pairs(games)
-    found = games.rate(before, cell, K * K, seed)
-    return tuple(tuple(_between(found[a * K + b], a == b) for b in order) for a in order)
+    shares = games.rate(before, cell, K * K, seed)
+    return tuple(tuple(_between(shares[a * K + b], a == b) for b in order) for a in order)
 
 
 def pairs(games: Games) -> tuple[Array, Ints]:

@@ -48,8 +48,8 @@ class Analysis:
 
         The entry `chance` of the request is the seed of future dice and cards.
         """
-        found = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
-        return await self._playing.run(_node, found)
+        checked = checked_wish(wish, {"position": str}, {"action": int, "troops": int, "chance": int})
+        return await self._playing.run(_node, checked)
 
     async def start(self, wish: Any) -> dict[str, Any]:
         """Return the position with which the page opens: the first turn of a game of three players."""
@@ -58,13 +58,13 @@ class Analysis:
 
     async def edit(self, wish: Any) -> dict[str, Any]:
         """Return the position after an edit (`position_edit`)."""
-        found = checked_wish(wish, {"position": str}, FIELDS)
-        return await self._playing.run(_edited, found)
+        checked = checked_wish(wish, {"position": str}, FIELDS)
+        return await self._playing.run(_edited, checked)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
         """Return the estimated win probabilities of all seats, with intervals, from GAMES games of BOT."""
-        found = checked_wish(wish, {"position": str})
-        request = {"type": "chances", "position": found["position"], "bot": BOT, "games": GAMES}
+        checked = checked_wish(wish, {"position": str})
+        request = {"type": "chances", "position": checked["position"], "bot": BOT, "games": GAMES}
         chances = await self._thinking.run(self._analyst.request, request)
         intervals = wilson(np.array(chances), np.full(len(chances), GAMES)).tolist()
         return {"chances": chances, "intervals": intervals, "bot": BOT, "games": GAMES}
@@ -74,17 +74,17 @@ class Analysis:
 
         Raises Refused for an agent that is not in `agents`.
         """
-        found = checked_wish(wish, {"position": str, "agent": str})
+        checked = checked_wish(wish, {"position": str, "agent": str})
         agents = (await self.agents({}))["agents"]
-        if found["agent"] not in agents:
-            raise Refused(f"agent={found['agent'][:80]!r}: choose one of {', '.join(agents)}")
-        return await self._thinking.run(self._analyst.request, {"type": "explain", **found})
+        if checked["agent"] not in agents:
+            raise Refused(f"agent={checked['agent'][:80]!r}: choose one of {', '.join(agents)}")
+        return await self._thinking.run(self._analyst.request, {"type": "explain", **checked})
 
     async def agents(self, wish: Any) -> dict[str, Any]:
         """Return the names of the registered agents that can explain their choices, FIRST_AGENT first."""
         if self._agents is None:
-            found = await self._thinking.run(self._analyst.request, {"type": "explaining"})
-            self._agents = sorted(found, key=lambda name: name != FIRST_AGENT)
+            names = await self._thinking.run(self._analyst.request, {"type": "explaining"})
+            self._agents = sorted(names, key=lambda name: name != FIRST_AGENT)
         return {"agents": self._agents}
 
     async def odds(self, wish: Any) -> dict[str, Any]:
@@ -92,11 +92,11 @@ class Analysis:
 
         Raises Refused unless both numbers are from 1 to MOST_TROOPS.
         """
-        found = checked_wish(wish, {"attackers": int, "defenders": int})
-        for name, troops in found.items():
+        checked = checked_wish(wish, {"attackers": int, "defenders": int})
+        for name, troops in checked.items():
             if not 1 <= troops <= MOST_TROOPS:
                 raise Refused(f"{name}={troops}: must be from 1 to {MOST_TROOPS}")
-        odds = await self._playing.run(battle_odds, found["attackers"], found["defenders"])
+        odds = await self._playing.run(battle_odds, checked["attackers"], checked["defenders"])
         return odds._asdict()
 
     def close(self) -> None:

@@ -107,11 +107,11 @@ def _explain(position: str, agent: str) -> dict[str, Any]:
 
 def _explaining() -> list[str]:
     """Return the names of the registered agents that can be created here and can explain their choices."""
-    found = []
+    names = []
     for name in bots.names():
         with suppress(Exception):
-            found += [name] if isinstance(make(name), Explaining) else []
-    return found
+            names += [name] if isinstance(make(name), Explaining) else []
+    return names
 
 
 METHODS: Methods = {

@@ -175,8 +175,8 @@ class Pages:
         The entry `over` is true if the game is over at this moment. Raises Refused if the viewer may not
         continue from this moment.
         """
-        found = checked_wish(wish, {"game": str, "frame": int, "token": str})
-        table, game = await self.lobby.moment(found["game"], found["token"], found["frame"])
+        checked = checked_wish(wish, {"game": str, "frame": int, "token": str})
+        table, game = await self.lobby.moment(checked["game"], checked["token"], checked["frame"])
         names, players = table.setting.names, table.setting.game.players
         return {
             "position": game.to_text(),
@@ -187,10 +187,10 @@ class Pages:
 
     async def review(self, wish: Any) -> dict[str, Any]:
         """Return the review of a finished game, or {"waiting": true} until it is computed (`Reviews.of`)."""
-        found = checked_wish(wish, {"game": str, "token": str})
-        table = await self.lobby.table(found["game"])
-        table.viewer(found["token"])  # refuses an unknown token
-        return await self.reviews.of(found["game"], table)
+        checked = checked_wish(wish, {"game": str, "token": str})
+        table = await self.lobby.table(checked["game"])
+        table.viewer(checked["token"])  # refuses an unknown token
+        return await self.reviews.of(checked["game"], table)
 
     async def live(self, socket: WebSocket) -> None:
         """Serve the socket of a browser that watches or plays."""

@@ -743,7 +743,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 
     In the result, `most` is the maximum number of troops that the seat can place or move, or 0 if the
     decision is not about an amount. `left` is the number of troops left to place, of which an answer can
-    place at most `placeable`. `composes` is True if choices can wait until they are confirmed.
+    place at most `placeable`. `composes` is True if choices can wait until they are confirmed. `settles` is
+    the group of decisions that the command `settle` leaves to the server, or None.
     """
     question = {
         "decision": decision,
@@ -755,6 +756,7 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
         "placeable": placeable(game),
         "left": to_place(game),
         "composes": game.phase in PART_OF,
+        "settles": SETTLED.get(game.phase),
         "note": note_on(game),
     }
     if game.phase == Phase.TRADE:

@@ -95,11 +95,11 @@ def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
 
     Raises ValueError unless `--from` and `--game` select exactly one game.
     """
-    found = list(islice(replayed_games(arguments.source, arguments.game), 2))
-    if len(found) != 1:
+    games = list(islice(replayed_games(arguments.source, arguments.game), 2))
+    if len(games) != 1:
         raise ValueError(
-            f"--from {arguments.source}: the file contains {'several games' if found else 'no such game'}; "
+            f"--from {arguments.source}: the file contains {'several games' if games else 'no such game'}; "
             "choose a game with --game"
         )
     step = "" if arguments.at is None else f"#{arguments.at}"
-    return f"game/{lobby.add_recorded(found[0][0])}{step}"
+    return f"game/{lobby.add_recorded(games[0][0])}{step}"

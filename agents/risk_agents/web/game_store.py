@@ -60,13 +60,13 @@ class GameStore:
 
         Raises ValueError for other tables, and for views and triggers, which could run other statements.
         """
-        found = dict(
+        tables = dict(
             self._database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 10")
         )
-        if not found:
+        if not tables:
             for statement in _TABLES.values():
                 self._database.execute(statement)
-        elif found != _TABLES:
+        elif tables != _TABLES:
             raise ValueError(f"the file must contain only the tables {' and '.join(_TABLES)}")
 
     @contextmanager
@@ -116,13 +116,13 @@ class GameStore:
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
             "ORDER BY rowid DESC LIMIT ?"
         )
-        found: list[str] = []
+        names: list[str] = []
         try:
             with self._used(ValueError) as execute:
-                found += (game for (game,) in execute(listed, (LONGEST_NAME, most)))
+                names += (game for (game,) in execute(listed, (LONGEST_NAME, most)))
         except ValueError as error:
-            return found, str(error)
-        return found, ""
+            return names, str(error)
+        return names, ""
 
     def facts(self, game: str) -> Any:
         """Return the facts of a game, as a JSON value, or None if the game does not exist.
@@ -130,12 +130,12 @@ class GameStore:
         Raises ValueError if the facts cannot be read.
         """
         with self._used(ValueError) as execute:
-            found = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
-        if found is None:
+            row = execute("SELECT facts FROM games WHERE game = ?", (game,)).fetchone()
+        if row is None:
             return None
-        if not isinstance(found[0], str) or len(found[0]) > LONGEST_FACTS:
+        if not isinstance(row[0], str) or len(row[0]) > LONGEST_FACTS:
             raise ValueError(f"the facts of the game must be a string of at most {LONGEST_FACTS} characters")
-        return parse_json(found[0])
+        return parse_json(row[0])
 
     def set_ending(self, game: str, ending: str) -> None:
         """Save the ending of a game in words; raise NotKept if the file cannot be written."""

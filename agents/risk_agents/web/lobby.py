@@ -228,10 +228,10 @@ class Lobby:
 
     def _restored(self, name: str) -> BrowserTable:
         """Return the table of a saved game; raise Refused if the game does not exist."""
-        found = self.store.load(name)
-        if found is None:
+        saved = self.store.load(name)
+        if saved is None:
             raise Refused(NO_GAME)
-        return self._new_table(name, self._kept(*found))
+        return self._new_table(name, self._kept(*saved))
 
     async def moment(self, name: str, token: str, frame: int) -> tuple[BrowserTable, Game]:
         """Return the table of a game, and the game at a frame of the viewer with the token `token`.

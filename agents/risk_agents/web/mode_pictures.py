@@ -143,7 +143,7 @@ def _longest_way(board: Board, own: Sequence[int], most: int) -> list[int]:
 
     The way stays in `own`, and crosses at most `most` borders.
     """
-    touching, found = geometry_of(board).touching, list[int]()
+    touching, longest = geometry_of(board).touching, list[int]()
     for start in own:
         ways = {start: [start]}
         for here in (queue := [start]):
@@ -151,8 +151,8 @@ def _longest_way(board: Board, own: Sequence[int], most: int) -> list[int]:
                 if t not in ways and (here, t) in touching:
                     ways[t] = [*ways[here], t]
                     queue.append(t)
-        found = max(found, *(way for way in ways.values() if len(way) <= most + 1), key=len)
-    return found
+        longest = max(longest, *(way for way in ways.values() if len(way) <= most + 1), key=len)
+    return longest
 
 
 def _arrow(places: Sequence[Point], scale: float) -> str:

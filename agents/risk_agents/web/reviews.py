@@ -64,8 +64,8 @@ class Reviews:
         known = f"{saved.rules} {saved.map_digest}"
         self._process.compile_once(known, {"type": "prepare", **request}, FIRST_LIMIT)
         names = list(table.setting.names)
-        found: dict[str, Any] = self._process.request({"type": "review", "names": names, **request}, LIMIT)
-        return found
+        review: dict[str, Any] = self._process.request({"type": "review", "names": names, **request}, LIMIT)
+        return review
 
     def close(self) -> None:
         """Cancel the waiting reviews, and end the process."""
@@ -83,8 +83,8 @@ def serve() -> None:
 
 def _prepare(game: dict[str, Any]) -> None:
     """Compile the code that reviews need for the rules and the map of a game."""
-    found = SavedGame.from_dict(game).replay()
-    Reviewer(found.rules, found.board).prepare()
+    replayed = SavedGame.from_dict(game).replay()
+    Reviewer(replayed.rules, replayed.board).prepare()
 
 
 def _review(game: dict[str, Any], names: list[str]) -> dict[str, Any]:

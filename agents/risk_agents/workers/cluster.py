@@ -94,12 +94,12 @@ class RayExecutor(WorkExecutor):
         self._loss: ConnectionError | None = None  # set once Ray itself is lost
         # `_begin_again` retries, not Ray, because Ray would keep all previous results of a chain
         self._run = ray.remote(num_cpus=1, max_retries=0)(_run_piece)
-        found = ray.exceptions
+        exceptions = ray.exceptions
         self._losses = (
-            found.WorkerCrashedError,
-            found.NodeDiedError,
-            found.ObjectLostError,
-            found.OutOfMemoryError,
+            exceptions.WorkerCrashedError,
+            exceptions.NodeDiedError,
+            exceptions.ObjectLostError,
+            exceptions.OutOfMemoryError,
         )
         self._running = _Running()
         self._version = version()
@@ -158,10 +158,10 @@ class RayExecutor(WorkExecutor):
         self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, ...]:
         """Return `_Piece.arguments`: the version, the pickled work, and arguments in the object store."""
-        shared = [found for found in args if isinstance(found, self._ray.ObjectRef)]
+        shared = [argument for argument in args if isinstance(argument, self._ray.ObjectRef)]
         places = [
-            _Shared(shared.index(found)) if isinstance(found, self._ray.ObjectRef) else found
-            for found in args
+            _Shared(shared.index(argument)) if isinstance(argument, self._ray.ObjectRef) else argument
+            for argument in args
         ]
         return self._version, self._ray.cloudpickle.dumps((function, places, kwargs)), *shared
 
@@ -187,19 +187,19 @@ class RayExecutor(WorkExecutor):
             piece.reference = self._run.remote(
                 self._running.name, _attempt_name(piece), *piece.arguments, *before
             )
-            found = piece.reference.future()
+            future = piece.reference.future()
         except Exception as error:
             self._end(piece, error)
             return
-        piece.result_to_come = found
-        found.add_done_callback(partial(self._look, piece))
+        piece.result_to_come = future
+        future.add_done_callback(partial(self._look, piece))
 
-    def _look(self, piece: _Piece, found: Future[Any]) -> None:
+    def _look(self, piece: _Piece, future: Future[Any]) -> None:
         """Handle the end of an attempt."""
         with self._lock:
-            if piece.result_to_come is not found:
+            if piece.result_to_come is not future:
                 return  # the attempt was given up, or another call has handled it
-            if (error := found.exception()) and piece.before:
+            if (error := future.exception()) and piece.before:
                 if not piece.before.done():
                     return  # the error may come from the previous piece
                 error = piece.before.exception() or error
@@ -207,7 +207,7 @@ class RayExecutor(WorkExecutor):
         if isinstance(getattr(error, "cause", error), self._losses):  # over `ray://` the loss is a cause
             self._lost.put(piece)
         else:
-            self._end(piece, error, None if error else found.result())
+            self._end(piece, error, None if error else future.result())
 
     def _end(self, piece: _Piece, error: BaseException | None, result: Any = None) -> None:
         """End a piece with an error or a result; no other thread may still handle the piece."""
@@ -222,8 +222,8 @@ class RayExecutor(WorkExecutor):
         for following in piece.following:
             if error and self._give_up(following):
                 self._end(following, error)
-            elif (found := following.result_to_come) and found.done():
-                self._look(following, found)
+            elif (future := following.result_to_come) and future.done():
+                self._look(following, future)
         piece.following = []
 
     def _watch(self) -> None:
@@ -277,8 +277,8 @@ class RayExecutor(WorkExecutor):
     def _give_up(self, piece: _Piece) -> bool:
         """Ignore the result of the latest attempt at a piece; return False if the attempt has ended."""
         with self._lock:
-            found, piece.result_to_come = piece.result_to_come, None
-        return found is not None
+            future, piece.result_to_come = piece.result_to_come, None
+        return future is not None
 
     def _begin_again(self, piece: _Piece, why: str) -> None:
         """Restart a piece whose attempt was given up, and the pieces that wait for its state.
@@ -482,7 +482,7 @@ def run_same_version(wanted: str, work: bytes, *shared: Any) -> Any:
     function, args, kwargs = ray.cloudpickle.loads(work)
     places = (_Shared, _StateBefore)
     return function(
-        *(found.value(shared) if isinstance(found, places) else found for found in args), **kwargs
+        *(argument.value(shared) if isinstance(argument, places) else argument for argument in args), **kwargs
     )
 
 

@@ -66,13 +66,13 @@ class WorkInProgress:
 
     def ended(self) -> list[Future[Any]]:
         """Return the futures that have ended since the last call; if there are none, wait up to a PULSE."""
-        found = []
+        ended = []
         with suppress(Empty):
-            found.append(self._ended.get(timeout=PULSE))
+            ended.append(self._ended.get(timeout=PULSE))
             while True:
-                found.append(self._ended.get_nowait())
-        self.running -= len(found)
-        return found
+                ended.append(self._ended.get_nowait())
+        self.running -= len(ended)
+        return ended
 
 
 class Limits:

@@ -37,12 +37,12 @@ def main(lifeline: int, folder: str) -> None:
 def users(folder: str, but: int = 0) -> list[int]:
     """Return the IDs of the processes, except `but`, with an open file in `folder`, or [] without /proc."""
     inside = os.path.join(os.path.realpath(folder), "")
-    found = []
+    users = []
     for process in {*Path("/proc").glob("[0-9]*")} - {Path("/proc", str(but))}:
         with suppress(OSError):  # the process has ended, or belongs to another user
             if any(os.readlink(file).startswith(inside) for file in (process / "fd").iterdir()):
-                found.append(int(process.name))
-    return found
+                users.append(int(process.name))
+    return users
 
 
 if __name__ == "__main__":

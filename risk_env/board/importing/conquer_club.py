@@ -134,8 +134,8 @@ def _read_continents(root: Element, territories: NameIndex, draft: MapDraft, rep
 
 def _members(element: Element, what: str, territories: NameIndex) -> Iterator[int]:
     named = [inner.text or "" for inner in element.iter("territory")]
-    found = dict.fromkeys(territories.find(name, what) for name in named)
-    return (territory for territory in found if territory >= 0)
+    numbers = dict.fromkeys(territories.find(name, what) for name in named)
+    return (territory for territory in numbers if territory >= 0)
 
 
 def _bonus(element: Element, what: str, report: Report) -> int:

@@ -37,6 +37,6 @@ def read_sections(text: str, comment: str = ";") -> Sections:
 def needed(sections: Sections, name: str) -> list[SectionLine]:
     """Return the lines of a section. Raises ValueError if the file does not have the section."""
     if name not in sections:
-        found = ", ".join(shortened(f"[{name}]") for name in list(sections)[:10] if name)
-        raise ValueError(f"the section [{name}] is missing; the file has {found or 'no sections'}")
+        present = ", ".join(shortened(f"[{name}]") for name in list(sections)[:10] if name)
+        raise ValueError(f"the section [{name}] is missing; the file has {present or 'no sections'}")
     return sections[name]

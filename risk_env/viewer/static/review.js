@@ -5,7 +5,6 @@ import { element, set } from "risk/dom";
 import { badge } from "risk/panels";
 import { plural, share } from "risk/words";
 
-const ROUGH = "Luck is a rough estimate: no learned value knows these rules on this map.";
 const signed = (value) => `${value < 0 ? "−" : "+"}${Math.round(Math.abs(100 * value))} %`;
 
 export class Review {
@@ -19,7 +18,7 @@ export class Review {
     this.charts = this.makeCharts();
     root.replaceChildren(
       this.table(),
-      ...(facts.calibrated ? [] : [element("p", { class: "about" }, ROUGH)]),
+      ...(facts.note ? [element("p", { class: "about" }, facts.note)] : []),
       ...this.charts.map(({ node }) => node),
       ...facts.names.map((name, seat) => this.player(name, seat)),
     );

@@ -248,8 +248,8 @@ export class Asker {
     const found = [];
     if (this.composes && question.steps) found.push(this.command("Undo", "undo", null, "u"));
     if (this.picked !== null) found.push(this.plain("Cancel", () => this.unpick()));
-    if (this.composes && SETTLE[question.phase])
-      found.push(this.command(SETTLE[question.phase], "settle"));
+    if (this.composes && question.settles)
+      found.push(this.command(SETTLE[question.settles], "settle"));
     if (this.done && this.picked === null) found.push(this.declining());
     return found;
   }
@@ -428,13 +428,8 @@ export class Asker {
   }
 }
 
-/** Words of the button that leaves this decision and all similar decisions to the server, by phase. */
-const SETTLE = {
-  CLAIM: "Choose the rest for me",
-  DEPLOY: "Choose the rest for me",
-  DEPLOY_NEUTRAL: "Choose the rest for me",
-  DEFEND: "Always roll the most",
-};
+/** Words of the button that leaves a group of decisions to the server, by group. */
+const SETTLE = { "set-up": "Choose the rest for me", defence: "Always roll the most" };
 
 /** Verbs for the answer with a touched territory, by phase. */
 const VERBS = {

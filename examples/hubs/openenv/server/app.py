@@ -24,12 +24,12 @@ SETTINGS = {"curriculum": "tiny", "opponents": "random", "sessions": "64", "sess
 
 def make_app(**settings: str) -> Any:
     """Return the application of the server. `settings` override environment variables."""
-    found = {name: os.environ.get(f"RISK_{name.upper()}", default) for name, default in SETTINGS.items()}
-    found |= settings
+    values = {name: os.environ.get(f"RISK_{name.upper()}", default) for name, default in SETTINGS.items()}
+    values |= settings
     limits = ConcurrencyConfig(
-        max_concurrent_envs=int(found["sessions"]), session_timeout=float(found["session_timeout"])
+        max_concurrent_envs=int(values["sessions"]), session_timeout=float(values["session_timeout"])
     )
-    environment = partial(RiskEnvironment, found["curriculum"], found["opponents"])
+    environment = partial(RiskEnvironment, values["curriculum"], values["opponents"])
     return create_app(
         environment, RiskAction, RiskObservation, env_name="risk_openenv", concurrency_config=limits
     )
