@@ -66,8 +66,8 @@ TURN_POLICIES = turn_policy.Config(
 )  # fmt: skip
 IMITATIONS = imitation.Config(
     map="tiny", players=3, options={"max_rounds": 5}, games=18, round_games=6, teacher="grower",
-    bots=("random",), width=8, local=4, batch_size=64, evaluation=dataclasses.replace(EVALUATION, interval=12),
-    checkpoint_interval=12,
+    bots=("random",), width=8, local=4, batch_size=64,
+    evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
 )  # fmt: skip
 TRAINERS = {
     "ppo": (ppo, PPO, POLICY_FILE),
