@@ -171,21 +171,10 @@ def test_the_command_shows_the_alpha_rank_of_line_ups_or_what_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     facts = tmp_path / "t.json"
-    command = [
-        "tournament",
-        "--agents",
-        "random,grower",
-        "--players",
-        "3",
-        "--map",
-        "tiny",
-        "--games",
-        "24",
-        "--population",
-        "--quiet",
-    ]
+    command = ["tournament", "--agents", "random,grower", "--players", "3", "--map", "tiny"]
+    command += ["--games", "24", "--population", "--quiet"]
     assert main([*command, "--copies", "--out", str(tmp_path / "a.sqlite"), "--json", str(facts)]) == 0
-    assert "Alpha-rank over all line-ups" in capsys.readouterr().out
+    assert "share of seats %" in capsys.readouterr().out
     agents = [each["value"] for each in json.loads(facts.read_text())["line_ups"]["agents"]]
     assert sum(agents) == pytest.approx(1) and agents[1] > agents[0]
     assert main([*command, "--out", str(tmp_path / "b.sqlite")]) == 0
