@@ -40,6 +40,7 @@ TRAINERS = {
     "beam_value": "risk_training.beam_value",
     "state_value": "risk_training.state_value",
     "turn_policy": "risk_training.turn_policy",
+    "imitation": "risk_training.imitation",
 }
 
 
