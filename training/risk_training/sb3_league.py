@@ -180,12 +180,12 @@ class LeagueVecEnv(RiskVecEnv):
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
             places = self.lanes.batch.final_placement[lane].tolist()
-            for other in range(self.lanes.rules.num_players):
+            others = [other for other in range(self.lanes.rules.num_players) if other != seat]
+            for other in others if not self._is_stale[lane] else []:
                 player = self.lanes.players[numbers[lane, other]]
                 name = names.get(player, player.name)
-                if other != seat and not self._is_stale[lane]:
-                    self.league.record(name, points_of(places[seat], places[other]))
-                    self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
+                self.league.record(name, points_of(places[seat], places[other]))
+                self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:
