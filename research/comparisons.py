@@ -188,7 +188,7 @@ def compare_decisions(way: str, seed: int, folder: Path) -> dict[str, Any]:
 
 
 def recorded(seed: int, folder: Path, players: int, decisions: int = RECORDED) -> Path:
-    """Record decisions of the teacher against `hunter` and `breaker`; return the file."""
+    """Record decisions of the teacher in games with `hunter` and `breaker`; return the file."""
     path = folder / f"{TEACHER}-{players}-{seed}-{decisions}.parquet"
     facts = ["--players", str(players), "--max-rounds", "60", "--seed", str(seed), "--only", TEACHER]
     agents = f"{TEACHER},hunter,breaker"
@@ -198,7 +198,8 @@ def recorded(seed: int, folder: Path, players: int, decisions: int = RECORDED) -
 
 def compare_imitation(way: str, seed: int, folder: Path) -> dict[str, Any]:
     """Train a plain network on decisions of the teacher; measure equal actions in games held out."""
-    facts, columns = read_decisions(recorded(seed, folder, players=3))
+    path = folder / f"{TEACHER}-3-{seed}-{RECORDED}.parquet"  # the same file for all ways
+    facts, columns = read_decisions(path if path.exists() else recorded(seed, folder, players=3))
     schema = Schema.from_dict(facts["schema"])
     is_test = columns["game"] % 10 == 0
     torch.manual_seed(seed)
@@ -279,8 +280,9 @@ def rows_of(lines: Sequence[Mapping[str, Any]], ways: Sequence[str]) -> Iterator
         for way in ways:
             points = {seed: found.get((way, seed), {}).get(length) for seed in seeds}
             points = {seed: point for seed, point in points.items() if point}
-            spent = [(point.pop("decisions"), point.pop("seconds")) for point in points.values()]
-            for name in next(iter(points.values()), ()):
+            spent = [(point["decisions"], point["seconds"]) for point in points.values()]
+            names = [name for name in next(iter(points.values()), ()) if name not in ("decisions", "seconds")]
+            for name in names:
                 values = {seed: point[name] for seed, point in points.items()}
                 firsts = {seed: found.get((ways[0], seed), {}).get(length, {}).get(name) for seed in values}
                 gains = [values[seed] - first for seed, first in firsts.items() if first is not None]
