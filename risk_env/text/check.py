@@ -13,7 +13,7 @@ The record may contain any bytes. `check` has four levels and stops at the first
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -213,11 +213,24 @@ class Position:
         self.seats = range(rules.num_players)
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
-        self.living = [seat for seat in self.seats if game.death[seat] == 0]
-        self.held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
-        for territory in self.places:
-            self.held[game.owner[territory]].add(territory)
-        self.own = self.held[game.turn]  # territories of the seat in turn
+
+    @cached_property
+    def living(self) -> list[int]:
+        """The seats that are not eliminated."""
+        return [seat for seat in self.seats if self.game.death[seat] == 0]
+
+    @cached_property
+    def held(self) -> dict[int, set[int]]:
+        """The territories of each owner."""
+        held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
+        for territory, owner in zip(self.places, self.game.owner, strict=False):
+            held[owner].add(territory)
+        return held
+
+    @property
+    def own(self) -> set[int]:
+        """The territories of the seat in turn."""
+        return self.held[self.game.turn]
 
     def army(self, owner: int) -> str:
         """Return the name of an owner."""
