@@ -32,7 +32,7 @@ from risk_training.win_rate import WinRate
 RULES, MODEL = Rules.preset("classic", num_players=3, profile="fast"), Path("runs/transformer.pt")
 TEACHER, RIVALS = "beam", ["hunter", "breaker"]
 WIDTH, LAYERS, HEADS = 64, 3, 4
-GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 256, 2e-3  # games and updates of a round
+GAMES, UPDATES, MINIBATCH, RATE = 16, 48, 128, 2e-3  # games and updates of a round
 NEW_MAPS = ["classic", *(f"random:{1000 + n}:territories={8 + 4 * n}" for n in range(11))]  # 8 to 48
 KINDS = 6  # kinds of pairs of tokens; see `MapTokens`
 
@@ -222,7 +222,7 @@ def win_rate(network: Network, board: Board, games: int, seed: int = 10**6) -> W
 def main() -> None:
     """Train and save a network, and print its win rates on maps that it has not seen."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=40, help="number of training rounds (default: 40)")
+    parser.add_argument("--rounds", type=int, default=30, help="number of training rounds (default: 30)")
     parser.add_argument("--games", type=int, default=150, help="test games on each new map (default: 150)")
     parser.add_argument("--seed", type=int, default=0, help="seed of network and games (default: 0)")
     arguments = parser.parse_args()

@@ -134,7 +134,17 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """Add the learner's current policy, after `steps` steps, to the league."""
+        """Add the learner's current policy, after `steps` steps, to the league.
+
+        Raises ValueError if the league has bots and `snapshot_share` 0, because such a league draws no
+        snapshots.
+        """
+        if not self.slots:
+            share, bots = self.league.settings.snapshot_share, self.league.settings.bots
+            raise ValueError(
+                f"league.snapshot_share={share} with bots={list(bots)!r}: this league has no snapshots; "
+                "allowed: a share above 0, or no bots"
+            )
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
