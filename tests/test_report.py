@@ -103,11 +103,12 @@ def test_what_is_no_report_is_not_read(text: str) -> None:
 @pytest.mark.parametrize(
     ("word", "other"),
     [
-        ("turn of you", "turn of P7"),
-        ("to you: ", "to you: SLEEP"),
+        ("turn of P2", "turn of P7"),
+        (": CLAIM", ": SLEEP"),
         ("Alaska 0", "Atlantis 0"),
-        ("free ", "P9 "),
-        ("Players ", "Players (in turn order): P0; P1\nPlayers "),
+        ("free Venezuela", "P9 Venezuela"),
+        ("Peru 0", "Peru many"),
+        ("you 0/0/0/3", "you"),
     ],
 )
 def test_a_foreign_word_in_a_report_is_a_value_error(word: str, other: str) -> None:

@@ -121,9 +121,9 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
     Returns the reasons why the other fields are impossible, or [].
     """
     raw, dtype = games.tobytes(), games.dtype
-    if not all(limits.hold(raw) for limits in _limits(rules, board, dtype)):
-        if problems := list(_out_of_range(Facts(games[0]), rules, board)):
-            return problems
+    is_in_range = all(limits.hold(raw) for limits in _limits(rules, board, dtype))
+    if not is_in_range and (problems := list(_out_of_range(Facts(games[0]), rules, board))):
+        return problems
     position = Position(games, tables, rules, board)
     if problems := [reason for find in _SENSE for reason in find(position)]:
         return problems
