@@ -134,7 +134,17 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """Add the learner's current policy, after `steps` steps, to the league."""
+        """Add the learner's current policy, after `steps` steps, to the league.
+
+        Raises ValueError if the league has bots and `snapshot_share` 0, because such a league draws no
+        snapshots.
+        """
+        if not self.slots:
+            share, bots = self.league.settings.snapshot_share, self.league.settings.bots
+            raise ValueError(
+                f"league.snapshot_share={share} with bots={list(bots)!r}: this league has no snapshots; "
+                "allowed: a share above 0, or no bots"
+            )
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
@@ -180,12 +190,12 @@ class LeagueVecEnv(RiskVecEnv):
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
             places = self.lanes.batch.final_placement[lane].tolist()
-            for other in range(self.lanes.rules.num_players):
+            others = [other for other in range(self.lanes.rules.num_players) if other != seat]
+            for other in others if not self._is_stale[lane] else []:
                 player = self.lanes.players[numbers[lane, other]]
                 name = names.get(player, player.name)
-                if other != seat and not self._is_stale[lane]:
-                    self.league.record(name, points_of(places[seat], places[other]))
-                    self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
+                self.league.record(name, points_of(places[seat], places[other]))
+                self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:
