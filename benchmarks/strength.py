@@ -4,15 +4,13 @@
 
 The agent plays every deal from every seat. The other players are drawn from the field for each game, without
 repetition if the field has enough bots. In a field, `kept_out` stands for opponents that no rollout and no
-training uses. A file of a state value, in a field or as the agent, stands for `tactician` with this value.
-The rules follow the profile "fast".
+training uses. The rules follow the profile "fast".
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,14 +18,10 @@ import numpy as np
 from benchmarks.arguments import documented_parser
 from risk_agents import kept_out
 from risk_agents.agent_list import split_agents
-from risk_agents.learned.state_value import StateValueFile
-from risk_agents.learned.trained import STATE_VALUE, facts_of, kind_in
 from risk_agents.registry import load, make
 from risk_agents.rules_arguments import MAP, add_rules_arguments, rules_of
 from risk_agents.scripted import attacker
-from risk_agents.search.tactician import FILE as TACTICIAN
-from risk_agents.search.turn_policy import TurnPolicyFile
-from risk_env.agent import Agent, CompiledAgent, View
+from risk_env.agent import Agent, View
 from risk_env.arena import MAX_LANES, play
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import FAST, Rules
@@ -78,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--field",
         required=True,
         metavar="A,B,...",
-        help="players in the other seats: compiled bots, kept_out, files of state values",
+        help="players in the other seats: compiled bots, or kept_out",
     )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--games", type=int, default=240, help="number of games (default: 240)")
@@ -101,9 +95,7 @@ def strength(
     spec: str, field: list[str], rules: Rules, board: Board, games: int, seed: int, clock: Clock
 ) -> WinRate:
     """Return the win rate of an agent in at least `games` games, in every seat of each deal."""
-    judged = _judged_by(spec)
-    agents = partial(make, spec) if judged is None else partial(CompiledAgent, judged)
-    return win_rate_in_field(lambda: Timed(agents(), clock), field, rules, board, games, seed)
+    return win_rate_in_field(lambda: Timed(make(spec), clock), field, rules, board, games, seed)
 
 
 def win_rate_in_field(
@@ -143,17 +135,10 @@ def _compiled(name: str) -> tuple[CompiledBot, ...]:
     """Return the bots that a name in a field stands for."""
     if name == KEPT_OUT:
         return attacker.BOT, *kept_out.beams()
-    player = _judged_by(name) or load(name)
+    player = load(name)
     if not isinstance(player, CompiledBot):
-        raise ValueError(f"--field {name}: must be a compiled bot, a file of a state value or {KEPT_OUT}")
+        raise ValueError(f"--field {name}: must be a compiled bot or {KEPT_OUT}")
     return (player,)
-
-
-def _judged_by(name: str) -> CompiledBot | None:
-    """Return `tactician` with the state value of a file, or None if the name is not such a file."""
-    if name.endswith(".npz") and kind_in(facts_of(name)) == STATE_VALUE:
-        return TurnPolicyFile.load(TACTICIAN).bot(name, name, StateValueFile.load(name))
-    return None
 
 
 if __name__ == "__main__":

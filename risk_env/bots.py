@@ -53,6 +53,14 @@ class CompiledBot:
     )
     begins: tuple[int, ...] = ()  # first words of the memory when a game begins
 
+    def knows(self, rules: Rules, board: Board) -> bool:
+        """Return True if the bot can play games with these rules on this map."""
+        try:
+            self.check(rules, board)
+        except ValueError:
+            return False
+        return True
+
 
 class SeatedBot:
     """A compiled bot at one seat of one game. `seed` is the first state of the bot's own random generator."""

@@ -132,7 +132,7 @@ def sb3_policy(folder: Path) -> None:
         assert (folder / name).read_bytes() == content.tobytes(), name
 
 
-OWN_TRAINERS = ("ppo", "beam_value", "state_value", "turn_policy")  # modules of risk_training
+OWN_TRAINERS = ("ppo", "beam_value", "state_value", "turn_policy", "imitation")  # modules of risk_training
 TARGETS = {
     name: trainer(f"risk_training.{name}", own_config(name), own_policy(name)) for name in OWN_TRAINERS
 }

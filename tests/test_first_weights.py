@@ -18,6 +18,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "beam_value": {"hidden_sizes": (6, 4)},
     "state_value": {"hidden_sizes": (6, 4), "tables": (2,), "round_games": 4},
     "turn_policy": {"hidden_sizes": (6, 4), "tables": (2,), "round_games": 4, "map": "classic"},
+    "imitation": {"width": 16, "local": 8},
     "sb3": {"policy_kwargs": {"width": 16, "local": 8}, "n_envs": 4, "n_steps": 8},
     "sb3 MlpPolicy": {"policy": "MlpPolicy", "policy_kwargs": {"net_arch": [8]}, "n_envs": 4, "n_steps": 8},
 }

@@ -50,6 +50,13 @@ def test_some_decisions_are_selected_in_any_order() -> None:
     )
 
 
+def test_legal_actions_on_another_device_keep_their_decisions() -> None:
+    found = LegalActions.of(masks()).select(torch.tensor([7, 0, 39]))
+    moved = found.to(torch.device("meta"))  # a device on every machine; its tensors have shapes only
+    assert moved.decisions.device.type == "meta" and moved.decisions.shape == (3,)
+    assert found.to(found.actions.device) is found
+
+
 def test_the_place_of_an_action_is_found() -> None:
     legal, chosen = LegalActions.of(masks()), masks().int().argmax(1)
     last = masks().shape[1] - 1 - masks().flip(1).int().argmax(1)

@@ -7,10 +7,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from risk_agents.tournament.line_ups import alpha_rank_of_line_ups, analyse_line_ups
+from risk_agents.tournament.loading import make_config
 from risk_agents.tournament.population import alpha_rank, cycle_lines, nash_average, population
 from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.schedule import line_ups_with_copies
 from risk_agents.tournament.summary import Games
 from risk_env.arrays import Floats
+from risk_env.board.rules import Rules
 from risk_env.cli import main
 
 ROCK_PAPER_SCISSORS = np.array([[0.5, 0.2, 0.8], [0.8, 0.5, 0.2], [0.2, 0.8, 0.5]])
@@ -73,10 +77,11 @@ def duels(wins: dict[tuple[int, int], int], games: int) -> Games:
     return Games(results, 1 + max(max(pair) for pair in wins))
 
 
-def result(game: int, seats: tuple[int, int], places: tuple[int, int]) -> GameResult:
+def result(game: int, seats: tuple[int, ...], places: tuple[int, ...]) -> GameResult:
+    ones = (1,) * len(seats)
     return GameResult(
         game=game, deal=game, seats=seats, starter=0, winner=places.index(1), ending="won",
-        places=places, rounds=1, turns=(1, 1), decisions=(1, 1), seconds=(0.0, 0.0),
+        places=places, rounds=1, turns=ones, decisions=ones, seconds=(0.0,) * len(seats),
     )  # fmt: skip
 
 
@@ -105,3 +110,72 @@ def test_the_command_shows_and_writes_the_analysis(
     assert "Nash average %" in capsys.readouterr().out
     nash = [each["value"] for each in json.loads(facts.read_text())["population"]["nash"]]
     assert abs(sum(nash) - 1) < 1e-9 and max(nash[1:]) > nash[0]
+
+
+M = 0.01  # mutation rate
+DOMINANT = np.array([[1 / 3, 0], [1 / 2, 0], [1, 0], [0, 1 / 3]])  # agent 0 wins every game that it plays
+MINORITY = np.array([[1 / 3, 0], [0, 1], [1, 0], [0, 1 / 3]])  # the agent with one seat wins
+
+
+def test_alpha_rank_of_three_player_games_whose_shares_are_known() -> None:
+    line_ups = line_ups_with_copies(2, 3)
+    assert line_ups == [(0, 0, 0), (0, 0, 1), (0, 1, 1), (1, 1, 1)]
+    # each seat is agent 1 with probability M, independently of the other seats
+    shares = [(1 - M) ** 3, 3 * M * (1 - M) ** 2, 3 * M**2 * (1 - M), M**3]
+    assert_allclose(alpha_rank_of_line_ups(DOMINANT, line_ups, M), shares, atol=1e-12)
+    # 0, 0, 0 is left with probability 1 - M, and reached from 0, 0, 1 with probability M / 3
+    ratio = M / (3 * (1 - M))
+    shares = np.array([ratio, 1, 1, ratio]) / (2 + 2 * ratio)
+    assert_allclose(alpha_rank_of_line_ups(MINORITY, line_ups, M), shares, atol=1e-12)
+
+
+def minority_games(line_ups: list[tuple[int, ...]], games: int) -> Games:
+    """Return games of line-ups of three seats, each with a separate deal, which the single agent wins."""
+    results = []
+    for line_up in line_ups:
+        for game in range(games):
+            alone = [seat for seat, agent in enumerate(line_up) if line_up.count(agent) == 1]
+            winner = alone[0] if alone else game % 3
+            places = tuple(1 if seat == winner else 2 for seat in range(3))
+            results.append(result(len(results), line_up, places))
+    return Games(results, 2)
+
+
+def test_the_line_ups_of_a_tournament_give_its_alpha_rank() -> None:
+    found = analyse_line_ups(minority_games(line_ups_with_copies(2, 3), games=30), "ab", seed=0)
+    assert {line_up for line_up, _ in found.line_ups[:2]} == {(0, 0, 1), (0, 1, 1)}
+    assert found.line_ups[0][1].value == pytest.approx(0.5 / (1 + M / (3 * (1 - M))))
+    assert [agent.value for agent in found.agents] == pytest.approx([0.5, 0.5])
+    assert all(share.low <= share.value <= share.high for share in (*found.agents, found.line_ups[0][1]))
+
+
+def test_missing_line_ups_are_named() -> None:
+    with pytest.raises(ValueError, match=r"2 of 4 line-ups have no game, such as a, a, a: .* --copies"):
+        analyse_line_ups(minority_games([(0, 0, 1), (0, 1, 1)], games=3), "ab", seed=0)
+    with pytest.raises(ValueError, match="9 agents have 3,003 line-ups of 6 players"):
+        line_ups_with_copies(9, 6)
+
+
+def test_copies_play_every_line_up_in_whole_deals() -> None:
+    config = make_config(["random", "grower"], Rules.preset("classic", 3), "tiny", copies=True)
+    schedule = config.schedule(16)
+    assert {tuple(sorted(pairing.seats)) for pairing in schedule} == set(line_ups_with_copies(2, 3))
+    assert schedule[:8] == config.schedule(8)
+    for agent in range(2):  # every seat equally often
+        assert len({sum(pairing.seats[seat] == agent for pairing in schedule) for seat in range(3)}) == 1
+    with pytest.raises(ValueError, match="copies=True: fixed_seats and `against`"):
+        make_config(["random", "grower"], Rules.preset("classic", 3), "tiny", copies=True, duel=True)
+
+
+def test_the_command_shows_the_alpha_rank_of_line_ups_or_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = tmp_path / "t.json"
+    command = ["tournament", "--agents", "random,grower", "--players", "3", "--map", "tiny"]
+    command += ["--games", "24", "--population", "--quiet"]
+    assert main([*command, "--copies", "--out", str(tmp_path / "a.sqlite"), "--json", str(facts)]) == 0
+    assert "share of seats %" in capsys.readouterr().out
+    agents = [each["value"] for each in json.loads(facts.read_text())["line_ups"]["agents"]]
+    assert sum(agents) == pytest.approx(1) and agents[1] > agents[0]
+    assert main([*command, "--out", str(tmp_path / "b.sqlite")]) == 0
+    assert "no alpha-rank over all line-ups: 2 of 4 line-ups have no game" in capsys.readouterr().out

@@ -100,6 +100,25 @@ def test_what_is_no_report_is_not_read(text: str) -> None:
         read_report(text, Game("classic", seed=1).board)
 
 
+@pytest.mark.parametrize(
+    ("word", "other"),
+    [
+        ("turn of P2", "turn of P7"),
+        (": CLAIM", ": SLEEP"),
+        ("Alaska 0", "Atlantis 0"),
+        ("free Venezuela", "P9 Venezuela"),
+        ("Peru 0", "Peru many"),
+        ("you 0/0/0/3", "you"),
+    ],
+)
+def test_a_foreign_word_in_a_report_is_a_value_error(word: str, other: str) -> None:
+    game = Game("classic", seed=1)
+    text = seat_report(game, game.seat)
+    assert word in text
+    with pytest.raises(ValueError, match="not a report of version 1 on the map 'Classic'"):
+        read_report(text.replace(word, other), game.board)
+
+
 @pytest.mark.parametrize("style", MOST_TOKENS)
 def test_reports_of_six_players_are_as_short_as_they_promise(style: str) -> None:
     """Tokens are counted with GPT-2's vocabulary, which needs more tokens than later vocabularies."""

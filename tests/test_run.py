@@ -17,7 +17,7 @@ import pytest
 import torch
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from risk_training import beam_value, ppo, state_value, turn_policy
+from risk_training import beam_value, imitation, ppo, state_value, turn_policy
 from risk_training.config import EvaluationSettings
 from risk_training.curves import read_log
 from risk_training.league import LeagueSettings
@@ -42,7 +42,7 @@ EVALUATION = EvaluationSettings(opponents=("random",), games=4, interval=256)
 PPO = ppo.Config(
     map="tiny", players=3, options={"max_rounds": 5}, n_timesteps=384, n_envs=16, n_steps=8, batch_size=64,
     width=8, local=4, league=LeagueSettings(bots=("grower",), window=1, history=0), snapshot_interval=128,
-    evaluation=EVALUATION, checkpoint_interval=256,
+    evaluation=EVALUATION, checkpoint_interval=256, ema_decay=0.5,
 )  # fmt: skip
 BEAM_VALUES = beam_value.Config(
     map="tiny", players=2, options={"max_rounds": 5}, games=18, round_games=6, memory=2, bots=("grower",),
@@ -64,12 +64,18 @@ TURN_POLICIES = turn_policy.Config(
     bots=("grower", "random"), hidden_sizes=(6, 4), n_epochs=1, batch_size=64,
     evaluation=dataclasses.replace(EVALUATION, games=2, interval=12), checkpoint_interval=12,
 )  # fmt: skip
+IMITATIONS = imitation.Config(
+    map="tiny", players=3, options={"max_rounds": 5}, games=18, round_games=6, teacher="grower",
+    bots=("random",), width=8, local=4, batch_size=64,
+    evaluation=dataclasses.replace(EVALUATION, interval=12), checkpoint_interval=12,
+)  # fmt: skip
 TRAINERS = {
     "ppo": (ppo, PPO, POLICY_FILE),
     "beam_value": (beam_value, BEAM_VALUES, BEAM_VALUE_FILE),
     "state_value": (state_value, STATE_VALUES, STATE_VALUE_FILE),
     "tacticians": (state_value, TACTICIANS, STATE_VALUE_FILE),
     "turn_policy": (turn_policy, TURN_POLICIES, TURN_POLICY_FILE),
+    "imitation": (imitation, IMITATIONS, POLICY_FILE),
 }
 TIMES = ("seconds", "cpu_seconds", "spent", "time/seconds", "time/cpu_seconds", "time/steps_a", "time/ns_")
 
@@ -130,10 +136,8 @@ def assert_agreement(folder: Path, policy: str) -> None:
     """Check that policy and log agree with the checkpoint."""
     state = load_checkpoint(folder)
     assert read_log(folder) == state["rows"]
-    weights = {
-        n.removeprefix("weights."): w.numpy().astype(np.float16)
-        for n, w in state["trainer"]["network"].items()
-    }
+    playing = state["trainer"]["averages"] or state["trainer"]["network"]
+    weights = {n.removeprefix("weights."): w.numpy().astype(np.float16) for n, w in playing.items()}
     assert weights_in(folder / policy) == {name: values.tobytes() for name, values in weights.items()}
 
 

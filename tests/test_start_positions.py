@@ -208,6 +208,7 @@ def test_the_games_of_a_trainer_begin_at_its_positions(
         "beam_value": lambda: module.play_chunk(config, 0, 4, None),
         "state_value": lambda: module.play_chunk(config, 3, 0, 4),
         "turn_policy": lambda: module.play_chunk(config, 3, 0, 4, None),
+        "imitation": lambda: module.Trainer(config, tmp_path).update(),
     }
     if trainer == "turn_policy":  # its value knows the map classic only
         plain = SimpleNamespace(bot=compiled("random"), value=None)

@@ -1,8 +1,9 @@
 """Make agents from specs: names of the entry-point group `risk_env.agents`, files, programs and models.
 
-A spec is a registered name, `path/to/file.py:Class`, a trained file, a kept-out opponent (`kept_out:NAME`), a
-program (`cmd:command line`) or a language model (`llm:MODEL`). `load` returns a player, which all functions
-that play games accept. `make` returns an agent for one seat.
+A spec is a registered name, `path/to/file.py:Class`, a trained file, `tactician` with another state value
+(`tactician:FILE.npz`), a kept-out opponent (`kept_out:NAME`), a program (`cmd:command line`) or a language
+model (`llm:MODEL`). `load` returns a player, which all functions that play games accept. `make` returns an
+agent for one seat.
 """
 
 import hashlib
@@ -27,6 +28,7 @@ from risk_env.players import AgentFactory, Named, Policy, as_agent, close_made, 
 PROGRAM = "cmd:"
 MODEL = "llm:"
 KEPT_OUT = "kept_out:"  # opponents of benchmarks (`risk_agents.kept_out`)
+TACTICIAN = "tactician:"  # `tactician` with the state value in a file
 HUMAN = "human"  # spec of a person at the terminal
 # Specs that `load` accepts in addition to names
 SPECS = "file.py:Class, a trained file (.zip, .npz, .onnx), 'cmd:program', llm:MODEL"
@@ -50,7 +52,8 @@ def make(named: Named) -> Agent:
 def load(spec: str) -> CompiledBot | Policy | AgentFactory:
     """Return the player of a spec.
 
-    A spec is a registered name, `file.py:NAME`, a trained file, `kept_out:NAME`, `cmd:...` or `llm:MODEL`.
+    A spec is a registered name, `file.py:NAME`, a trained file, `tactician:FILE.npz`, `kept_out:NAME`,
+    `cmd:...` or `llm:MODEL`.
     `opponents=`, `Match`, `GameBatch.play` and `Arena` accept the player. For classes of agents, programs and
     language models, the player is an `AgentFactory`, which makes an agent for each seat of each game.
     """
@@ -68,6 +71,8 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
         from risk_agents import kept_out
 
         return kept_out.find(spec.removeprefix(KEPT_OUT))
+    if spec.startswith(TACTICIAN) and spec.endswith(POLICY_FILES):
+        return _tactician(spec)
     is_trained = spec.endswith(POLICY_FILES)
     target = _load_trained(spec) if is_trained else _in_file(spec) if is_in_file(spec) else bots.find(spec)
     try:
@@ -79,6 +84,30 @@ def load(spec: str) -> CompiledBot | Policy | AgentFactory:
             f"agent={spec!r} is an agent, not a class: name its class, so that each seat gets its own agent"
         )
     return replace(player, name=spec) if isinstance(player, AgentFactory) else player
+
+
+def load_bot(spec: str) -> CompiledBot:
+    """Return the compiled bot of a spec that names no program, model or Python file.
+
+    Configurations and checkpoints, which may come from somebody else, name bots in this way. Raises
+    ValueError for specs that would run other code, and for players that are not compiled bots.
+    """
+    runs_code = spec == HUMAN or spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
+    found = None if runs_code else load(spec)
+    if not isinstance(found, CompiledBot):
+        raise ValueError(
+            f"bot={spec!r} is not a compiled bot: give a registered name, a trained file (.npz) or "
+            f"{TACTICIAN}FILE.npz"
+        )
+    return found
+
+
+def _tactician(spec: str) -> CompiledBot:
+    """Return `tactician` with the state value in the file of a spec."""
+    from risk_agents.learned.state_value import StateValueFile
+    from risk_agents.search import tactician
+
+    return tactician.judged_by(StateValueFile.load(spec.removeprefix(TACTICIAN)), spec)
 
 
 def _in_file(spec: str) -> Any:

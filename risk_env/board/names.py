@@ -46,6 +46,8 @@ def in_text(name: str) -> str:
 
 def split_outside_quotes(text: str, separator: str, most: int = 0) -> list[str]:
     """Split a text at each separator outside double quotes, at most `most` times (0: no limit)."""
+    if QUOTE not in text:
+        return text.split(separator, most or -1)
     parts: list[str] = []
     start = 0
     for match in re.finditer(rf'"[^"]*"|({re.escape(separator)})', text):

@@ -11,7 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from risk_env.bounded_io import shortened
@@ -296,7 +296,11 @@ class Rules:
         """Return the rules from a dict that `to_dict` returned. A missing option has its default value."""
         if not isinstance(options, Mapping):
             raise ValueError(f"options={options!r}: must be a mapping of option names to values")
-        return cls(**_known(options))
+        known = _known(options)
+        try:
+            return _rules_with(cls, **known)
+        except TypeError:  # a value that cannot be hashed, such as a list
+            return cls(**known)
 
     def troops_to_start(self, num_territories: int) -> int:
         """Return the number of troops that each army starts with on a map (RULES 4.2).
@@ -311,6 +315,11 @@ class Rules:
         if armies * troops >= num_territories:
             return troops
         return -(-troops * num_territories // BOOK_TERRITORIES)
+
+
+@lru_cache(maxsize=128, typed=True)  # typed: 1 and True are different values
+def _rules_with(cls: "type[Rules]", **options: Any) -> "Rules":
+    return cls(**options)
 
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

@@ -13,10 +13,11 @@ The record may contain any bytes. `check` has four levels and stops at the first
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from risk_env.board.maps import Board
 from risk_env.board.rules import LAID_OUT_OBJECTIVES, Rules, is_dealt
@@ -105,12 +106,13 @@ def check(record: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
 
     `record` has a `game_dtype` and may contain any bytes.
     """
-    games = np.array([record], record.dtype)
+    raw = record.tobytes()
+    games = np.frombuffer(bytearray(raw), record.dtype)
     problems = complete(games, tables, rules, board)
+    if problems or games.tobytes() == raw:
+        return problems
     stored, wanted = Facts(record), Facts(games[0])
-    return problems or [
-        problem for field in DERIVED for problem in _differences(field, stored, wanted, board)
-    ]
+    return [problem for field in DERIVED for problem in _differences(field, stored, wanted, board)]
 
 
 def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str]:
@@ -118,7 +120,9 @@ def complete(games: Any, tables: Tables, rules: Rules, board: Board) -> list[str
 
     Returns the reasons why the other fields are impossible, or [].
     """
-    if problems := list(_out_of_range(Facts(games[0]), rules, board)):
+    raw, dtype = games.tobytes(), games.dtype
+    is_in_range = all(limits.hold(raw) for limits in _limits(rules, board, dtype))
+    if not is_in_range and (problems := list(_out_of_range(Facts(games[0]), rules, board))):
         return problems
     position = Position(games, tables, rules, board)
     if problems := [reason for find in _SENSE for reason in find(position)]:
@@ -153,15 +157,15 @@ class Facts:
     """
 
     def __init__(self, record: Any) -> None:
-        self._raw, self._fields = record.tobytes(), record.dtype.fields
+        self.raw, self._fields = record.tobytes(), record.dtype.fields
         # access to fields of a plain array is faster
-        self._plain = np.frombuffer(self._raw, _plain_dtype(record.dtype))
+        self._plain = np.frombuffer(self.raw, _plain_dtype(record.dtype))
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._fields:
             raise AttributeError(f"a record has no field {name!r}")
         kind, start, *_ = self._fields[name]
-        value = self._raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
+        value = self.raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
         setattr(self, name, value)
         return value
 
@@ -209,11 +213,24 @@ class Position:
         self.seats = range(rules.num_players)
         self.armies = range(rules.num_players + rules.neutral)
         self.places = range(board.num_territories)
-        self.living = [seat for seat in self.seats if game.death[seat] == 0]
-        self.held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
-        for territory in self.places:
-            self.held[game.owner[territory]].add(territory)
-        self.own = self.held[game.turn]  # territories of the seat in turn
+
+    @cached_property
+    def living(self) -> list[int]:
+        """The seats that are not eliminated."""
+        return [seat for seat in self.seats if self.game.death[seat] == 0]
+
+    @cached_property
+    def held(self) -> dict[int, set[int]]:
+        """The territories of each owner."""
+        held: dict[int, set[int]] = {army: set() for army in (FREE, *self.armies)}
+        for territory, owner in zip(self.places, self.game.owner, strict=False):
+            held[owner].add(territory)
+        return held
+
+    @property
+    def own(self) -> set[int]:
+        """The territories of the seat in turn."""
+        return self.held[self.game.turn]
 
     def army(self, owner: int) -> str:
         """Return the name of an owner."""
@@ -229,9 +246,15 @@ class Position:
         return sum(most - self.game.troops[t] for t in places)
 
     def missing(self, needs: str) -> str:
-        """Return the options in the text `needs` that the rules do not have, as text."""
-        pairs = [need.partition("=") for need in needs.split()]
-        return " ".join("".join(n) for n in pairs if str(getattr(self.rules, n[0])) not in n[2].split("|"))
+        """Return `missing_options` for the rules of the position."""
+        return missing_options(self.rules, needs)
+
+
+@lru_cache(maxsize=1024)
+def missing_options(rules: Rules, needs: str) -> str:
+    """Return the options in the text `needs` that the rules do not have, as text."""
+    pairs = [need.partition("=") for need in needs.split()]
+    return " ".join("".join(n) for n in pairs if str(getattr(rules, n[0])) not in n[2].split("|"))
 
 
 def due_trade(p: Position) -> Trade:
@@ -313,18 +336,65 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
     return {field: ends for fields, ends in limits.items() for field in fields.split()}
 
 
-def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
-    """Yield a reason for each element outside its range.
+@lru_cache(maxsize=64)
+def _element_ranges(rules: Rules, board: Board) -> dict[str, list[tuple[Any, Any]]]:
+    """Return the smallest and the largest value of each element of every field that is not derived.
 
     Elements beyond the last seat, army, territory and objective must be empty.
     """
-    empty, names = empty_facts(rules, board), board.territories
+    empty = empty_facts(rules, board)
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
-    used |= {len(game.owner): len(names), types.NUM_OBJECTIVES: len(board.objectives)}
+    used |= {len(empty.owner): board.num_territories, types.NUM_OBJECTIVES: len(board.objectives)}
+    found = {}
     for field, limits in ranges(rules, board).items():
-        values, none = _flat(getattr(game, field, 0)), _flat(getattr(empty, field, 0))
-        for place, number in enumerate(values):
-            low, high = limits if place < used.get(len(values), len(values)) else (none[place], none[place])
+        none = _flat(getattr(empty, field))
+        count = used.get(len(none), len(none))
+        found[field] = [limits if place < count else (one, one) for place, one in enumerate(none)]
+    return found
+
+
+class _Limits(NamedTuple):
+    """The ranges of all elements with the same type, for a check of a whole record at once."""
+
+    kind: str  # type of the elements
+    index: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
+    low: npt.NDArray[Any]  # (k,): smallest value; of words of sets: elements that must be present
+    high: npt.NDArray[Any]  # (k,): largest value; of words of sets: elements that may be present
+
+    def hold(self, raw: bytes) -> bool:
+        """Return True if all elements are in range in the bytes of a record."""
+        values = np.frombuffer(raw, self.kind)[self.index]
+        if self.kind == "<u8":
+            return not ((values & ~self.high) | (self.low & ~values)).any()
+        return bool(((values >= self.low) & (values <= self.high)).all())
+
+
+@lru_cache(maxsize=64)
+def _limits(rules: Rules, board: Board, dtype: np.dtype[Any]) -> tuple[_Limits, ...]:
+    """Return the ranges in `_element_ranges` for records of this type."""
+    found: dict[str, list[tuple[int, Any, Any]]] = {}
+    for field, limits in _element_ranges(rules, board).items():
+        kind, start, *_ = (dtype.fields or {})[field]
+        scalar = "|u1" if kind.base == np.bool_ else kind.base.str
+        first, words = start // kind.base.itemsize, kind.shape[-1] if scalar == "<u8" else 1
+        for place, ends in enumerate(limits):
+            low, high = (words_of(end, words) if scalar == "<u8" else [end] for end in ends)
+            rows = zip(range(words), low, high, strict=True)
+            found.setdefault(scalar, []).extend((first + place * words + k, a, b) for k, a, b in rows)
+    limits = []
+    for kind, rows in found.items():
+        index, low, high = zip(*rows, strict=True)
+        numbers = np.uint64 if kind == "<u8" else np.int64
+        limits.append(_Limits(kind, np.array(index), np.array(low, numbers), np.array(high, numbers)))
+    return tuple(limits)
+
+
+def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
+    """Yield a reason for each element outside its range."""
+    names = board.territories
+    for field, limits in _element_ranges(rules, board).items():
+        values = _flat(getattr(game, field))
+        for place, (number, (low, high)) in enumerate(zip(values, limits, strict=True)):
             if low <= number <= high:
                 continue
             name = f"{field}[{place}]" if len(values) > 1 else field
@@ -354,16 +424,40 @@ def _phase(p: Position) -> Reasons:
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
         yield f"phase {p.phase.name} in round {p.game.round_number}: the set-up is round 0, play begins at 1"
+    for field in ("source", "target"):
+        if p.phase in USES[field][1] and getattr(p.game, field) == NOWHERE:
+            yield f"{field} {NOWHERE}: phase {p.phase.name} needs a {field} territory"
+    unused = _unused(p.rules, p.board, p.phase, p.games.dtype)
+    if (np.frombuffer(p.game.raw, np.uint8)[unused.index] == unused.values).all():
+        return
     for field, (needs, phases) in USES.items():
         value, empty = getattr(p.game, field), getattr(p.empty, field)
-        shown, wanted = (_names(each, p.board) if field in SETS else each for each in (value, empty))
         if value == empty:
-            if field in ("source", "target") and p.phase in phases:
-                yield f"{field} {shown}: phase {p.phase.name} needs a {field} territory"
-        elif missing := p.missing(needs):
+            continue
+        shown, wanted = (_names(each, p.board) if field in SETS else each for each in (value, empty))
+        if missing := p.missing(needs):
             yield f"{field} {shown} without {missing}: must be {wanted}"
         elif p.phase not in phases:
             yield f"{field} {shown} in phase {p.phase.name}: must be {wanted}"
+
+
+class _Unused(NamedTuple):
+    """The bytes of a record that must have the values of an empty record."""
+
+    index: npt.NDArray[np.int64]  # (k,): places of the bytes
+    values: npt.NDArray[np.uint8]  # (k,): their values
+
+
+@lru_cache(maxsize=1024)
+def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _Unused:
+    """Return the bytes of the fields that the rules or the phase do not use (USES)."""
+    index: list[int] = []
+    for field, (needs, phases) in USES.items():
+        if phase not in phases or missing_options(rules, needs):
+            kind, start, *_ = (dtype.fields or {})[field]
+            index += range(start, start + kind.itemsize)
+    empty = np.frombuffer(empty_facts(rules, board).raw, np.uint8)
+    return _Unused(np.array(index, np.int64), empty[index])
 
 
 def _territories(p: Position) -> Reasons:
@@ -646,17 +740,20 @@ _SENSE = (
 
 def derive_facts(p: Position) -> None:
     """Write the derived fields that do not depend on the decision."""
-    game = p.games[0]
-    for army, words in enumerate(game.owned):
-        words[:] = words_of(p.held.get(army, ()), len(words))
-    game.strong = words_of((t for t in p.places if p.game.troops[t] > 1), len(game.strong))
+    game = p.games.view(_plain_dtype(p.games.dtype))[0]
+    words = len(game["strong"])
+    is_owned = np.zeros((len(game["owned"]), 64 * words), np.bool_)
+    for army in p.armies:
+        is_owned[army, list(p.held[army])] = True
+    game["owned"] = np.packbits(is_owned, axis=1, bitorder="little").view("<u8")
+    game["strong"] = words_of((t for t in p.places if p.game.troops[t] > 1), words)
     places = set(p.game.headquarters) - {NOWHERE}
-    game.deck = words_of(p.empty.deck.difference(places, p.game.discard, *p.game.hand), len(game.deck))
-    game.deck_wilds = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
-    game.headquarters_open = len(places) == len(p.seats)
-    game.trade = due_trade(p)
-    game.seat = NOBODY if p.phase == Phase.OVER else p.game.turn
-    game.reach[:] = 0
+    game["deck"] = words_of(p.empty.deck.difference(places, p.game.discard, *p.game.hand), words)
+    game["deck_wilds"] = p.empty.deck_wilds - p.game.discard_wilds - sum(p.game.wilds)
+    game["headquarters_open"] = len(places) == len(p.seats)
+    game["trade"] = due_trade(p)
+    game["seat"] = NOBODY if p.phase == Phase.OVER else p.game.turn
+    game["reach"] = 0
 
 
 def _choices(p: Position) -> list[tuple[Phase, int]]:
@@ -692,9 +789,10 @@ def _choose_again(p: Position) -> Reasons:
     choices, board, rules = _choices(p), p.tables.board, p.tables.rules
     if not choices:
         return
-    scratch = p.games.copy()
+    scratch = np.frombuffer(bytearray(p.games.tobytes()), p.games.dtype)
+    first = scratch.view(_plain_dtype(scratch.dtype))
     for field in ("source", "target", "picked", "picked_wilds", "blitz", "move_begun"):
-        scratch[field] = rules[0].empty[field]
+        first[field] = getattr(rules[0].empty, field)
     scratch["phase"] = choices[0][0]
     scratch["battles"] -= p.phase in DICE_PHASES
     entry.write_legal_actions(scratch, 0, board, rules)

@@ -311,6 +311,7 @@ class Entry(NamedTuple):
     fields: tuple[str, ...]
     place: int | None
     form: Form
+    depends: bool  # whether the default value depends on the territories and on earlier lines
 
     def value(self, field_of: Callable[[str], Any]) -> Any:
         """Return the value, or the list of both values of two fields.
@@ -345,14 +346,19 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
         if key not in entries and key not in ("rules", "map", "trade"):  # texts before 0.2 have `trade`
             hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown in this game{hint}")
-    position: Position | None = None  # cached facts; None after a change of the record
+    position: Position | None = None  # None after a change of the record
+    usual: dict[str, Any] = {}  # default values of fields in the present position
     for key, line in entries.items():
         if key in lines:
             line.put(games, lines[key].read(line.form.read))
             position = None
-        elif _USUAL.keys() & line.fields:
-            position = position or Position(games, table, rules, board)
-            value = line.value(partial(_usual, position))
+        elif line.depends:
+            if position is None:
+                position, usual = Position(games, table, rules, board), {}
+            for field in line.fields:
+                if field not in usual:
+                    usual[field] = _usual(position, field)
+            value = line.value(usual.__getitem__)
             if value != line.value(partial(getattr, position.game)):
                 line.put(games, value)
                 position = None
@@ -374,7 +380,8 @@ def _entries(rules: Rules, board: Board) -> tuple[Entry, ...]:
         fields = tuple(named.split()) or (key.replace(" ", "_"),)
         form = _form_of(fields[0], rules, board)
         places = enumerate(names[fields[0]]) if "{}" in key else [(None, "")]
-        entries += [Entry(key.format(name), fields, place, form) for place, name in places]
+        depends = bool(_USUAL.keys() & fields)
+        entries += [Entry(key.format(name), fields, place, form, depends) for place, name in places]
     return tuple(entries)
 
 
@@ -402,7 +409,9 @@ def _usual_objectives(p: Position) -> list[int]:
     With fixed objectives, the objectives of Basic Training are face up (RULES 9.1). All other objectives are
     not in play.
     """
-    face_up = p.tables.board[0].goal_fixed * (p.rules.objectives == "fixed")
+    if p.rules.objectives != "fixed":
+        return list(p.empty.objective)
+    face_up = p.tables.board[0].goal_fixed
     return np.where(face_up, Held.FACE_UP, Held.NOT_IN_PLAY).tolist()
 
 

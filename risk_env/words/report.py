@@ -14,6 +14,7 @@ from risk_env.board.maps import Board, Mission
 from risk_env.board.names import in_text, split_outside_quotes
 from risk_env.board.rules import Rules
 from risk_env.board.tables import Tables
+from risk_env.bounded_io import shortened
 from risk_env.core.cards import (
     MAX_STARS,
     MIN_STARS,
@@ -518,12 +519,22 @@ def read_report(text: str, board: Board) -> dict[str, Any]:
 
     The facts are `num_players`, `round`, `turn`, `seat`, `phase`, `winner`, `alive` and `hand_sizes` (per
     seat), `owner` and `troops` (per territory), `draft_left` and, with the symbol deck, `sets_traded` and
-    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report.
+    `next_set`. `hand_sizes` of an eliminated seat is 0. Raises ValueError if the text is not a report of a
+    game on this map.
     """
+    try:
+        return _facts_of(text, board)
+    except (LookupError, ValueError) as error:  # a word, a name or a number that no report of this map has
+        told = f"unknown word {error}" if isinstance(error, KeyError) else str(error)
+        raise ValueError(f"not a report of version {VERSION} on the map {board.name!r}: {told}") from error
+
+
+def _facts_of(text: str, board: Board) -> dict[str, Any]:
+    """Return the facts of `read_report`. Raises LookupError or ValueError for any other text."""
     head, at_round, *lines = [*text.splitlines(), "", ""]
     heading, moment = _HEAD.match(head), _ROUND.match(at_round)
     if not heading or not moment or int(heading[1]) != VERSION:
-        raise ValueError(f"not a report of version {VERSION}: {head[:80]!r}")
+        raise ValueError(f"the text begins with {shortened(head)}")
     num_players, you = int(heading[2]), int(heading[3])
     seats = {f"P{seat}": seat for seat in range(num_players)} | {"you": you, NEUTRAL: num_players}
     seats |= {UNCLAIMED: FREE, NO_ONE: NOBODY}

@@ -26,6 +26,7 @@ from torch import nn
 
 from risk_agents.learned.beam_value_features import MOST_UNITS, num_columns
 from risk_agents.learned.schema import schema_of
+from risk_agents.registry import load_bot
 from risk_agents.scripted import random_bot
 from risk_agents.search.beam_value import BeamValueFile, encode_positions
 from risk_agents.search.evaluation import WEIGHTS
@@ -34,7 +35,7 @@ from risk_agents.workers import WorkExecutor
 from risk_env.arena import Arena
 from risk_env.arrays import Array, read_npz
 from risk_env.board.maps import load_map
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import CompiledBot
 from risk_env.bounded_io import UNREADABLE
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
@@ -48,7 +49,7 @@ from risk_training.config import (
     RATES,
     TWO,
     EvaluationSettings,
-    RunSettings,
+    NetworkSettings,
     setting,
 )
 from risk_training.declared import Declared, Exactly, OneOf, OrNone
@@ -67,7 +68,7 @@ HEADERS = 1 << 12  # bytes of headers in the file of positions
 
 
 @dataclass(frozen=True)
-class Config(RunSettings):
+class Config(NetworkSettings):
     """Configuration of a run of the trainer `beam_value`. A step is a game."""
 
     TRAINER: ClassVar[str] = "beam_value"
@@ -223,7 +224,7 @@ class Games:
         """Return an arena in which the player of each seat is drawn separately."""
         config, P = self.config, self.rules.num_players
         arena = Arena(
-            self.batch, [*map(compiled, config.bots), *([learner] if learner else []), random_bot.BOT]
+            self.batch, [*map(load_bot, config.bots), *([learner] if learner else []), random_bot.BOT]
         )
         shape = self.batch.num_games, P
         by_bot = self.chance.random(shape) < (config.bot_share if learner else 1.0)
@@ -319,7 +320,7 @@ class Trainer(TorchRun):
         """Play the next round, and with `staleness: 1` start the round after it."""
         config = self.config
         is_trained = self.updates > 0 or config.begin_with is not None
-        weights = self.network.arrays() if is_trained else {}
+        weights = self.arrays() if is_trained else {}
         if self.ahead is None:
             self._begin_round(self.steps, weights)
         played = Positions.joined([future.result() for future in self.running], config.chunk_games)

@@ -20,7 +20,7 @@ from risk_env.board.rules import FAST
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
 from risk_env.whole_file import new_folder
-from risk_training import seeds, sweep
+from risk_training import responses, seeds, sweep
 from risk_training.config import (
     TRAINERS,
     WIN_RATE,
@@ -46,13 +46,16 @@ def main(argv: Sequence[str]) -> None:
     """Run the command `train`: start a new run, or resume a run."""
     parser = _parser()
     arguments = parser.parse_args(argv)
-    if (arguments.config is None) == (arguments.resume is None):
-        parser.error("add either --config or --resume")
-    fixed = dict.fromkeys((*SETTINGS, *NAMES, "set", "out", "against", "seeds", "sweep"))
+    if sum(getattr(arguments, name) is not None for name in ("config", "resume", "responses")) != 1:
+        parser.error("add one of --config, --resume and --responses")
+    fixed = dict.fromkeys((*SETTINGS, *NAMES, "steps", "set", "out", "against", "seeds", "sweep"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
-    if arguments.resume is not None and given:
+    if arguments.resume is not None and (given := [name for name in given if name != "steps"]):
         name = given[0].replace("_", "-")
         parser.error(f"--{name} is part of the settings of the run; start a new run with --config")
+    if arguments.responses is not None and (given := [name for name in given if name != "out"]):
+        name = given[0].replace("_", "-")
+        parser.error(f"--{name}: change exploiter_settings or value_settings in {arguments.responses}")
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
     if arguments.seeds is not None:
         check_range("--seeds", arguments.seeds, 1, MOST_SEEDS)
@@ -60,6 +63,9 @@ def main(argv: Sequence[str]) -> None:
 
     torch.set_num_threads(arguments.threads)
     with open_executor(arguments.workers, arguments.chunk_limit) as executor:
+        if arguments.responses is not None:
+            _train_responses(arguments, executor)
+            return
         if arguments.sweep is not None:
             _train_sweep(arguments, executor)
             return
@@ -70,6 +76,31 @@ def main(argv: Sequence[str]) -> None:
         _train(run)
         if arguments.against is not None:
             print(*seeds.lines(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
+
+
+class _Runs:
+    """Runs of `responses.run_rounds`, with the arguments of the command line."""
+
+    def __init__(self, arguments: argparse.Namespace, executor: WorkExecutor) -> None:
+        self._arguments, self._executor = arguments, executor
+
+    def config(self, name: str, values: Mapping[str, Any]) -> Any:
+        """Return the settings of a run (`responses.Runs`)."""
+        return _settings(_with(self._arguments, config=name, values=values))[1]
+
+    def train(self, name: str, values: Mapping[str, Any], folder: Path, against: str | None = None) -> None:
+        """Train a run to its end, or continue the run in the folder (`responses.Runs`)."""
+        own = _with(self._arguments, config=name, values=values, out=str(folder), against=against)
+        _train(_begun_or_continued(own, self._executor))
+
+
+def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
+    """Train rounds of best responses, or continue the rounds that an earlier call began; then show them."""
+    settings = responses.read_responses(arguments.responses)
+    folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
+    found = responses.run_rounds(settings, folder, _Runs(arguments, executor))
+    print(*responses.lines(settings, found), sep="\n")
+    print(f"rounds of best responses: {folder / responses.SUMMARY}")
 
 
 def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
@@ -204,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_several(parser: argparse.ArgumentParser) -> None:
-    """Add the options that train several runs, or against one opponent."""
+    """Add the options that train several runs, or against chosen opponents."""
     add = parser.add_argument
     add(
         "--seeds",
@@ -222,6 +253,12 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         metavar="AGENT",
         help="train a best response: the compiled bot AGENT plays the other seats of all games, and the gain "
         "over the even share of wins is reported",
+    )
+    add(
+        "--responses",
+        metavar="FILE",
+        help="train in rounds with the settings in FILE (.yml), or continue the rounds: an exploiter of the "
+        "current agent, then a new value that has played against all exploiters",
     )
 
 

@@ -40,6 +40,7 @@ TRAINERS = {
     "beam_value": "risk_training.beam_value",
     "state_value": "risk_training.state_value",
     "turn_policy": "risk_training.turn_policy",
+    "imitation": "risk_training.imitation",
 }
 
 
@@ -182,6 +183,14 @@ class RunSettings(Settings):
     def to_dict(self) -> dict[str, Any]:
         """Return the settings as plain names and values, which `from_dict` and YAML can read."""
         return {"trainer": self.TRAINER} | _plain(dataclasses.asdict(self))
+
+
+@dataclass(frozen=True)
+class NetworkSettings(RunSettings):
+    """Settings that the project's own trainers share, in addition to `RunSettings`."""
+
+    # decay of the averaged weights, which play and are written to the file; 0: the weights are not averaged
+    ema_decay: float = setting(0.0, 0, 0.99999)
 
 
 def _replaced(settings: Any, facts: Any, section: str) -> Any:

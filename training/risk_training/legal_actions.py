@@ -34,11 +34,9 @@ class LegalActions:
 
     def to(self, device: torch.device) -> LegalActions:
         """Return the legal actions on a device."""
-        return (
-            self
-            if device == self.actions.device
-            else LegalActions(self.actions.to(device), self.counts.to(device))
-        )
+        if device == self.actions.device:
+            return self
+        return LegalActions(*(part.to(device) for part in (self.actions, self.counts, self.decisions)))
 
     def select(self, decisions: Tensor) -> LegalActions:
         """Return the legal actions of some decisions, given by number, int64 (j,)."""

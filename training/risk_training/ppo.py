@@ -199,6 +199,7 @@ class Trainer(TorchRun):
         loss.backward()
         nn.utils.clip_grad_norm_(self.network.parameters(), config.max_grad_norm, foreach=True)
         self.optimizer.step()
+        self.average_weights()
         with torch.no_grad():
             approx_kl = ((ratio - 1) - logratio).mean()
             clipfrac = ((ratio - 1).abs() > config.clip_range).float().mean()

@@ -28,10 +28,10 @@ import yaml
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
+from risk_agents.registry import load_bot
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
-from risk_env.bots import compiled
 from risk_env.bounded_io import parse_json, read_file, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
@@ -61,7 +61,7 @@ class Run(ABC):
         self.executor = executor or InProcess()  # plays games, for trainers that can use workers
         self.rules, self.board = config.rules(), load_map(config.map)
         for name in config.evaluation.opponents:  # fails now rather than at the first evaluation
-            compiled(name).check(self.rules, self.board)
+            load_bot(name).check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
         self._saved_steps = 0  # number of steps at the latest checkpoint
@@ -277,10 +277,26 @@ class TorchRun(Run):
         super().__init__(config, folder, executor)
         torch.manual_seed(config.seed)
         self.shuffle = torch.Generator().manual_seed(config.seed)
+        self.averages: dict[str, torch.Tensor] = {}  # averaged weights by name, if `ema_decay` is above 0
+
+    @torch.no_grad()
+    def average_weights(self) -> None:
+        """Move the averaged weights towards the network's weights, after a step of the optimizer."""
+        if self.config.ema_decay == 0:
+            return
+        for name, values in self.weights().items():
+            average = self.averages.setdefault(name, values.detach().clone())
+            average.lerp_(values.detach(), 1 - self.config.ema_decay)
+
+    def arrays(self) -> dict[str, Array]:
+        """Return copies of the weights that play: the averaged weights, or the network's weights."""
+        if not self.averages:
+            return self.network.arrays()
+        return {name: values.cpu().numpy().copy() for name, values in self.averages.items()}
 
     def policy(self) -> Any:
         """Return the current network as a policy file."""
-        return self.KIND(self.network.arrays(), schema_of(self.rules, self.board), made_by(self))
+        return self.KIND(self.arrays(), schema_of(self.rules, self.board), made_by(self))
 
     def load_first_weights(self, source: str) -> None:
         """Load the weights of a file of the same kind, or of an agent (`Run.load_first_weights`)."""
@@ -314,6 +330,7 @@ class TorchRun(Run):
         self.optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
+        self.average_weights()
         return loss.detach()
 
     def moved(self, values: torch.Tensor | Array) -> torch.Tensor:
@@ -327,12 +344,13 @@ class TorchRun(Run):
     def state_dict(self) -> dict[str, Any]:
         """Return the state of network, optimizer and the order of minibatches."""
         parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()["state"]}
-        return parts | {"shuffle": self.shuffle.get_state()}
+        return parts | {"shuffle": self.shuffle.get_state(), "averages": self.averages}
 
     def declared(self) -> dict[str, Declared]:
         """Return the declaration that a state must match, with tensors on the device of this run."""
         parts = {"network": self.network.state_dict(), "optimizer": declared_moments(self.optimizer)}
-        return parts | {"shuffle": self.shuffle.get_state()}
+        averages = SomeOf({name: values.detach() for name, values in self.weights().items()})
+        return parts | {"shuffle": self.shuffle.get_state(), "averages": averages}
 
     def weights(self) -> Mapping[str, torch.Tensor]:
         """Return the weights of the network."""
@@ -343,6 +361,7 @@ class TorchRun(Run):
         self.network.load_state_dict(state["network"])
         load_moments(self.optimizer, state["optimizer"])
         self.shuffle.set_state(state["shuffle"])
+        self.averages = {name: self.moved(values) for name, values in state["averages"].items()}
 
 
 class DivergedError(ValueError):

@@ -10,9 +10,9 @@ import torch
 
 from risk_agents.learned.compiled_network import Network, compiled_network
 from risk_agents.learned.policy import choose_actions
+from risk_agents.registry import load_bot
 from risk_env.arrays import Array
 from risk_env.bots import CompiledBot
-from risk_env.bots import compiled as compiled_bot
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.players import Policy
 from risk_training.declared import Declared, ListOf, OrNone, TableOf, Whole
@@ -119,7 +119,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.weights: dict[str, Mapping[str, Any]] = {}  # weights of the snapshots, by name
         self.played: list[tuple[str, int, bool, bool, int]] = []  # opponent, seat, won, truncated, rounds
         self.seconds = 0.0  # CPU time of the games and the opponents
-        opponents = [*map(compiled_bot, settings.bots), *(slot.player for slot in self.slots)]
+        opponents = [*map(load_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
         # (N,) true if an opponent was replaced during the game; the result of this game is not recorded
         self._is_stale = np.zeros(num_envs, np.bool_)
@@ -134,7 +134,17 @@ class LeagueVecEnv(RiskVecEnv):
         self.lanes.draw_by(np.array([weights.get(name, 0.0) for name in names]))  # type: ignore[arg-type]
 
     def add_snapshot(self, steps: int, policy: Any) -> None:
-        """Add the learner's current policy, after `steps` steps, to the league."""
+        """Add the learner's current policy, after `steps` steps, to the league.
+
+        Raises ValueError if the league has bots and `snapshot_share` 0, because such a league draws no
+        snapshots.
+        """
+        if not self.slots:
+            share, bots = self.league.settings.snapshot_share, self.league.settings.bots
+            raise ValueError(
+                f"league.snapshot_share={share} with bots={list(bots)!r}: this league has no snapshots; "
+                "allowed: a share above 0, or no bots"
+            )
         leaving = self.league.add_snapshot(steps)
         name = self.league.snapshots[-1]
         self.weights = {known: held for known, held in self.weights.items() if known not in leaving}
@@ -180,12 +190,12 @@ class LeagueVecEnv(RiskVecEnv):
             final, truncated = self.lanes.final[lane], bool(self.lanes.truncated[lane])
             seat, won = int(final["seat"]), final["winner"] == final["seat"]
             places = self.lanes.batch.final_placement[lane].tolist()
-            for other in range(self.lanes.rules.num_players):
+            others = [other for other in range(self.lanes.rules.num_players) if other != seat]
+            for other in others if not self._is_stale[lane] else []:
                 player = self.lanes.players[numbers[lane, other]]
                 name = names.get(player, player.name)
-                if other != seat and not self._is_stale[lane]:
-                    self.league.record(name, points_of(places[seat], places[other]))
-                    self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
+                self.league.record(name, points_of(places[seat], places[other]))
+                self.played.append((name, seat, bool(won), truncated, int(final["rounds"])))
         self._is_stale[ended] = False
 
     def _shaped(self, ended: Array) -> npt.NDArray[np.float32]:

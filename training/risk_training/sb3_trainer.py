@@ -16,6 +16,7 @@ import time
 import zipfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from operator import methodcaller
 from pathlib import Path
 from typing import Any, ClassVar
@@ -252,8 +253,18 @@ class Trainer(Run):
         self.env.replace_weights(policy)
 
     def seating(self) -> Seating:
-        """Return a factory of the policy as a player that decides for all lanes in one call."""
+        """Return a factory of the policy as a compiled bot.
+
+        A policy of Stable-Baselines3 decides for all lanes in one call instead.
+        """
+        if self.config.policy == OWN_POLICY:
+            return partial(self._policy_file().bot, "learner")
         return lambda: Sb3Policy(self.model.policy, self.rules, self.board)
+
+    def _policy_file(self) -> PolicyFile:
+        """Return the weights of the project's own network as a policy file."""
+        arrays = self.model.policy.network.arrays()
+        return PolicyFile(arrays, schema_of(self.rules, self.board), made_by(self))
 
     def evaluate(self) -> Metrics:
         """Run the evaluations, and keep the best policy so far."""
@@ -279,9 +290,7 @@ class Trainer(Run):
         if self.config.policy != OWN_POLICY:
             return {}
         buffer = io.BytesIO()
-        PolicyFile(self.model.policy.network.arrays(), schema_of(self.rules, self.board), made_by(self)).save(
-            buffer
-        )
+        self._policy_file().save(buffer)
         return {BEST_WEIGHTS: buffer.getvalue()}
 
     def write_policy(self) -> None:

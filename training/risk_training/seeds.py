@@ -55,11 +55,20 @@ def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
 
 
 def _point(steps: int, rates: Sequence[float]) -> Point:
-    values = np.array(rates)
-    rng = np.random.default_rng(0)
-    draws = interquartile_mean(values[rng.integers(len(values), size=(SAMPLES, len(values)))])
-    low, high = np.quantile(draws, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    return Point(steps, tuple(rates), float(interquartile_mean(values)), float(low), float(high))
+    return Point(steps, tuple(rates), *interquartile_interval(np.array(rates)[:, None]))
+
+
+def interquartile_interval(values: Floats) -> tuple[float, float, float]:
+    """Return the interquartile mean of values (S, M), and the ends of its 95 % confidence interval.
+
+    The interval comes from a bootstrap over the S runs. The runs are drawn separately for each of the M
+    opponents (stratified bootstrap, Agarwal et al. 2021).
+    """
+    S, M = values.shape
+    drawn = np.random.default_rng(0).integers(S, size=(SAMPLES, S, M))
+    samples = interquartile_mean(values[drawn, np.arange(M)].reshape(SAMPLES, S * M))
+    low, high = np.quantile(samples, ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    return float(interquartile_mean(values.ravel())), float(low), float(high)
 
 
 def interquartile_mean(values: Floats) -> Floats:

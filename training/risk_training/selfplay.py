@@ -17,16 +17,16 @@ import numpy as np
 import torch
 
 from risk_agents.learned.layout import Layout
+from risk_agents.registry import load_bot
 from risk_env.arena import CALLER, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
-from risk_env.bots import compiled
 from risk_env.bounded_io import shortened
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS
 from risk_env.game_vector import GameVector, restore
 from risk_env.seated import Seated, SeatedArena
-from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, RunSettings, setting
+from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, NetworkSettings, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
 from risk_training.devices import moved
 from risk_training.league import League, LeagueSettings, snapshot_name
@@ -39,7 +39,7 @@ NO_STEP = -1
 
 
 @dataclass(frozen=True)
-class SelfPlaySettings(RunSettings):
+class SelfPlaySettings(NetworkSettings):
     """Settings of the games of a run. Numbers of steps count the learner's decisions."""
 
     n_envs: int = setting(512, 1, MOST_LANES)  # lanes of each actor
@@ -72,7 +72,7 @@ class SelfPlay:
         self.positions = start_positions(config, board)
         self.bots = config.league.bots
         self.league = League(config.league, seed)
-        self.arena = Arena(self.batch, [*map(compiled, self.bots), SnapshotSeats(self)])
+        self.arena = Arena(self.batch, [*map(load_bot, self.bots), SnapshotSeats(self)])
         self.playing: dict[str, Network] = {}  # by name: snapshots of the league and of running games
         # (N,) name of the opponent, "" where the learner plays every seat
         self.opponent = np.full(config.n_envs, "", dtype=object)

@@ -34,18 +34,18 @@ from risk_agents.learned.state_value import (
     state_value_shapes,
     write_codes,
 )
+from risk_agents.registry import load_bot
 from risk_agents.scripted import style
 from risk_agents.search import beam
 from risk_agents.search.beam import GATHER
 from risk_agents.search.judges import judges_by
 from risk_agents.search.strategist import LEAST_GAMES, Budget, Strategist
-from risk_agents.search.tactician import FILE as TACTICIAN
-from risk_agents.search.turn_policy import TurnPolicyFile
+from risk_agents.search.tactician import judged_by
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arena import ANY_SEAT, Arena
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import CHOICES, Rules
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import CompiledBot
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
 from risk_env.core.types import MAX_SEATS, Phase
 from risk_env.game_vector import GameVector
@@ -59,7 +59,7 @@ from risk_training.config import (
     RATES,
     TWO,
     EvaluationSettings,
-    RunSettings,
+    NetworkSettings,
     setting,
 )
 from risk_training.devices import NamedWeights, moved
@@ -75,11 +75,12 @@ Tensor = torch.Tensor
 LANES = 512
 GATHERER = beam.other_turn(beam.BOT, "gathering beam", width=1)  # places only the first troops
 CLAIMER = style.bot("claimer", "1", style.Style(gathers=1))  # claims a random continent first
+LEARNER = "learner"  # name of `tactician` with the value in training
 DEAD = -1e9  # logit of a seat that cannot win
 
 
 @dataclass(frozen=True)
-class StateNetworkSettings(RunSettings):
+class StateNetworkSettings(NetworkSettings):
     """Settings shared by the trainers `state_value` and `turn_policy`. One step is one game."""
 
     LENGTH: ClassVar[str] = "games"
@@ -252,11 +253,6 @@ class Positions:
         return positions
 
 
-def tactician_by(judge: StateValueFile) -> CompiledBot:
-    """Return `tactician`, whose plans are evaluated by the value `judge`."""
-    return TurnPolicyFile.load(TACTICIAN).bot("tactician", "learner", judge)
-
-
 def play_chunk(
     config: Config, players: int, first: int, count: int, judge: StateValueFile | None = None
 ) -> Positions:
@@ -279,16 +275,27 @@ class Games:
         self.rules = setups[first // config.chunk_games % len(setups)]
         self.board = load_map(config.map)
         self.gatherer = CLAIMER if self.rules.setup == "claim" else GATHERER
-        self.seated = [
-            *map(compiled, config.bots),
-            self.gatherer,
-            *([] if judge is None else [tactician_by(judge)]),
-        ]
-        bots = config.bot_share * np.array(config.weights) / sum(config.weights)
-        self.weights = np.append(bots, [0, 1 - config.bot_share])  # the gatherer, `tactician`
+        bots, weights = self._bots_that_know()
+        self.seated = [*bots, self.gatherer, *([] if judge is None else [judged_by(judge, LEARNER)])]
+        # the last two entries are the gatherer and `tactician`
+        self.weights = np.append(config.bot_share * weights, [0, 1 - config.bot_share])
         self.positions = start_positions(config, self.board, players)
         self.columns = input_columns(self.board, config.dangers)
         self.chance = np.random.default_rng([config.seed, players, first])
+
+    def _bots_that_know(self) -> tuple[list[CompiledBot], Array]:
+        """Return the bots that can play these games, and their shares of the bots' seats.
+
+        A trained policy, for example, can play only with its own number of players. Raises ValueError if no
+        bot can play.
+        """
+        specs = zip(self.config.bots, self.config.weights, strict=True)
+        found = [(load_bot(spec), weight) for spec, weight in specs if weight]
+        fit = [(bot, weight) for bot, weight in found if bot.knows(self.rules, self.board)]
+        if not fit:
+            raise ValueError(f"bots={self.config.bots!r}: none can play with {self.players} players")
+        weights = np.array([weight for _, weight in fit])
+        return [bot for bot, _ in fit], weights / weights.sum()
 
     def play(self, count: int) -> Positions:
         """Play `count` games, and return their positions."""
@@ -411,12 +418,12 @@ class Trainer(TorchRun):
         self.running: list[Future[Positions]] = []  # chunks of the next round
         self.judge = None if config.judge is None else config.read_value(config.judge)
         if config.has_tactician:
-            tactician_by(self.judge or self.policy()).check(self.rules, self.board)
+            judged_by(self.judge or self.policy(), LEARNER).check(self.rules, self.board)
 
     def policy(self) -> StateValueFile:
         """Return the current network as a file of a state value."""
         facts = made_by(self) | {"dangers": self.config.dangers}
-        return StateValueFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
+        return StateValueFile(self.arrays(), schema_of(self.rules, self.board), facts)
 
     def update(self) -> Metrics:
         """Play a round and learn from it."""
@@ -478,7 +485,7 @@ class Trainer(TorchRun):
         The agent is `strategist`, or `tactician` if `tactician` plays in the training games.
         """
         if self.config.has_tactician:
-            return partial(tactician_by, self.policy())
+            return partial(judged_by, self.policy(), LEARNER)
         return partial(strategist_by, self.policy(), self.config.search_games)
 
 

@@ -20,13 +20,14 @@ import torch
 
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.state_value import MOST_UNITS, StateValue, StateValueFile, input_columns, write_codes
+from risk_agents.registry import load_bot
 from risk_agents.search.lookahead import UNTRIED, Effort
 from risk_agents.search.plans import MEMORY, NAMES, ROUND
 from risk_agents.search.turn_policy import TurnPolicyFile, chooser
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.board.maps import load_map
-from risk_env.bots import CompiledBot, compiled
+from risk_env.bots import CompiledBot
 from risk_training.config import MOST_GAMES, MOST_STEPS, TWO, EvaluationSettings, setting
 from risk_training.position_files import start_positions
 from risk_training.run import Metrics, TorchRun, made_by, timed
@@ -123,7 +124,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
     line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat
     seats, rules, board = (
-        [recorder.bot, *map(compiled, config.bots)],
+        [recorder.bot, *map(load_bot, config.bots)],
         config.rules_for(players),
         load_map(config.map),
     )
@@ -205,7 +206,7 @@ class Trainer(TorchRun):
     def policy(self) -> TurnPolicyFile:
         """Return the current network as a policy file."""
         facts = made_by(self) | {"plans": list(NAMES)}
-        return TurnPolicyFile(self.network.arrays(), schema_of(self.rules, self.board), facts)
+        return TurnPolicyFile(self.arrays(), schema_of(self.rules, self.board), facts)
 
     def seating(self) -> Seating:
         """Return a factory of the policy as a compiled bot, with the value from which the policy learns."""

@@ -18,6 +18,7 @@ from risk_env.board.rules import Rules, suggestion
 from risk_env.game_vector import GameVector
 from risk_env.players import AgentFactory, Named
 from risk_env.seeds import game_seed, uint64
+from risk_env.start_positions import StartPositions
 
 Array = npt.NDArray[Any]
 
@@ -86,15 +87,18 @@ class GameDecisions(NamedTuple):
     rounds: Array  # int32 (k,)
 
 
-def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisions]:
-    """Yield the decisions of games 0, 1, 2, ... without end.
+def record(
+    spec: RecordingSpec, lanes: int = MOST_LANES, first: int = 0, positions: StartPositions | None = None
+) -> Iterator[GameDecisions]:
+    """Yield the decisions of games `first`, `first` + 1, `first` + 2, ... without end.
 
-    The games do not depend on `lanes`, the number of games that are played at the same time.
+    The games do not depend on `lanes`, the number of games that are played at the same time. Games begin at
+    `positions`, or with the set-up if `positions` is None.
     """
     players = [load(name) for name in spec.agents]
     has_agents = any(isinstance(player, AgentFactory) for player in players)
     # in one lane, each seat needs only one instance of an agent or program
-    recording = _Recording(spec, players, 1 if has_agents else lanes)
+    recording = _Recording(spec, players, 1 if has_agents else lanes, first, positions)
     try:
         yield from recording.games()
     finally:
@@ -104,8 +108,15 @@ def record(spec: RecordingSpec, lanes: int = MOST_LANES) -> Iterator[GameDecisio
 class _Recording:
     """Games in progress, one per lane, and the decisions that were recorded in these games."""
 
-    def __init__(self, spec: RecordingSpec, players: Sequence[Named], lanes: int) -> None:
-        self.spec = spec
+    def __init__(
+        self,
+        spec: RecordingSpec,
+        players: Sequence[Named],
+        lanes: int,
+        first: int,
+        positions: StartPositions | None,
+    ) -> None:
+        self.spec, self.first, self.positions = spec, first, positions
         self.batch = GameVector(spec.rules, spec.board, lanes, spec.seed, autoreset=False, reward=spec.reward)
         self.arena = Arena(self.batch, players, on_actions=self._write)
         self.is_recorded = np.array([not spec.only or name in spec.only for name in spec.names])
@@ -122,21 +133,23 @@ class _Recording:
     def games(self) -> Iterator[GameDecisions]:
         """Yield games in the order of their numbers; a finished game waits for all games before it."""
         waiting: dict[int, GameDecisions] = {}
-        due = 0
+        due = self.first
         for lanes, numbers in self.arena.run_games(_ENDLESS, self._begin):
             self.batch.finish(lanes)
-            for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
+            for lane, number in zip(lanes.tolist(), (self.first + numbers).tolist(), strict=True):
                 waiting[number] = self._decisions(lane, number)
             while due in waiting:
                 yield waiting.pop(due)
                 due += 1
 
     def _begin(self, lanes: Array, numbers: Array) -> None:
-        """Begin the game `numbers[k]` in lane `lanes[k]`, for each k."""
+        """Begin the game `first + numbers[k]` in lane `lanes[k]`, for each k."""
+        numbers = self.first + numbers
         for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
             self.arena.numbers[lane, : self.spec.rules.num_players] = self.spec.line_up(number)
         seeds = [game_seed(self.spec.seed, number) for number in numbers.tolist()]
         self.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
+        self.batch.begin_at(lanes, self.positions, numbers)
         self.arena.seat_players(lanes)
         self.count[lanes] = 0
 

@@ -339,11 +339,9 @@ def _error(values: Array) -> Array:
 
 def plans_for(rules: Rules, board: Board) -> tuple[CompiledBot, ...]:
     """Return the bots whose turns are compared in games with these rules on this map."""
-    try:
-        marshal.BOT.check(rules, board)
-    except ValueError:
-        return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
-    return DUEL_PLANS
+    if marshal.BOT.knows(rules, board):
+        return DUEL_PLANS
+    return PLANS_FOR_THREE if rules.num_players == 3 else PLANS
 
 
 def with_value(path: str | Path) -> Callable[[], Strategist]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from risk_agents.learned.state_value import StateValueFile
 from risk_agents.search.lookahead import Effort
 from risk_agents.search.turn_policy import TurnPolicyFile
+from risk_env.bots import CompiledBot
 
 _FOLDER = Path(__file__).parent.parent / "learned" / "policies"
 FILE, VALUE_FILE = _FOLDER / "tactician.npz", _FOLDER / "tactician_value.npz"
@@ -19,3 +20,8 @@ _POLICY, _VALUE = TurnPolicyFile.load(FILE), StateValueFile.load(VALUE_FILE)
 
 QUICK = _POLICY.bot("tactician:quick", "tactician:quick", _VALUE, Effort(plans=1, samples=1, rest=1))
 BOT = _POLICY.bot("tactician", "tactician", _VALUE)
+
+
+def judged_by(value: StateValueFile, name: str) -> CompiledBot:
+    """Return a bot with this name that plays like `tactician`, with another state value."""
+    return _POLICY.bot("tactician", name, value)

@@ -26,6 +26,7 @@ from risk_agents.sandbox import LEVELS, sandbox
 from risk_agents.tournament import sprt
 from risk_agents.tournament.config import GAME_TIME, TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.exports import (
+    Grid,
     config_lines,
     model_grids,
     remarks,
@@ -34,11 +35,13 @@ from risk_agents.tournament.exports import (
     write_json,
 )
 from risk_agents.tournament.jobs import close_pools
+from risk_agents.tournament.line_ups import analyse_line_ups, line_up_grids
 from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config, prepare_luck
 from risk_agents.tournament.population import cycle_lines, population, population_grid
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
 from risk_agents.tournament.report import KINDS, Played, write_report
+from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store, StoreError
 from risk_agents.tournament.running import conduct
 from risk_agents.tournament.summary import Games, summarise
@@ -58,7 +61,7 @@ DEFAULTS: dict[str, Any] = {
     "preset": PRESET,
     "map": MAP,
     "profile": FAST,
-    **dict.fromkeys(("expert", "fresh", "fixed_seats"), False),
+    **dict.fromkeys(("expert", "fresh", "fixed_seats", "copies"), False),
     "option": [],
     "seed": 0,
     "luck": False,
@@ -177,6 +180,13 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         help="seat the agents in the order of --agents in every game",
     )
     add(
+        "--copies",
+        action="store_true",
+        default=None,
+        help="play all line-ups of the agents, also with several copies of an agent in a game, which the "
+        "alpha-rank of --population needs for three or more players",
+    )
+    add(
         "--luck",
         action="store_true",
         default=None,
@@ -267,7 +277,7 @@ def _config(wanted: dict[str, Any], level: str | None) -> TournamentConfig:
         if len(agents) != 1:
             raise ValueError(f"--agents names {len(agents)} agents; with --against it must name one")
         agents.append(wanted["against"])
-    names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "record", "luck")
+    names = ("seed", "time_limit", "fresh", "game_time", "fixed_seats", "copies", "record", "luck")
     options = {name: wanted[name] for name in names}
     rules, is_duel = rules_of(wanted, FAST, len(agents)), wanted["against"] is not None
     return make_config(agents, rules, wanted["map"], duel=is_duel, sandbox=level, **options)
@@ -396,14 +406,12 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
         print(f"Is {for_terminal(first)} better than {for_terminal(second)}? {verdict}\n")
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
-    summary, more, lines, facts = summarise(config, results), model_grids(config, results), [], {}
+    summary, more = summarise(config, results), model_grids(config, results)
+    lines: list[str] = []
+    facts: dict[str, Any] = {}
     if arguments.population:
-        try:
-            analysis = population(Games(results, len(config.entrants)), config.labels, config.seed)
-            more.append(population_grid(analysis, config.labels))
-            lines, facts = cycle_lines(analysis, config.labels), {"population": asdict(analysis)}
-        except ValueError as error:
-            lines = [f"no population analysis: {error}"]
+        grids, lines, facts = _analysed(config, results)
+        more += grids
     console = Console(width=None if sys.stdout.isatty() else 160)
     for table in rich_tables(summary, more):
         console.print(table, "")
@@ -435,6 +443,33 @@ def _command(store: Store, games: int) -> str:
         elif value is not None and not isinstance(value, bool) and value != DEFAULTS.get(name):
             words += [flag, str(value)]
     return shlex.join(words)
+
+
+def _analysed(
+    config: TournamentConfig, results: Sequence[GameResult]
+) -> tuple[list[Grid], list[str], dict[str, Any]]:
+    """Return the tables, the lines and the facts of `--population`.
+
+    A line says why an analysis is missing.
+    """
+    games = Games(results, len(config.entrants))
+    grids: list[Grid] = []
+    lines: list[str] = []
+    facts: dict[str, Any] = {}
+    try:
+        found = population(games, config.labels, config.seed)
+        grids, lines = [population_grid(found, config.labels)], cycle_lines(found, config.labels)
+        facts["population"] = asdict(found)
+    except ValueError as error:
+        lines.append(f"no population analysis: {error}")
+    if games.num_players > 2:
+        try:
+            whole = analyse_line_ups(games, config.labels, config.seed)
+            grids += line_up_grids(whole, config.labels)
+            facts["line_ups"] = asdict(whole)
+        except ValueError as error:
+            lines.append(f"no alpha-rank over all line-ups: {error}")
+    return grids, lines, facts
 
 
 def _say(console: Console, *lines: str) -> None:

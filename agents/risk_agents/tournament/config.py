@@ -9,7 +9,15 @@ from functools import cached_property
 from typing import Any, Self
 
 from risk_agents.program import check_limit
-from risk_agents.tournament.schedule import Pairing, duel_pairings, field_pairings, fixed_pairings, pairings
+from risk_agents.tournament.schedule import (
+    Pairing,
+    copy_pairings,
+    duel_pairings,
+    field_pairings,
+    fixed_pairings,
+    line_ups_with_copies,
+    pairings,
+)
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.text.escape import LABEL_LETTERS, for_terminal, is_label
@@ -49,6 +57,7 @@ class TournamentConfig:
     game_time: float = GAME_TIME  # in seconds; not used in games between compiled bots
     fixed_seats: bool = False  # True to seat agent s at seat s in every game
     luck: bool = False  # True to measure the luck of each seat
+    copies: bool = False  # True to play all line-ups, in which agents can have several seats
     # groups of opponents of agent 0, which plays every deal from every seat (`schedule.field_pairings`)
     groups: tuple[tuple[int, ...], ...] = ()
     # sandbox level of agents' processes (`risk_agents.sandbox`); chosen for each run, not saved
@@ -83,6 +92,9 @@ class TournamentConfig:
             return field_pairings(self.groups, self.num_players, games, self.seed)
         if self.duel:
             return duel_pairings(self.num_players, games)
+        if self.copies:
+            found = line_ups_with_copies(len(self.entrants), self.num_players)
+            return copy_pairings(found, games, self.seed)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:
@@ -130,20 +142,22 @@ class TournamentConfig:
         return cls(agents, rules, facts["map"], facts["map_digest"], **settings)
 
 
-_SETTINGS = ("seed", "time_limit", "record", "duel", "fresh", "game_time", "fixed_seats", "luck", "groups")
+_FLAGS = ("record", "duel", "fresh", "fixed_seats", "luck", "copies")
+_SETTINGS = ("seed", "time_limit", "game_time", *_FLAGS, "groups")
 _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("agents", "groups"), (list,)),
     "rules": (dict,),
     **dict.fromkeys(("map", "map_digest"), (str,)),
     "seed": (int,),
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
-    **dict.fromkeys(("record", "duel", "fresh", "fixed_seats", "luck"), (bool,)),
+    **dict.fromkeys(_FLAGS, (bool,)),
 }
 _ADDED: dict[str, Any] = {
     "fresh": False,
     "game_time": GAME_TIME,
     "fixed_seats": False,
     "luck": False,
+    "copies": False,
     "groups": [],
 }  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}

@@ -16,6 +16,7 @@ from risk_agents.registry import HUMAN, KEPT_OUT, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
+from risk_agents.tournament.schedule import line_ups_with_copies
 from risk_env import bots
 from risk_env.board.maps import load_map
 from risk_env.board.rules import Rules, check_rules
@@ -74,6 +75,10 @@ def make_config(
             f"agents={list(agents)!r}: fixed_seats needs one agent for each of the {rules.num_players} "
             "seats, and no `against`"
         )
+    if config.copies:
+        if config.duel or config.fixed_seats:
+            raise ValueError("copies=True: fixed_seats and `against` set the line-ups; use only one of them")
+        line_ups_with_copies(len(agents), rules.num_players)
     config = replace(config, time_limit=float(config.time_limit), game_time=float(config.game_time))
     prepare_luck(config)
     trial = Trial(rules, map_source, config.time_limit, config.sandbox)

@@ -3,7 +3,8 @@
 The module analyses a game of pairs: each of two players names an agent, and the pay-off is the share of games
 in which the first agent finishes ahead of the second agent. In two-player tournaments, the pay-off is the win
 rate, without the games that nobody wins. In tournaments with more players, the pay-off is the marginal rate
-in the line-ups of the tournament, so the analysis is valid only for these line-ups.
+in the line-ups of the tournament, so the analysis is valid only for these line-ups. The module `line_ups`
+analyses the whole game with three or more players.
 
 A rating is an average over the agents that happened to play. The Nash average (Balduzzi et al. 2018) does not
 change if an agent is entered twice. The alpha-rank (Omidshafiei et al. 2019) is the share of time in which
@@ -63,9 +64,9 @@ def population(games: Games, labels: Sequence[str], seed: int) -> Population:
     nash, skill, ranks = (np.array(values) for values in zip(*analyses, strict=True))
     low = np.quantile(draws, 0.025, axis=0)
     return Population(
-        nash=_with_intervals(nash),
-        skill=_with_intervals(skill),
-        alpha_rank=_with_intervals(ranks),
+        nash=with_intervals(nash),
+        skill=with_intervals(skill),
+        alpha_rank=with_intervals(ranks),
         cycles=tuple(_cycles(low > 0.5)),
     )
 
@@ -83,7 +84,7 @@ def _analyse(payoffs: Floats) -> tuple[Floats, Floats, Floats]:
     return nash, payoffs @ nash, alpha_rank(payoffs)
 
 
-def _with_intervals(values: Floats) -> tuple[Estimate, ...]:
+def with_intervals(values: Floats) -> tuple[Estimate, ...]:
     """Return the first row of `values`, float (1 + samples, K), with intervals from the other rows."""
     return tuple(estimates(values[0], np.quantile(values[1:], (0.025, 0.975), axis=0).T))
 

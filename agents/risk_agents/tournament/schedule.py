@@ -11,7 +11,8 @@ with more games.
 import random
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, permutations, repeat, starmap
+from itertools import combinations_with_replacement, count, permutations, repeat, starmap
+from math import comb
 from typing import NamedTuple
 
 ALL_SEATINGS_UP_TO = 3  # largest number of players for which all seatings are played
@@ -21,6 +22,7 @@ FIRST_GAMES = 32  # maximum number of games in a chunk while the duration of a g
 # lost chunk is played again.
 SHORTEST, LONGEST = 0.25, 20.0
 FOR_EACH = 0.002  # minimum duration of a chunk per worker, in seconds; one driver must supply all workers
+MOST_LINE_UPS = 500  # maximum number of line-ups of a tournament with copies
 SHARES = 2  # a chunk contains 1 / (SHARES * workers) of the games that are left
 
 
@@ -33,6 +35,7 @@ class Pairing(NamedTuple):
 
 
 Chunk = tuple[Pairing, ...]
+LineUp = tuple[int, ...]  # (P,) agent of each seat, in ascending order
 
 
 def pairings(num_agents: int, num_players: int, games: int, seed: int) -> list[Pairing]:
@@ -76,6 +79,37 @@ def field_pairings(groups: Sequence[Sequence[int]], num_players: int, games: int
         return [(*others[:seat], 0, *others[seat:]) for seat in range(num_players)]
 
     return _whole_deals(games, map(seated, count()))
+
+
+def line_ups_with_copies(num_agents: int, num_players: int) -> list[LineUp]:
+    """Return all line-ups of the agents, in lexicographic order.
+
+    Raises ValueError if there are more than MOST_LINE_UPS.
+    """
+    number = comb(num_agents + num_players - 1, num_players)
+    if number > MOST_LINE_UPS:
+        raise ValueError(
+            f"{num_agents} agents have {number:,} line-ups of {num_players} players with copies; "
+            f"at most {MOST_LINE_UPS} are allowed: name fewer agents"
+        )
+    return list(combinations_with_replacement(range(num_agents), num_players))
+
+
+def copy_pairings(all_line_ups: Sequence[LineUp], games: int, seed: int) -> list[Pairing]:
+    """Return the schedule of games of all line-ups (`line_ups_with_copies`).
+
+    The schedule has at least `games` games, in whole deals. The line-ups take turns, in a new random order
+    each time.
+    """
+
+    def in_turn() -> Iterator[LineUp]:
+        for turn in count():
+            yield from random.Random(f"copies {seed} {turn}").sample(all_line_ups, len(all_line_ups))
+
+    def seated(deal: int, line_up: tuple[int, ...]) -> list[tuple[int, ...]]:
+        return seatings(line_up, random.Random(f"seating {seed} {deal}"))
+
+    return _whole_deals(games, starmap(seated, enumerate(in_turn())))
 
 
 def fixed_pairings(num_players: int, games: int) -> list[Pairing]:
