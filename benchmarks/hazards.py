@@ -6,7 +6,7 @@
 The agent plays every deal from every seat. The other players are drawn from the field for each game.
 
 * Deaths: the share of the agent's turns, from round 5 on, after which the agent is eliminated before its next
-  turn. Turns are counted by the state at the end of the turn.
+  turn. Turns are grouped by the state of the game at their end.
 * Calibration: at the start of each turn of the agent, the value of `strategist` predicts the agent's win
   probability. The predictions are sorted and divided into ten groups of equal size. The mean prediction of
   each group is compared with the share of won games.

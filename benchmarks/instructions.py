@@ -1,4 +1,4 @@
-"""Instructions of fixed pieces of work, counted by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""Instruction counts of fixed workloads, by valgrind's callgrind: `python -m benchmarks.instructions`.
 
 A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
 of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate

@@ -1,7 +1,7 @@
 """Many concurrent games of a language model on one core: `python -m benchmarks.models [--record]`.
 
 The model is a script in a separate process, behind an endpoint on loopback. Each answer takes `--delay`
-seconds. All games of a tournament (`risk-env tournament --jobs`) wait for the model at the same time. A
+seconds. All games of a tournament (`risk-env tournament --workers`) wait for the model at the same time. A
 thread that should wake every 10 ms measures stalls, the delays of its wake-ups.
 """
 
@@ -54,7 +54,7 @@ def measure(games: int, delay: float, options: Sequence[str] = GAMES) -> dict[st
     with tempfile.TemporaryDirectory() as folder, endpoint(delay) as address, one_core(), heartbeat() as lags:
         os.environ["OPENAI_BASE_URL"] = address
         path = Path(folder) / "games.jsonl"
-        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--jobs", str(games), *options]
+        arguments = ["--agents", "llm:fake,random", "--games", str(games), "--workers", str(games), *options]
         wall, processor = time.perf_counter(), time.process_time()
         with redirect_stdout(io.StringIO()):
             cli.main([*arguments, "--out", str(Path(folder) / "games.sqlite"), "--record", str(path)])

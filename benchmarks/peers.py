@@ -152,7 +152,7 @@ def better_rows(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]
 def better(row: Row, other: Row) -> Row:
     """Return the faster of two rows.
 
-    A row about threads combines the best rate of each number of threads and all ratios.
+    For rows about threads, return the best rate of each number of threads, and the ratios of both rows.
     """
     if "ratios" in row:
         one, two = (max(row[key], other[key]) for key in ("one", "two"))

@@ -108,7 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         help="number of games per kind of opponents (default: 300)",
     )
     add("--seed", type=int, default=39, help="seed of all deals (default: %(default)s)")
-    add("--jobs", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
+    add("--workers", type=at_least_one, default=1, metavar="N", help="number of processes (default: 1)")
     add(
         "--out",
         type=Path,
@@ -139,7 +139,7 @@ def _played(arguments: argparse.Namespace, rules: Rules) -> list[Row]:
     deals = -(-arguments.games // rules.num_players)
     with _store(arguments.out, config) as store:
         try:
-            conduct(store, deals * rules.num_players * len(config.groups), arguments.jobs)
+            conduct(store, deals * rules.num_players * len(config.groups), arguments.workers)
         finally:
             close_pools()
         return rows(store, [*styles, KNOWN_BOTS])

@@ -348,8 +348,9 @@ def action_events(step: Step, text: str) -> list[Event]:
 def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
     """Return the events of chance between two records.
 
-    The events are a roll, with its battle unless a decision about dice follows, or a drawn card, with a
-    shuffle if the deck was empty. The events that follow without an action come last (`_course`).
+    The first event is a roll or a drawn card. The battle follows the roll, unless a decision about dice comes
+    first. If the deck was empty, a shuffle precedes the card. The last events are those that follow without
+    an action (`_course`).
     """
     seat = int(before.turn)
     if before.phase == Phase.ROLL:

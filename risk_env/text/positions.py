@@ -502,7 +502,9 @@ def _plain(word: str) -> str:
 
 
 def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool = False) -> Form:
-    """Return the form of a comma-separated list, with a dash for an empty list.
+    """Return the text form of lists whose elements have the form `form`.
+
+    Elements are separated by commas, and a dash stands for an empty list.
 
     The list must have `count` elements, unless `count` is None. `each` ends the error message for any other
     number of elements. If `distinct`, no element may be named twice.

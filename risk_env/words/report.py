@@ -545,7 +545,7 @@ def _facts_of(text: str, board: Board) -> dict[str, Any]:
 
 
 def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
-    """Return the facts of the lines after the head."""
+    """Return the facts in the lines of a report that follow its heading."""
     facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
     titles = zip(map(in_text, board.continents), board.bonuses, strict=True)
     continents = {f"{name} +{bonus}" for name, bonus in titles}

@@ -328,7 +328,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 def read_names(path: Path, name: str) -> dict[str, Any]:
     """Return the names and values of a YAML file.
 
-    Raises ValueError, with a message that begins with `name`, if there are none.
+    Raises ValueError if the file contains no names and values; the message begins with `name`.
     """
     try:
         text = read_text(path, MOST_BYTES)

@@ -108,7 +108,7 @@ def legal_lines(view: View, words: Words, numbers: Mapping[str, int], width: int
 
 
 def _named(numbers: Mapping[str, int], view: View) -> list[tuple[str, int]]:
-    """Return the names and numbers of all actions except DONE, which the question mentions."""
+    """Return the names and numbers of all actions except DONE. The question already mentions DONE."""
     return [
         (argument_of(text, DECISIONS[view.phase]), number) for text, number in numbers.items() if text != DONE
     ]
