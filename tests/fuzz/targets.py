@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_env import Game, IllegalAction, Rules, load_map
-from risk_env.board.importing.reader import format_of, import_map
+from risk_env.board.importing.draft import Report
+from risk_env.board.importing.reader import decoded, format_of, import_map
 from risk_env.board.maps import Board, MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
@@ -37,7 +38,7 @@ from tests.fuzz.mutations import as_json, change_bytes, change_text, change_valu
 from tests.one_way import RING, one_way_text
 
 CARDS_MARK = b"\n=====\n"  # between a map and its cards
-FOREIGN = {"domination": "domination", "conquest": "conquest", "club": "conquer club", "json": "json", "csv": "csv"}
+FOREIGN = {"club": "conquer club", **{name: name for name in ("domination", "conquest", "json", "csv")}}
 KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # made by `make`, taken by `change`
 
@@ -150,7 +151,8 @@ def prepare_a_game(board: Board) -> None:
 
 def foreign_maps(wanted: str) -> Callable[[], list[bytes]]:
     """Return a function that returns the files of a format, each with its cards after CARDS_MARK."""
-    found = [file for file in FILES if format_of(file.content.decode("latin-1").removeprefix("ï»¿")) == wanted]
+    texts = [decoded(file.content, file.file, Report(file.file)) for file in FILES]
+    found = [file for file, text in zip(FILES, texts, strict=True) if format_of(text) == wanted]
     return lambda: [file.content + (CARDS_MARK + file.cards if file.cards else b"") for file in found]
 
 
