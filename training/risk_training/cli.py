@@ -16,6 +16,7 @@ from risk_agents.progress import progress_bar
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
+from risk_env import bots
 from risk_env.board.rules import FAST
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
@@ -278,6 +279,11 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
             f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
             f"use a configuration of {' or '.join(LEAGUES)}"
         )
+    try:
+        bots.compiled(agent)
+    except ValueError as error:
+        other = "docs/training.md says how to train against any other agent"
+        raise ValueError(f"--against {agent}: must be a compiled bot: {error}; {other}") from None
     found: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
         "evaluation": {**evaluation, "opponents": [agent]},
