@@ -406,7 +406,9 @@ def _tell(store: Store, games: int, arguments: argparse.Namespace) -> None:
         print(f"Is {for_terminal(first)} better than {for_terminal(second)}? {verdict}\n")
         if verdict.verdict != sprt.OPEN:
             results = [result for result in results if result.deal < verdict.blocks]
-    summary, more, lines, facts = summarise(config, results), model_grids(config, results), [], {}
+    summary, more = summarise(config, results), model_grids(config, results)
+    lines: list[str] = []
+    facts: dict[str, Any] = {}
     if arguments.population:
         grids, lines, facts = _analysed(config, results)
         more += grids
