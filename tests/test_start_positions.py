@@ -216,7 +216,7 @@ def test_the_games_of_a_trainer_begin_at_its_positions(
         monkeypatch.setattr(module, "Recorder", lambda *arguments: plain)
     with pytest.raises(Begun) as begun:
         begin[trainer]()
-    assert begun.value.args[0] == [50, 51, 52, 50]
+    assert begun.value.args[0][:4] == [50, 51, 52, 50]
 
 
 def settings_of(path: Path, **facts: Any) -> Any:
