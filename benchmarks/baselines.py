@@ -285,15 +285,16 @@ def cells(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
             f"{row['budget']:,} {row['unit']}",
             str(len(row["seeds"])),
             f"{np.mean(row['cpu_seconds']):.0f}",
-            *(_interval(row["intervals"][name]) for name in (*OPPONENTS, "all")),
+            *(_interval(row["intervals"][name], len(row["seeds"])) for name in (*OPPONENTS, "all")),
         ]
         for row in rows
     ]
 
 
-def _interval(found: Sequence[float]) -> str:
+def _interval(found: Sequence[float], seeds: int) -> str:
+    """Return a rate in percent with its interval, which a single seed does not have."""
     rate, low, high = (100 * part for part in found)
-    return f"{rate:.0f} [{low:.0f}, {high:.0f}]"
+    return f"{rate:.0f} [{low:.0f}, {high:.0f}]" if seeds > 1 else f"{rate:.0f}"
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks import instructions_report
+from benchmarks.baselines import cells
 from benchmarks.instructions import recorded
 from risk_env import __version__, cli, load_map, map_names
 from risk_env.core.observe import (
@@ -34,6 +35,7 @@ from risk_env.observations import COUNT_DIVISOR
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
+BEGIN, END = "<!-- table of baselines -->", "<!-- end of the table -->"  # in baselines.md
 Row = Sequence[object]
 
 # ------------------------------------------------------------------------------------------------ observation
@@ -338,6 +340,11 @@ def _short(number: float) -> str:
 
 
 def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Sequence[Row]) -> str:
+    return f"{_table(title, head, rows)}\n{_made_by(record)}\n"
+
+
+def _made_by(record: dict[str, Any]) -> str:
+    """Return the command, the date, the machine and the versions of a record, and a link to the record."""
     where, versions = (
         record["machine"],
         ", ".join(f"{name} {number}" for name, number in record["versions"].items()),
@@ -345,7 +352,20 @@ def _recorded(title: str, record: dict[str, Any], head: Sequence[str], rows: Seq
     facts = (
         f"`{record['command']}`, {record['date']}, {where['processor']}, {where['cores']} cores; {versions}."
     )
-    return f"{_table(title, head, rows)}\n{facts} [Record](../benchmarks/results/{record['file']}.md).\n"
+    return f"{facts} [Record](../benchmarks/results/{record['file']}.md)."
+
+
+# -------------------------------------------------------------------------------------------------- baselines
+
+
+def baselines() -> str:
+    """Return the page about baselines with the newest table. The rest of the page is not generated."""
+    record = latest("baselines")
+    head, rows = cells(record)
+    hours = f"{record['cpu_hours']:.1f} hours of CPU time for training, without evaluations."
+    table = f"{_rows(head, rows)}\n{hours} {_made_by(record)}\n"
+    text = (FOLDER / "baselines.md").read_text(encoding="utf-8")
+    return re.sub(f"(?<={BEGIN}\n).*?(?={END})", lambda _: f"\n{table}\n", text, flags=re.DOTALL)
 
 
 # --------------------------------------------------------------------------------------------------- citation
@@ -376,6 +396,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "benchmarks.md": benchmarks,
     "speed.md": lambda: instructions_report.page(recorded()),
     "pictures/speed.svg": lambda: instructions_report.picture(recorded()),
+    "baselines.md": baselines,
     "../CITATION.cff": citation,
 }
 

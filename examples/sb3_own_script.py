@@ -5,7 +5,7 @@
     risk-env evaluate examples/sb3_own_script.py:Mine --opponents random --players 2 --games 100
 
 The model learns a game of two players on the classic map, with Stable-Baselines3's own network
-(docs/gymnasium.md).
+(docs/gymnasium.md). Opponents can be any agents, such as `examples/bot.py:Borderer` or `cmd:PROGRAM`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor
 
+from risk_agents import load
 from risk_env import Agent, View
 from risk_training.sb3 import RiskVecEnv
 from risk_training.win_rate import WinRate
@@ -43,7 +44,7 @@ class StopAfter(BaseCallback):
 
 def train(minutes: float, opponent: str, seed: int = 0) -> MaskablePPO:
     """Return a model trained for `minutes` against `opponent`, with rewards for win and loss only."""
-    env = VecMonitor(RiskVecEnv(64, seed, opponents=opponent, **GAME))
+    env = VecMonitor(RiskVecEnv(64, seed, opponents=load(opponent), **GAME))
     model = MaskablePPO(
         "MlpPolicy",
         env,
@@ -69,7 +70,7 @@ def evaluate(
     Counting the games that end first would favour short games. If `games_each` is a multiple of the number of
     players, the model plays every seat equally often.
     """
-    env = RiskVecEnv(lanes, seed, opponents=opponent, **GAME)
+    env = RiskVecEnv(lanes, seed, opponents=load(opponent), **GAME)
     observations, games, rounds = env.reset(), np.zeros(lanes, np.int64), 0
     wins = truncated = 0
     while (games < games_each).any():
@@ -119,8 +120,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--minutes", type=float, default=2.0, help="length of the training (default: 2)")
-    parser.add_argument("--opponent", default="random", help="opponent in training (default: random)")
-    opponents = "opponents in evaluation (default: random,grower)"
+    opponent = "agent, the opponent in training (default: random)"
+    parser.add_argument("--opponent", default="random", help=opponent)
+    opponents = "agents, the opponents in evaluation (default: random,grower)"
     parser.add_argument("--opponents", default="random,grower", metavar="A,B,...", help=opponents)
     arguments = parser.parse_args()
     torch.set_num_threads(1)

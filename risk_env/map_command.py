@@ -125,12 +125,16 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
 
 
 def _imported(arguments: argparse.Namespace) -> ImportedMap:
-    """Return the imported map. If the import fails, print the problems before the error is raised."""
+    """Return the imported map.
+
+    If the import fails, print the problems and the decisions before the error is raised.
+    """
     try:
         return import_map(arguments.map, arguments.cards, arguments.mirror, arguments.simplify)
     except MapError as error:
         head, *lines = str(error).split("\n")
-        for line in lines:
+        notes = (f"  note: {decision}" for decision in getattr(error, "__notes__", ()))
+        for line in (*lines, *notes):
             print(for_terminal(line), file=sys.stderr)
         raise MapError(head.removesuffix(":")) from None
 

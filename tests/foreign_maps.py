@@ -142,7 +142,7 @@ FILES = (
         {},
         4,
         8,
-        ["missions, line 13: the mission is left out"],
+        ["cards, line 13, mission: the mission is left out"],
         CARDS.encode(),
     ),
     Foreign(

@@ -8,6 +8,7 @@ import torch
 
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, load_map
+from risk_env.observations import as_floats
 from tests.examples import example
 
 torch.set_num_threads(1)
@@ -100,32 +101,37 @@ def test_ppo_for_three_learns_along_the_streams_of_its_seats(monkeypatch: pytest
     assert 0 <= script.win_rate(network, "random", 9) <= 1
 
 
-def test_one_set_of_weights_plays_maps_of_every_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = example("graph_network")
+@pytest.mark.parametrize(
+    ("name", "facts", "player"),
+    [("graph_network", "MapGraph", "GraphPolicy"), ("transformer", "MapTokens", "Attentive")],
+)
+def test_one_set_of_weights_plays_maps_of_every_size(
+    name: str, facts: str, player: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = example(name)
     small = {"TEACHER": "grower", "GAMES": 4, "UPDATES": 20, "RATE": 2e-2, "WIDTH": 16, "MINIBATCH": 64}
-    for name, value in small.items():
-        monkeypatch.setattr(script, name, value)
+    for constant, value in small.items():
+        monkeypatch.setattr(script, constant, value)
     board = load_map("tiny")
     codes, masks, actions = script.recorded(board, 3, seed=1)
     assert len(codes) > 50 and (masks[np.arange(len(masks)), actions] == 1).all()
-    network, graph = script.train(1, seed=0), script.MapGraph(board)
+    network, of_map = script.train(1, seed=0), getattr(script, facts)(board)
     with torch.no_grad():
-        before, after = (each.legal_scores(codes, masks, graph) for each in (script.Network(), network))
+        before, after = (each.legal_scores(codes, masks, of_map) for each in (script.Network(), network))
     losses = [torch.nn.functional.cross_entropy(s, torch.tensor(actions)) for s in (before, after)]
     assert losses[1] < 0.9 * losses[0]
-    for name in ("inner_sea", "random:3:territories=9"):  # the network has not seen these maps
-        other = GameBatch(script.RULES, load_map(name), 4, seed=0)
-        policy = script.GraphPolicy(network)
+    for unseen in ("inner_sea", "random:3:territories=9"):  # the network has not seen these maps
+        other = GameBatch(script.RULES, load_map(unseen), 4, seed=0)
+        policy = getattr(script, player)(network)
         policy.prepare(other.rules, other.board)
         other.reset()
-        assert network.legal_scores(other.observation, other.action_mask, policy.graph).shape == (
-            4, other.num_actions
-        )  # fmt: skip
+        chosen = policy.act_batch(as_floats(other.observation, other.board), other.action_mask, other.seat)
+        assert (other.action_mask[np.arange(4), chosen] == 1).all()
     found = script.win_rate(network, load_map("random:3:territories=9"), games=6)
     assert found.games == 6 and found.rounds > 0
-    with pytest.raises(ValueError, match="graph_network plays only"):
+    with pytest.raises(ValueError, match=f"{name} plays only"):
         policy.prepare(Rules.preset("classic", 2, profile="fast"), board)
     monkeypatch.setattr(script, "MODEL", Path("runs/none.pt"))
     script.trained.cache_clear()
     with pytest.raises(ValueError, match=r"runs/none.pt does not exist; train the network: python "):
-        script.GraphPolicy()
+        getattr(script, player)()

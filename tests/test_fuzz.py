@@ -19,9 +19,7 @@ QUICK = (
     *(
         "map",
         "random",
-        "sections",
-        "club",
-        "graph",
+        *("domination", "conquest", "club", "json", "csv"),
         "position",
         "save",
         "load",

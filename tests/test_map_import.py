@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from risk_env import Game, Rules, cli, load_map, map_command
 from risk_env.board.importing.draft import MOST_SHOWN
 from risk_env.board.importing.reader import MOST_BYTES, ImportedMap, import_map
-from risk_env.board.maps import MapError
+from risk_env.board.maps import MAX_TERRITORIES, MapError
 from tests.foreign_maps import CARDS, CLUB, CONQUEST, CSV, DOMINATION, FILES, Foreign
 from tests.full_disk import full_disk
 
@@ -154,6 +155,66 @@ def test_cards_can_be_named(tmp_path: Path) -> None:
         import_map(tmp_path / "map", tmp_path / "nowhere")
 
 
+TOO_MANY = range(MAX_TERRITORIES + 1)
+TOO_LARGE = {
+    "domination.map": "[continents]\nC 1\n[countries]\n"
+    + "".join(f"{t + 1} T{t} 1\n" for t in TOO_MANY)
+    + "[borders]\n",
+    "conquest.map": "[Continents]\nC=1\n[Territories]\n" + "".join(f"T{t},0,0,C\n" for t in TOO_MANY),
+    "club.xml": "<map><territories>"
+    + "".join(f"<territory><name>T{t}</name></territory>" for t in TOO_MANY)
+    + "</territories></map>",
+    "graph.json": json.dumps({"territories": [f"T{t}" for t in TOO_MANY]}),
+    "graph.csv": "".join(f"territory,T{t}\n" for t in TOO_MANY),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_every_importer_names_the_largest_number_of_territories(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(TOO_LARGE[name])
+    with pytest.raises(MapError, match=f"{len(TOO_MANY)} territories: a map has 2 to {MAX_TERRITORIES}"):
+        import_map(path)
+
+
+def test_map_files_and_random_maps_name_the_largest_number_of_territories(tmp_path: Path) -> None:
+    path = tmp_path / "large.toml"
+    table = '[[territory]]\nname = "T{}"\nborders = []\n'
+    head = 'name = "Large"\n[[continent]]\nname = "C"\nbonus = 1\n'
+    path.write_text(head + "".join(table.format(t) for t in TOO_MANY))
+    with pytest.raises(MapError, match=f"at most {MAX_TERRITORIES} are allowed"):
+        load_map(path)
+    with pytest.raises(MapError, match=f"territories={len(TOO_MANY)}: must be 6 to {MAX_TERRITORIES}"):
+        load_map(f"random:1:territories={len(TOO_MANY)}")
+
+
+def test_problems_name_their_file_and_line(tmp_path: Path) -> None:
+    path = tmp_path / "corners.map"
+    path.write_text(DOMINATION.replace("4 Dune 2", "4 Ash 9"))
+    (tmp_path / "corners.cards").write_text(
+        CARDS.replace("Cannon 3", "Cannon 77").replace("1 0 0 0", "x 0 0 0")
+    )
+    with pytest.raises(MapError) as error:
+        import_map(path)
+    for problem in (
+        "line 14: territory 'Ash' is given twice",
+        "line 14: territory 'Ash': no continent 9; there are 2",
+        "cards, line 4: no country with the ID '77'",
+        "cards, line 8, mission: 'x' is not a whole number",
+    ):
+        assert f"\n  {problem}" in str(error.value)
+
+
+def test_an_error_has_the_decisions_as_notes(tmp_path: Path) -> None:
+    path = tmp_path / "graph.csv"
+    path.write_text(CSV.replace("Dune", "done") + "border,Ash\nterritory,,East\n")
+    with pytest.raises(MapError) as error:
+        import_map(path)
+    assert "line 12: to is missing; the row is from, to" in str(error.value)
+    assert "territory 5: the name is missing" in str(error.value)
+    assert "territory 'done' is renamed to 'done 2'" in error.value.__notes__
+
+
 # --------------------------------------------------------------------------------------------- the command
 
 
@@ -198,6 +259,7 @@ def test_the_command_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureF
     lines = capsys.readouterr().err.splitlines()
     assert lines[1].endswith("no chain of borders leads to 'Ash' from 'Birch Hill', 'Cedar', 'Dune'")
     assert any("Use --mirror" in line for line in lines)
+    assert any(line.startswith("  note: ") and "cards" in line for line in lines)
     assert lines[-1] == "risk-env: error: broken.xml: 2 problems"
     assert not (tmp_path / "x.toml").exists()
 

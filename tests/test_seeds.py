@@ -59,6 +59,9 @@ def test_a_best_response_needs_a_league(tmp_path: Path, capsys: pytest.CaptureFi
     command = ["train", "--config", "beam_value", "--against", "grower", "--out", str(tmp_path / "run")]
     assert main(command) == 2
     assert "trainer 'beam_value' has no opponents" in capsys.readouterr().err
+    for agent in ("strategist", "examples/bot.py:Borderer"):  # agents in Python
+        assert main(["train", "--config", "tiny", "--against", agent, "--out", str(tmp_path / "run")]) == 2
+        assert f"--against {agent}: must be a compiled bot" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["train", "--resume", str(tmp_path), "--seeds", "2"])
     assert "--seeds is part of the settings of the run" in capsys.readouterr().err

@@ -12,6 +12,9 @@ from risk_env.board.rules import CHOICES, Rules, check_rules
 from risk_env.core import types
 from risk_env.core.bits import CHUNK
 
+# for each place in a chunk, the subsets of the chunk that contain it
+SUBSETS_WITH = [np.flatnonzero(np.arange(1 << CHUNK) >> place & 1) for place in range(CHUNK)]
+
 Records = npt.NDArray[Any]  # structured array; the fields of an element are attributes of the element
 
 
@@ -80,18 +83,25 @@ def _write_territories(record: Any, board: Board) -> None:
 
 
 def _write_borders(record: Any, board: Board) -> None:
+    record.border_source[: len(board.borders)], record.border_target[: len(board.borders)] = zip(
+        *board.borders, strict=True
+    )
+    targets, sources = record.targets, record.sources
+    chunk_targets, chunk_sources = record.chunk_targets, record.chunk_sources
+    chunk_out, chunk_in = record.chunk_out, record.chunk_in
     for border, (source, target) in enumerate(board.borders):
-        record.border_source[border] = source
-        record.border_target[border] = target
-        _put(record.targets[source], target)
-        _put(record.sources[target], source)
-        for subset in range(64):
-            if subset >> source % CHUNK & 1:
-                _put(record.chunk_targets[source // CHUNK, subset], target)
-                _put(record.chunk_out[source // CHUNK, subset], border)
-            if subset >> target % CHUNK & 1:
-                _put(record.chunk_sources[target // CHUNK, subset], source)
-                _put(record.chunk_in[target // CHUNK, subset], border)
+        _put(targets[source], target)
+        _put(sources[target], source)
+        _put_in_subsets(chunk_targets, source, target)
+        _put_in_subsets(chunk_out, source, border)
+        _put_in_subsets(chunk_sources, target, source)
+        _put_in_subsets(chunk_in, target, border)
+
+
+def _put_in_subsets(chunks: np.ndarray[Any, Any], territory: int, element: int) -> None:
+    """Add an element to the sets of all subsets of a chunk that contain the territory."""
+    subsets = SUBSETS_WITH[territory % CHUNK]
+    chunks[territory // CHUNK, subsets, element // 64] |= np.uint64(1 << element % 64)
 
 
 def _write_missions(record: Any, board: Board) -> None:

@@ -24,7 +24,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from risk_env import Game, IllegalAction, Rules, load_map
-from risk_env.board.importing.reader import import_map
+from risk_env.board.importing.draft import Report
+from risk_env.board.importing.reader import decoded, format_of, import_map
 from risk_env.board.maps import Board, MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
@@ -37,7 +38,7 @@ from tests.fuzz.mutations import as_json, change_bytes, change_text, change_valu
 from tests.one_way import RING, one_way_text
 
 CARDS_MARK = b"\n=====\n"  # between a map and its cards
-FOREIGN = {"sections": (".map",), "club": (".xml",), "graph": (".json", ".csv")}
+FOREIGN = {"club": "conquer club", **{name: name for name in ("domination", "conquest", "json", "csv")}}
 KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # made by `make`, taken by `change`
 
@@ -148,9 +149,10 @@ def prepare_a_game(board: Board) -> None:
         assert record.num_actions > 0
 
 
-def foreign_maps(*endings: str) -> Callable[[], list[bytes]]:
-    """Return a function that returns the files with these endings, each with its cards after CARDS_MARK."""
-    found = [file for file in FILES if file.file.endswith(endings)]
+def foreign_maps(wanted: str) -> Callable[[], list[bytes]]:
+    """Return a function that returns the files of a format, each with its cards after CARDS_MARK."""
+    texts = [decoded(file.content, file.file, Report(file.file)) for file in FILES]
+    found = [file for file, text in zip(FILES, texts, strict=True) if format_of(text) == wanted]
     return lambda: [file.content + (CARDS_MARK + file.cards if file.cards else b"") for file in found]
 
 
@@ -1308,8 +1310,8 @@ def named() -> dict[str, Target]:
         "map": Target(map_texts, change_lines, read_a_map, (MapError,)),
         "random": Target(random_names, change_lines, read_a_random_name, (MapError,)),
         **{
-            name: Target(foreign_maps(*endings), change_foreign_map, read_a_foreign_map, (MapError,))
-            for name, endings in FOREIGN.items()
+            name: Target(foreign_maps(wanted), change_foreign_map, read_a_foreign_map, (MapError,))
+            for name, wanted in FOREIGN.items()
         },
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
         "save": Target(lambda: games(), change_save, read_a_save, (SavedGameError,)),

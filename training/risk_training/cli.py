@@ -13,6 +13,7 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
+from risk_agents.registry import load_bot
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
@@ -315,6 +316,11 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
             f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
             f"use a configuration of {' or '.join(LEAGUES)}"
         )
+    try:
+        load_bot(agent)
+    except ValueError as error:
+        other = "docs/best_responses.md says how to train against any other agent"
+        raise ValueError(f"--against {agent}: must be a compiled bot: {error}; {other}") from None
     settings: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
         "evaluation": {**evaluation, "opponents": [agent]},

@@ -6,11 +6,12 @@ from typing import Any, NamedTuple
 
 from risk_env.board.toml_table import MapError, similar_names
 from risk_env.bounded_io import shortened
+from risk_env.core.types import SIZE_CLASSES
 from risk_env.splitmix64 import INCREMENT, WORD, scrambled
 
 PREFIX = "random:"
-LEAST_TERRITORIES, MOST_TERRITORIES = 6, 256
-MOST_CONTINENTS = 64
+LEAST_TERRITORIES = 6
+MOST_TERRITORIES, _, MOST_CONTINENTS = SIZE_CLASSES[-1]
 CLASSIC_TERRITORIES = 42  # number of territories of the classic map
 TERRITORIES_OF_A_CONTINENT = 7
 FORM = "random:SEED:territories=N,continents=N"

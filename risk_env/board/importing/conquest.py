@@ -36,7 +36,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
             report.problem(f"{line.place}: {shortened(line.text)} is not of the form NAME=BONUS")
             continue
         title = clean_name(title, "continent", report)
-        continents.add(title)
+        continents.add(title, line.place)
         number = whole_number(bonus, f"{line.place}: bonus of {shortened(title)}", report)
         draft.continents.append(DraftContinent(title, number))
     territories = NameIndex("territory", report)
@@ -49,7 +49,7 @@ def read_conquest(text: str, name: str, report: Report) -> MapDraft:
             )
             continue
         territory = _territory(cells, line, continents, report)
-        neighbours.append((territories.add(territory.name), line, cells[4:]))
+        neighbours.append((territories.add(territory.name, line.place), line, cells[4:]))
         draft.territories.append(territory)
     check_before_borders(draft, report)
     for source, line, cells in neighbours:

@@ -47,7 +47,7 @@ def read_domination(text: str, cards: str | None, name: str, report: Report) -> 
         _read_borders(line, numbers, draft, report)
     if cards is not None:
         try:
-            _read_cards(read_sections(cards), numbers, draft, report)
+            _read_cards(read_sections(cards, "cards"), numbers, draft, report)
         except ValueError as error:
             report.problem(f"cards: {error}")
     return draft
@@ -76,7 +76,7 @@ def _read_continent(line: SectionLine, names: NameIndex, draft: MapDraft, report
         report.problem(f"{line.place}: {shortened(line.text)} is not of the form NAME BONUS")
         words.append("0")
     name = clean_name(words[0].replace("_", " "), "continent", report)
-    names.add(name)
+    names.add(name, line.place)
     bonus = whole_number(words[1], f"{line.place}: bonus of {shortened(name)}", report)
     draft.continents.append(DraftContinent(name, bonus))
 
@@ -94,7 +94,7 @@ def _read_countries(lines: list[SectionLine], draft: MapDraft, report: Report) -
             report.problem(f"{line.place}: ID {shortened(words[0])} is given twice")
         numbers[words[0]] = len(draft.territories)
         name = clean_name(words[1].replace("_", " "), "territory", report)
-        names.add(name)
+        names.add(name, line.place)
         what = f"{line.place}: territory {shortened(name)}"
         number = whole_number(words[2], f"{what}, continent", report)
         if not 0 <= number <= len(draft.continents):
@@ -124,7 +124,7 @@ def _read_cards(sections: Sections, numbers: dict[str, int], draft: MapDraft, re
             wilds += 1
         elif kind.casefold() not in SYMBOL_OF or len(ids) != 1:
             problem = f"{shortened(line.text)} is not a card of the form SYMBOL ID or Wildcard"
-            report.problem(f"cards, {line.place}: {problem}")
+            report.problem(f"{line.place}: {problem}")
         elif (country := _country(ids[0], line, numbers, report)) >= 0:
             territory = draft.territories[country]
             if territory.symbol is not None:
@@ -140,7 +140,7 @@ def _read_missions(lines: list[SectionLine], draft: MapDraft, report: Report) ->
     colours = fallback = 0
     for line in lines:
         words = line.text.split(maxsplit=6)
-        place = f"missions, {line.place}"
+        place = f"{line.place}, mission"
         if len(words) < 6:
             form = "PLAYER COUNTRIES TROOPS CONTINENT CONTINENT CONTINENT"
             report.problem(f"{place}: {shortened(line.text)} is not of the form {form}")

@@ -78,6 +78,7 @@ class Report:
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
         """Add a problem, with those of `names` that are similar to `name`, and with advice in `hint`."""
         self.hints |= {hint: None} if hint else {}
+        names = [each for each in names if each]
         few = len(names) <= MAX_TERRITORIES and all(len(each) <= MAX_NAME for each in (name, *names))
         if names and few and self.num_problems < MOST_HINTS:  # many or long names would take long to compare
             problem += similar_names(name, names)
@@ -104,12 +105,18 @@ class Report:
             self.problem(f"{what} (--simplify: {instead})", hint=hint)
 
     def raise_problems(self) -> None:
-        """Raise MapError if there are problems. The error lists the first MOST_SHOWN problems."""
+        """Raise MapError if there are problems. The error lists the first MOST_SHOWN problems.
+
+        The notes of the error (`__notes__`) are the decisions.
+        """
         if self.problems:
             more = self.num_problems - len(self.problems)
             lines = [*self.problems, *([f"... and {more} more"] if more else [])]
             count = f"{self.num_problems} problem{'s' if self.num_problems > 1 else ''}"
-            raise MapError("\n  ".join([f"{self.file}: {count}:", *lines, *self.hints]))
+            error = MapError("\n  ".join([f"{self.file}: {count}:", *lines, *self.hints]))
+            for decision in self.decisions:
+                error.add_note(decision)
+            raise error
 
 
 def clean_name(text: str, what: str, report: Report) -> str:
@@ -154,10 +161,11 @@ class NameIndex:
         self.names: list[str] = []
         self._numbers: dict[str, int] = {}
 
-    def add(self, name: str) -> int:
-        """Add a name and return its number."""
-        if key_of(name) in self._numbers:
-            self.report.problem(f"{self.what} {shortened(name)} is given twice")
+    def add(self, name: str, place: str = "") -> int:
+        """Add a name at a place of the file, and return its number."""
+        if key_of(name) in self._numbers and name:  # `finish` reports names that are missing
+            where = f"{place}: " if place else ""
+            self.report.problem(f"{where}{self.what} {shortened(name)} is given twice")
         number = self._numbers.setdefault(key_of(name), len(self.names))
         self.names.append(name)
         return number

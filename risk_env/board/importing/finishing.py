@@ -78,10 +78,18 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
 
 
 def _check_names(draft: MapDraft, report: Report) -> None:
-    places = [("territory", territory.name) for territory in draft.territories]
-    for what, name in [("map", draft.name), *(("continent", c.name) for c in draft.continents), *places]:
-        if problem := problem_of(name):
-            report.problem(f"{what} {shortened(name)}: {problem}")
+    """Report names that are missing or not allowed."""
+    kinds = {
+        "map": [draft.name],
+        "continent": [continent.name for continent in draft.continents],
+        "territory": [territory.name for territory in draft.territories],
+    }
+    for what, names in kinds.items():
+        for number, name in enumerate(names, 1):
+            if not name:
+                report.problem(f"{what} {number}: the name is missing")
+            elif problem := problem_of(name):
+                report.problem(f"{what} {shortened(name)}: {problem}")
 
 
 def _finish_continents(draft: MapDraft, report: Report) -> None:

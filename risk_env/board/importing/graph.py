@@ -44,7 +44,10 @@ def read_json_graph(text: str, name: str, report: Report) -> MapDraft:
 
     Raises ValueError if the text is not a JSON object, and MapError as `check_before_borders` does.
     """
-    values = parse_json(text)
+    try:
+        values = parse_json(text)
+    except ValueError as error:
+        raise ValueError(f"not JSON: {error}") from None
     if not isinstance(values, dict):
         raise ValueError("a map in JSON must be an object with territories, continents and borders")
     known = ("name", "directed", "continents", "territories", "borders", "one_way")
@@ -128,14 +131,18 @@ def _draft_of(name: str, rows: list[Row], directed: bool, report: Report) -> Map
             title = clean_name(values.get("name", ""), kind, report)
             bonus = whole_number(values.get("bonus", ""), f"{place}, bonus", report)
             draft.continents.append(DraftContinent(title, bonus, values.get("colour") or None))
-            continents.add(title)
+            continents.add(title, place)
     for place, kind, values in rows:
         if kind == "territory":
             draft.territories.append(_territory(place, values, continents, report))
-            territories.add(draft.territories[-1].name)
+            territories.add(draft.territories[-1].name, place)
     check_before_borders(draft, report)
     for place, kind, values in rows:
-        if kind in ("border", "one_way"):
+        if kind not in ("border", "one_way"):
+            continue
+        if missing := [end for end in KINDS[kind] if not values.get(end)]:
+            report.problem(f"{place}: {missing[0]} is missing; the row is {', '.join(KINDS[kind])}")
+        else:
             source, target = (territories.find(values.get(end, ""), place) for end in KINDS[kind])
             draft.add_borders(source, [target])
             if kind == "border" and not directed:

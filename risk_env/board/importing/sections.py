@@ -12,25 +12,27 @@ class SectionLine(NamedTuple):
     text: str
 
 
+COMMENT = ";"
 Sections = dict[str, list[SectionLine]]
 
 
-def read_sections(text: str, comment: str = ";") -> Sections:
+def read_sections(text: str, file: str = "") -> Sections:
     """Return the lines of each section, by the section's name in lower case.
 
-    Empty lines and lines that begin with `comment` are left out. Lines before the first header are in the
+    `file` names the file in the place of a line (default: no name). Empty lines and lines that begin with
+    COMMENT are left out. Lines before the first header are in the
     section "".
     """
     sections: Sections = {"": []}
     section = sections[""]
     for number, line in enumerate(text.splitlines(), 1):
         line = line.strip()
-        if not line or line.startswith(comment):
+        if not line or line.startswith(COMMENT):
             continue
         if line.startswith("[") and line.endswith("]"):
             section = sections.setdefault(line[1:-1].strip().casefold(), [])
         else:
-            section.append(SectionLine(f"line {number}", line))
+            section.append(SectionLine(f"{file}, line {number}" if file else f"line {number}", line))
     return sections
 
 
