@@ -298,7 +298,7 @@ class Rules:
             raise ValueError(f"options={options!r}: must be a mapping of option names to values")
         known = _known(options)
         try:
-            return _rules_with(cls, **known)
+            return _rules_with(cls, **known)  # type: ignore[arg-type]
         except TypeError:  # a value that cannot be hashed, such as a list
             return cls(**known)
 

@@ -345,25 +345,25 @@ def _element_ranges(rules: Rules, board: Board) -> dict[str, list[tuple[Any, Any
     empty = empty_facts(rules, board)
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
     used |= {len(empty.owner): board.num_territories, types.NUM_OBJECTIVES: len(board.objectives)}
-    found = {}
+    elements = {}
     for field, limits in ranges(rules, board).items():
         none = _flat(getattr(empty, field))
         count = used.get(len(none), len(none))
-        found[field] = [limits if place < count else (one, one) for place, one in enumerate(none)]
-    return found
+        elements[field] = [limits if place < count else (one, one) for place, one in enumerate(none)]
+    return elements
 
 
 class _Limits(NamedTuple):
     """The ranges of all elements with the same type, for a check of a whole record at once."""
 
     kind: str  # type of the elements
-    index: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
+    places: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
     low: npt.NDArray[Any]  # (k,): smallest value; of words of sets: elements that must be present
     high: npt.NDArray[Any]  # (k,): largest value; of words of sets: elements that may be present
 
     def hold(self, raw: bytes) -> bool:
         """Return True if all elements are in range in the bytes of a record."""
-        values = np.frombuffer(raw, self.kind)[self.index]
+        values = np.frombuffer(raw, self.kind)[self.places]
         if self.kind == "<u8":
             return not ((values & ~self.high) | (self.low & ~values)).any()
         return bool(((values >= self.low) & (values <= self.high)).all())
@@ -372,20 +372,20 @@ class _Limits(NamedTuple):
 @lru_cache(maxsize=64)
 def _limits(rules: Rules, board: Board, dtype: np.dtype[Any]) -> tuple[_Limits, ...]:
     """Return the ranges in `_element_ranges` for records of this type."""
-    found: dict[str, list[tuple[int, Any, Any]]] = {}
-    for field, limits in _element_ranges(rules, board).items():
-        kind, start, *_ = (dtype.fields or {})[field]
+    ends_of: dict[str, list[tuple[int, Any, Any]]] = {}
+    for field, elements in _element_ranges(rules, board).items():
+        kind, start, *_ = dict(dtype.fields or {})[field]
         scalar = "|u1" if kind.base == np.bool_ else kind.base.str
         first, words = start // kind.base.itemsize, kind.shape[-1] if scalar == "<u8" else 1
-        for place, ends in enumerate(limits):
+        for place, ends in enumerate(elements):
             low, high = (words_of(end, words) if scalar == "<u8" else [end] for end in ends)
             rows = zip(range(words), low, high, strict=True)
-            found.setdefault(scalar, []).extend((first + place * words + k, a, b) for k, a, b in rows)
+            ends_of.setdefault(scalar, []).extend((first + place * words + k, a, b) for k, a, b in rows)
     limits = []
-    for kind, rows in found.items():
-        index, low, high = zip(*rows, strict=True)
-        numbers = np.uint64 if kind == "<u8" else np.int64
-        limits.append(_Limits(kind, np.array(index), np.array(low, numbers), np.array(high, numbers)))
+    for scalar, listed in ends_of.items():
+        places, least, most = zip(*listed, strict=True)
+        numbers = np.uint64 if scalar == "<u8" else np.int64
+        limits.append(_Limits(scalar, np.array(places), np.array(least, numbers), np.array(most, numbers)))
     return tuple(limits)
 
 
@@ -428,7 +428,7 @@ def _phase(p: Position) -> Reasons:
         if p.phase in USES[field][1] and getattr(p.game, field) == NOWHERE:
             yield f"{field} {NOWHERE}: phase {p.phase.name} needs a {field} territory"
     unused = _unused(p.rules, p.board, p.phase, p.games.dtype)
-    if (np.frombuffer(p.game.raw, np.uint8)[unused.index] == unused.values).all():
+    if (np.frombuffer(p.game.raw, np.uint8)[unused.places] == unused.values).all():
         return
     for field, (needs, phases) in USES.items():
         value, empty = getattr(p.game, field), getattr(p.empty, field)
@@ -444,20 +444,20 @@ def _phase(p: Position) -> Reasons:
 class _Unused(NamedTuple):
     """The bytes of a record that must have the values of an empty record."""
 
-    index: npt.NDArray[np.int64]  # (k,): places of the bytes
+    places: npt.NDArray[np.int64]  # (k,): places of the bytes
     values: npt.NDArray[np.uint8]  # (k,): their values
 
 
 @lru_cache(maxsize=1024)
 def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _Unused:
     """Return the bytes of the fields that the rules or the phase do not use (USES)."""
-    index: list[int] = []
+    places: list[int] = []
     for field, (needs, phases) in USES.items():
         if phase not in phases or missing_options(rules, needs):
-            kind, start, *_ = (dtype.fields or {})[field]
-            index += range(start, start + kind.itemsize)
+            kind, start, *_ = dict(dtype.fields or {})[field]
+            places += range(start, start + kind.itemsize)
     empty = np.frombuffer(empty_facts(rules, board).raw, np.uint8)
-    return _Unused(np.array(index, np.int64), empty[index])
+    return _Unused(np.array(places, np.int64), empty[places])
 
 
 def _territories(p: Position) -> Reasons:
