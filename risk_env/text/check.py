@@ -12,7 +12,7 @@ The record may contain any bytes. `check` has four levels and stops at the first
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -168,6 +168,12 @@ class Facts:
         value = self.raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
         setattr(self, name, value)
         return value
+
+
+def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Return the type and the first byte of each field of a record's dtype, by name."""
+    assert dtype.fields is not None
+    return dtype.fields
 
 
 @lru_cache(maxsize=8)
@@ -357,13 +363,13 @@ class _Limits(NamedTuple):
     """The ranges of all elements with the same type, for a check of a whole record at once."""
 
     kind: str  # type of the elements
-    index: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
+    places: npt.NDArray[np.int64]  # (k,): place of each element in the record, in units of its size
     low: npt.NDArray[Any]  # (k,): smallest value; of words of sets: elements that must be present
     high: npt.NDArray[Any]  # (k,): largest value; of words of sets: elements that may be present
 
     def hold(self, raw: bytes) -> bool:
         """Return True if all elements are in range in the bytes of a record."""
-        values = np.frombuffer(raw, self.kind)[self.index]
+        values = np.frombuffer(raw, self.kind)[self.places]
         if self.kind == "<u8":
             return not ((values & ~self.high) | (self.low & ~values)).any()
         return bool(((values >= self.low) & (values <= self.high)).all())
@@ -374,19 +380,19 @@ def _limits(rules: Rules, board: Board, dtype: np.dtype[Any]) -> tuple[_Limits, 
     """Return the ranges in `_element_ranges` for records of this type."""
     found: dict[str, list[tuple[int, Any, Any]]] = {}
     for field, limits in _element_ranges(rules, board).items():
-        kind, start, *_ = (dtype.fields or {})[field]
+        kind, start, *_ = _fields(dtype)[field]
         scalar = "|u1" if kind.base == np.bool_ else kind.base.str
         first, words = start // kind.base.itemsize, kind.shape[-1] if scalar == "<u8" else 1
         for place, ends in enumerate(limits):
             low, high = (words_of(end, words) if scalar == "<u8" else [end] for end in ends)
             rows = zip(range(words), low, high, strict=True)
             found.setdefault(scalar, []).extend((first + place * words + k, a, b) for k, a, b in rows)
-    limits = []
-    for kind, rows in found.items():
-        index, low, high = zip(*rows, strict=True)
-        numbers = np.uint64 if kind == "<u8" else np.int64
-        limits.append(_Limits(kind, np.array(index), np.array(low, numbers), np.array(high, numbers)))
-    return tuple(limits)
+    tables = []
+    for scalar, elements in found.items():
+        places, lows, highs = (list(column) for column in zip(*elements, strict=True))
+        numbers = np.uint64 if scalar == "<u8" else np.int64
+        tables.append(_Limits(scalar, np.array(places), np.array(lows, numbers), np.array(highs, numbers)))
+    return tuple(tables)
 
 
 def _out_of_range(game: Facts, rules: Rules, board: Board) -> Reasons:
@@ -428,7 +434,7 @@ def _phase(p: Position) -> Reasons:
         if p.phase in USES[field][1] and getattr(p.game, field) == NOWHERE:
             yield f"{field} {NOWHERE}: phase {p.phase.name} needs a {field} territory"
     unused = _unused(p.rules, p.board, p.phase, p.games.dtype)
-    if (np.frombuffer(p.game.raw, np.uint8)[unused.index] == unused.values).all():
+    if (np.frombuffer(p.game.raw, np.uint8)[unused.places] == unused.values).all():
         return
     for field, (needs, phases) in USES.items():
         value, empty = getattr(p.game, field), getattr(p.empty, field)
@@ -444,7 +450,7 @@ def _phase(p: Position) -> Reasons:
 class _Unused(NamedTuple):
     """The bytes of a record that must have the values of an empty record."""
 
-    index: npt.NDArray[np.int64]  # (k,): places of the bytes
+    places: npt.NDArray[np.int64]  # (k,): places of the bytes
     values: npt.NDArray[np.uint8]  # (k,): their values
 
 
@@ -454,7 +460,7 @@ def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _
     index: list[int] = []
     for field, (needs, phases) in USES.items():
         if phase not in phases or missing_options(rules, needs):
-            kind, start, *_ = (dtype.fields or {})[field]
+            kind, start, *_ = _fields(dtype)[field]
             index += range(start, start + kind.itemsize)
     empty = np.frombuffer(empty_facts(rules, board).raw, np.uint8)
     return _Unused(np.array(index, np.int64), empty[index])
