@@ -172,8 +172,7 @@ class Facts:
 
 def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
     """Return the type and the first byte of each field of a record's dtype, by name."""
-    assert dtype.fields is not None
-    return dtype.fields
+    return dtype.fields or {}
 
 
 @lru_cache(maxsize=8)
