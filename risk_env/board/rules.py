@@ -298,7 +298,7 @@ class Rules:
             raise ValueError(f"options={options!r}: must be a mapping of option names to values")
         known = _known(options)
         try:
-            return _rules_with(cls, **known)  # type: ignore[arg-type]
+            return _rules_with(**known)
         except TypeError:  # a value that cannot be hashed, such as a list
             return cls(**known)
 
@@ -318,8 +318,8 @@ class Rules:
 
 
 @lru_cache(maxsize=128, typed=True)  # typed: 1 and True are different values
-def _rules_with(cls: "type[Rules]", **options: Any) -> "Rules":
-    return cls(**options)
+def _rules_with(**options: Any) -> Rules:
+    return Rules(**options)
 
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

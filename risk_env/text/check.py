@@ -12,7 +12,7 @@ The record may contain any bytes. `check` has four levels and stops at the first
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -168,6 +168,11 @@ class Facts:
         value = self.raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
         setattr(self, name, value)
         return value
+
+
+def _fields(dtype: np.dtype[Any]) -> Mapping[str, Any]:
+    """Return the type and the first byte of each field of a record's dtype, by name."""
+    return dtype.fields or {}
 
 
 @lru_cache(maxsize=8)
@@ -374,7 +379,7 @@ def _limits(rules: Rules, board: Board, dtype: np.dtype[Any]) -> tuple[_Limits, 
     """Return the ranges in `_element_ranges` for records of this type."""
     ends_of: dict[str, list[tuple[int, Any, Any]]] = {}
     for field, elements in _element_ranges(rules, board).items():
-        kind, start, *_ = dict(dtype.fields or {})[field]
+        kind, start, *_ = _fields(dtype)[field]
         scalar = "|u1" if kind.base == np.bool_ else kind.base.str
         first, words = start // kind.base.itemsize, kind.shape[-1] if scalar == "<u8" else 1
         for place, ends in enumerate(elements):
@@ -454,7 +459,7 @@ def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _
     places: list[int] = []
     for field, (needs, phases) in USES.items():
         if phase not in phases or missing_options(rules, needs):
-            kind, start, *_ = dict(dtype.fields or {})[field]
+            kind, start, *_ = _fields(dtype)[field]
             places += range(start, start + kind.itemsize)
     empty = np.frombuffer(empty_facts(rules, board).raw, np.uint8)
     return _Unused(np.array(places, np.int64), empty[places])
