@@ -102,7 +102,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     record = heading(command, PACKAGES) | summary(found, arguments.games)
     print(report(record))
     if arguments.record:
-        print(f"\nrecorded in {keep('baselines', record, report(record), RESULTS)}")
+        path = keep("baselines", record, report(record), RESULTS)
+        draw(record, path.with_suffix(".png"))
+        print(f"\nrecorded in {path}")
 
 
 def _chosen(option: str, text: str, allowed: Any) -> list[str]:
@@ -261,6 +263,26 @@ def curve_of(done: Sequence[Job]) -> list[tuple[int, float]]:
 
     found = curves([job.folder for job in done])
     return [(point.steps, point.rate) for points in found.values() for point in points]
+
+
+def draw(record: dict[str, Any], path: Path) -> None:
+    """Draw the learning curves of all cells: win rates against `grower` over the share of the budget."""
+    from matplotlib.figure import Figure
+
+    counts = sorted({row["players"] for row in record["rows"]})
+    figure = Figure(figsize=(2.6 * len(counts) + 1, 3), layout="constrained")
+    panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
+    for count, panel in zip(counts, panels, strict=True):
+        for row in record["rows"]:
+            if row["players"] == count and row["curve"]:
+                steps, rates = np.array(row["curve"]).T
+                title = METHODS[row["method"]].title.replace("`", "")
+                panel.plot(100 * steps / row["budget"], 100 * rates, marker=".", label=title)
+        panel.set(title=f"{count} players", xlabel="budget, %", ylim=(0, 60))
+        panel.grid(alpha=0.3)
+    panels[0].set_ylabel("games won against grower, %")
+    panels[-1].legend(fontsize="small", loc="upper right")
+    figure.savefig(path, dpi=120)
 
 
 def report(record: dict[str, Any]) -> str:
