@@ -183,8 +183,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--copies",
         action="store_true",
         default=None,
-        help="play all line-ups of the agents, also with several copies of an agent in a game, which the "
-        "alpha-rank of --population needs for three or more players",
+        help="play all line-ups, also with copies of an agent (for --population with three or more players)",
     )
     add(
         "--luck",
