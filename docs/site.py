@@ -20,6 +20,7 @@ PAGES = ("*.md", "docs/**/*.md", "docs/**/*.png", "docs/**/*.svg", "docs/**/*.cs
 PAGES += (
     "benchmarks/README.md",
     "benchmarks/results/*.md",
+    "benchmarks/results/*.png",
     "research/*.md",
     "research/*.json",
     "research/*.png",
