@@ -74,5 +74,5 @@ def split_view(values: npt.NDArray[Any], board: Board) -> dict[str, npt.NDArray[
     The parts are views of `values` if possible.
     """
     border = TERRITORY_WIDTH * board.num_territories
-    territories = values[..., :border].reshape(*values.shape[:-1], -1, TERRITORY_WIDTH)
+    territories = values[..., :border].reshape(*values.shape[:-1], board.num_territories, TERRITORY_WIDTH)
     return {"territories": territories, "globals": values[..., border:]}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import risk_env
 from risk_agents.registry import play_game
 from risk_env import Game, GameBatch, Rules, View, load_map
 from risk_env.observations import as_floats
@@ -135,3 +136,22 @@ def test_one_set_of_weights_plays_maps_of_every_size(
     script.trained.cache_clear()
     with pytest.raises(ValueError, match=r"runs/none.pt does not exist; train the network: python "):
         getattr(script, player)()
+
+
+def test_expert_iteration_learns_from_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = example("expert_iteration")
+    monkeypatch.setattr(script, "RULES", script.RULES.replace(max_rounds=2, setup="random"))
+    taught = script.taught(4)
+    network = script.Network(taught[1].shape[1])
+    found = script.searched(network, games=1, first_seed=0)
+    codes, masks, wanted, won = (np.concatenate(parts) for parts in zip(taught, found, strict=True))
+    assert len(codes) > 30 and set(won.tolist()) <= {0.0, 1.0}
+    assert wanted.sum(axis=1) == pytest.approx(np.ones(len(codes)), abs=1e-4)
+    assert (wanted[masks == 0] == 0).all()  # only legal actions have a probability
+    before = [values.clone() for values in network.state_dict().values()]
+    script.learn(network, [codes, masks, wanted, won], np.random.default_rng(0))
+    assert any(not torch.equal(a, b) for a, b in zip(before, network.state_dict().values(), strict=True))
+    player = script.Search(network)
+    match = risk_env.Match(script.RULES, script.BOARD, [player, "grower", "grower"], seed=1)
+    match.run()
+    assert match.game.is_over

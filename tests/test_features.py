@@ -27,6 +27,8 @@ def test_features_are_what_the_networks_of_the_project_read(preset: str, players
     assert found.territories == pytest.approx(territories)
     first = layout.territories * layout.own_features
     assert found.globals == pytest.approx(boards[:, first : first + found.globals.shape[1]])
+    nothing = risk_env.features(batch.observation[:0], batch.rules, batch.board)
+    assert nothing.territories.shape == (0, *found.territories.shape[1:])
     game = batch.game(3)
     one = risk_env.features(game)
     assert one.territories == pytest.approx(territories[3])
