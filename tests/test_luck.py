@@ -17,9 +17,8 @@ from benchmarks.luck import measure
 from risk_agents.learned.schema import schema_of
 from risk_agents.luck import LuckMeter
 from risk_agents.luck.kernels import EXPECTED, FALLEN, HELD
-from risk_agents.luck.meter import KINDS, why_unknown
+from risk_agents.luck.meter import KINDS, VALUE, why_unknown
 from risk_agents.search.beam_value import BeamValueFile
-from risk_agents.search.marshal import VALUE
 from risk_agents.tournament import sprt
 from risk_agents.tournament.columns import COLUMNS
 from risk_agents.tournament.exports import grids, remarks, write_csv

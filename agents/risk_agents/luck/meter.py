@@ -8,11 +8,13 @@ without luck estimates the win rate. Results without luck have a smaller varianc
 difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009),
 with weight 1.
 
-Luck is known only in games that the value of `marshal` covers: games of two players on the classic map. With
-three or more players the method saves too few games (`docs/agents.md`).
+The probabilities come from a learned value (VALUE), so luck is known only in games that this value covers:
+games of two players on the classic map. With three or more players the method saves too few games
+(`docs/agents.md`).
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +23,6 @@ from risk_agents.learned.beam_value_features import WORKSPACE
 from risk_agents.learned.schema import schema_of
 from risk_agents.luck.kernels import ILLEGAL, MOST_LEFT, RECORDS, Events, Tools, write_luck
 from risk_agents.search.beam_value import BeamValueFile
-from risk_agents.search.marshal import VALUE
 from risk_env.arrays import Array, Floats
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
@@ -32,6 +33,8 @@ from risk_env.game import Game
 from risk_env.start_positions import check_same_game
 from risk_env.viewer.replay import Replay
 
+# value that was trained on games of scripted bots and `beam`
+VALUE = BeamValueFile.load(Path(__file__).parent.parent / "learned" / "policies" / "luck.npz")
 KINDS = BATTLES, DICE, CARDS = ("battle", "die", "card")
 PLAYERS = 2
 
@@ -52,7 +55,7 @@ def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str
     if rules.num_players != PLAYERS:
         return f"num_players={rules.num_players}: luck is measured only in games of {PLAYERS} players"
     try:
-        value.schema.check(schema_of(rules, board), "marshal" if value is VALUE else "value")
+        value.schema.check(schema_of(rules, board), "the value of luck")
     except ValueError as error:
         return str(error)
     return ""
