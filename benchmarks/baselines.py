@@ -9,9 +9,9 @@ cells get their first seed before a cell gets its second. If the command is inte
 continues; finished runs and finished measurements are kept. A cell is recorded with the seeds that are
 finished.
 
-The baseline has each seat in turn; one opponent plays all other seats. The table shows percentages of games
-won: the interquartile mean over seeds, and over seeds and opponents in the column "all". Intervals are 95 %
-intervals of a bootstrap over seeds, stratified by opponent (Agarwal et al. 2021).
+The baseline plays every seat equally often, and one opponent plays all other seats. The table shows
+percentages of games won: the interquartile mean over seeds, and over seeds and opponents in the column "all".
+Intervals are 95 % intervals of a bootstrap over seeds, stratified by opponent (Agarwal et al. 2021).
 """
 
 from __future__ import annotations

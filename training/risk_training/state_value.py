@@ -151,7 +151,7 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    # set-ups, used in turn by the chunks of games (default: the set-up of the rules)
+    # set-ups, one after another for the chunks of games (default: the set-up of the rules)
     setups: tuple[str, ...] = setting((), choices=CHOICES["setup"], length=range(5))
     dangers: bool = False  # True if the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
