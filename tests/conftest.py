@@ -11,6 +11,8 @@ off, so that these kernels need not be compiled. `make long` runs them compiled.
 
 import gc
 import os
+import random
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -55,6 +57,12 @@ def pytest_collection_finish() -> None:
     """Leave what was imported out of later searches for unused objects, which saves time."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _same_seeds(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make seeds that a test leaves open depend on the test's name alone: its games are always the same."""
+    monkeypatch.setattr(secrets, "randbits", random.Random(request.node.nodeid).getrandbits)
 
 
 @pytest.fixture(scope="session")
