@@ -231,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     add_options(parser)
     parser.set_defaults(values={})  # values of a trial of a sweep
     add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
-    add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
+    add("--resume", metavar="FOLDER", help="continue the run in this folder; --steps sets a new length")
     return parser
 
 
