@@ -259,7 +259,7 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         "--responses",
         metavar="FILE",
         help="train in rounds with the settings in FILE (.yml), or continue the rounds: an exploiter of the "
-        "current agent, then a new value that has played against all exploiters",
+        "current agent, then a new value that is trained against all exploiters",
     )
 
 
