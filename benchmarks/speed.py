@@ -97,7 +97,11 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
         "--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)"
     )
     parser.add_argument(
-        "--games", type=at_least_one, default=1024, metavar="N", help="number of games (default: 1024)"
+        "--games",
+        type=at_least_one,
+        default=1024,
+        metavar="N",
+        help="number of parallel games (default: 1024)",
     )
     add_windows(parser, repeats=7)
     parser.add_argument("--seed", type=int, default=0, help="seed of all games (default: 0)")

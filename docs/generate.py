@@ -204,7 +204,7 @@ to three digits.
   minutes. Each measure is repeated, and the table shows the best result. The records also contain the
   medians.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
-  its usual interface, with its own observations and masks. The ratios compare the cost of a step, not the
+  its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
 * **The ladder** measures strength instead of speed ([method and commands](ladder.md)).
 """
@@ -288,9 +288,9 @@ def _scaling() -> str:
     head = (
         "cores",
         "games per second",
-        "MB sent per second",
+        "MB per second sent for games",
         "decisions trained per second",
-        "MB sent per second",
+        "MB per second sent for decisions",
     )
     game = record["driver"]
     cores = 1e6 * game["core_seconds_a_game"] / game["us_a_game"]
@@ -324,10 +324,11 @@ alternating windows (medians with 95 % intervals):
 """
 
 SCALING = """
-Six `beam`s play each game. The decisions belong to self-play with one actor for each worker and a learner on
-one core. If there are as many workers as cores, the learner and the *driver* (the main process) share a core
-with a worker. The load of the machine at the start was {load:g}. The rates above are per second of wall time,
-so other processes reduce the rates.
+The games are tournament games of six `beam`s. The decisions are from self-play with one actor for each
+worker: *decisions played* without learning, *decisions trained* with a learner on one core. If there are
+as many workers as cores, the learner and the *driver* (the main process) share a core with a worker. The
+load of the machine at the start was {load:g}. The rates above are per second of wall time, so other
+processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
 supply {cores:,.0f} cores. The learner uses one of the cores.

@@ -1,4 +1,4 @@
-"""An example bot in Python (docs/agents.md) that gathers troops at one border and attacks with a majority.
+"""Example of a bot in Python (docs/agents.md): gathers troops at one border, and attacks with a majority.
 
 risk-env tournament --agents random,examples/bot.py:Borderer --players 2 --games 100
 """

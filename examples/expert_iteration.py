@@ -3,14 +3,15 @@
     pip install -e '.[train]'  # in a clone
     python examples/expert_iteration.py [--rounds 4] [--games 24]
 
-The search tries the likeliest actions of the network in copies of the game, in which hidden cards and
-future dice are redrawn. In each copy, the network plays all seats until the next turn of the searching seat,
-and then estimates the seat's win probability. The values change the network's scores of the actions; the
-highest new score wins. No tree is built, because dice make nearly every position new (docs/search.md).
+The search tries the likeliest actions of the network in copies of the game, in which hidden cards and future
+dice are redrawn. In each copy, the network plays all seats until the next turn of the searching seat, and
+then estimates the seat's win probability. The values change the network's scores of the actions. The search
+plays the action with the highest new score. No tree is built, because dice make nearly every position new
+(docs/search.md).
 
 The network begins by imitating `grower`. In each round, the search plays all three seats on the map `tiny`.
-The network then learns the new scores of the actions and the results of the games. Each win is one seat's: a
-value belongs to the seat that decides, and is never negated for the next decision.
+The network then learns the new scores of the actions and the results of the games. A value is the win
+probability of the seat that decides. With three players, a value is never negated for the next decision.
 """
 
 from __future__ import annotations

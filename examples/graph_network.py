@@ -5,8 +5,8 @@
     risk-env evaluate examples/graph_network.py:GraphPolicy --opponents hunter --players 3 --map random:1005
 
 The network passes messages along the borders (`board.edge_index`) and within the continents. Shared weights
-turn the hidden units of territories into scores of territories, borders and cards. The other actions are the
-same on every map. Each training round records games of `beam` on another map.
+turn the hidden units of territories into scores of territories, borders and cards. All other actions are
+the same on every map. Each training round records games of `beam` on another map.
 
 Result with seed 0, after 7 minutes on one core (60 rounds, 215,739 decisions of `beam`): as one of three
 players against `hunter` and `breaker`, the network wins 60.2 % of 1,800 games on twelve maps that it has not

@@ -9,8 +9,8 @@ uniformly random player. See docs/search.md.
     import openspiel_risk, pyspiel
     game = pyspiel.load_game("python_risk(players=3,board=classic,max_rounds=30)")
 
-The first chance node of a game chooses one of `deals` set-ups. Later chance nodes decide the roll or the
-whole blitz after an attack, and the card after a turn with a capture. A player sees only the current
+The first chance node of a game chooses one of `deals` random set-ups. Later chance nodes decide the roll or
+the whole blitz after an attack, and the card after a turn with a capture. A player sees only the current
 observation, without a record of earlier observations.
 """
 

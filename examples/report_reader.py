@@ -1,4 +1,4 @@
-"""A scripted stand-in for a language model: it reads only the text of reports, and answers with plans.
+"""A script in place of a language model: it reads only the text of reports, and answers with plans.
 
 python examples/report_reader.py --games 100          # plays duels against `random`, and counts wins
 """

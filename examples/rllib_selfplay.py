@@ -1,4 +1,4 @@
-"""A league in RLlib: one policy plays itself and scripted bots, and learns by PPO with action masks.
+"""A league in RLlib: one policy plays against itself and scripted bots, and learns by PPO with action masks.
 
     pip install -e '.[rllib,tournament]' torch        # in a separate environment: Ray pins Gymnasium
     python examples/rllib_selfplay.py                 # many agents: `risk_v0`, learner at one or all seats

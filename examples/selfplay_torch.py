@@ -4,8 +4,8 @@
     python examples/selfplay_torch.py
 
 A stream is the sequence of decisions of one seat in one lane, however many decisions other seats make in
-between. Returns and advantages are computed along streams. The reward of a seat at its end belongs to the
-seat's last decision.
+between. Returns and advantages are computed along streams. The reward at the end of a game belongs to the
+last decision of each seat.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python examples/textarena_risk.py            # a game between two scripts
 
-This example needs `pip install textarena`. In other programs, write `import textarena_risk`, then `ta.make`.
-The module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
+This example needs `pip install textarena`. In other programs, import `textarena_risk` before `ta.make`. The
+module registers `Risk-v0` for 2 to 6 players, with options of the rules as keyword arguments, and
 `Risk-v0-raw`, the game without wrappers. An observation is a report, and an action is a plan (docs/llm.md).
 If more than `error_allowance` answers in a row cannot be played, the fallback of docs/llm.md plays the turn,
 so that a game always ends.

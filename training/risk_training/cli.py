@@ -231,7 +231,7 @@ def _parser() -> argparse.ArgumentParser:
     add_options(parser)
     parser.set_defaults(values={})  # values of a trial of a sweep
     add("--out", metavar="FOLDER", help="folder of the run (default: a new runs/NAME-<time>)")
-    add("--resume", metavar="FOLDER", help="continue the run of this folder; --steps N makes it longer")
+    add("--resume", metavar="FOLDER", help="continue the run in this folder; --steps sets a new length")
     return parser
 
 
@@ -259,7 +259,7 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
         "--responses",
         metavar="FILE",
         help="train in rounds with the settings in FILE (.yml), or continue the rounds: an exploiter of the "
-        "current agent, then a new value that has played against all exploiters",
+        "current agent, then a new value that is trained against all exploiters",
     )
 
 

@@ -183,7 +183,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--copies",
         action="store_true",
         default=None,
-        help="play all line-ups, also with copies of an agent (for --population with three or more players)",
+        help="play all line-ups, copies of an agent included (for --population with three or more players)",
     )
     add(
         "--luck",

@@ -55,7 +55,7 @@ def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
     where = f"workers for the games: {WORKERS} (default: 1{note})"
     parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times the time of the longest chunk so far, at least {LEAST_LIMIT:g})"
-    limit = f"time limit for a chunk of games, in seconds; a late chunk begins again elsewhere {longest}"
+    limit = f"time limit for a chunk of games, in seconds; another worker repeats a late chunk {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
 
 
