@@ -42,22 +42,22 @@ Row = Sequence[object]
 
 OBSERVATION = f"""# Observation
 
-An observation contains all public facts, and the cards, the mission and the headquarters of the observing
-seat. It contains nothing else. `make docs` generates this page from `risk_env/core/observe.py`, the module
-that writes observations.
+An observation contains the public facts in the tables below, and the cards, the mission and the headquarters
+of the observing seat. It contains no hidden facts about other seats. `make docs` generates this page from
+`risk_env/core/observe.py`, the module that writes observations.
 
 Players are numbered from the observing seat: player 0 is the seat itself, player 1 is the next seat
 clockwise, and so on. The targets of missions are numbered in the same way, so one policy can play every
 seat.
 
-`GameBatch` returns int8 codes 0 ... {MOST_CODE}. All other interfaces return float32: a count is its code
-divided by {COUNT_DIVISOR:g}, and every other column is its code, so flags are 0 or 1. The columns of
-continents are not divided. Columns with "(count)" in their meaning contain codes of counts
-([below](#codes-of-counts)). T is the number of territories, and G the number of global columns.
+`GameBatch` returns int8 codes 0 ... {MOST_CODE}. The meaning of a column contains "(count)" if its codes are
+[codes of counts](#codes-of-counts). All other interfaces return float32: the code of a count is divided by
+{COUNT_DIVISOR:g}, and every other code is unchanged, so flags are 0 or 1. The columns of continents are never
+divided. T is the number of territories, and G the number of global columns.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
-`observation_scales(board)` the factor of each column, float32 (D,). [Features for networks](features.md) also
-contain sums over neighbours and static facts of the map.
+`observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
+networks](features.md) also contain sums over neighbours.
 
 * `"flat"` is one vector of D = {TERRITORY_WIDTH} T + G numbers: all territories, one after another, then
   the globals.
@@ -101,8 +101,8 @@ def _continents() -> str:
         for k, (name, words) in enumerate(CONTINENT_COLUMNS)
     ]
     note = (
-        "Each continent c has these columns at the end of the globals. "
-        "Zeros fill the globals up to a multiple of 8 columns.\n"
+        "Each continent c, numbered from 0, has these columns at the end of the globals.\n"
+        "Columns of zeros fill the globals up to a multiple of 8 columns.\n"
     )
     return f"## Columns of a continent\n\n{note}\n{_rows(('column', 'name', 'meaning'), rows)}"
 
@@ -119,8 +119,8 @@ def _codes() -> str:
     ]
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = (
-        "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling. "
-        "The table shows the smallest count of every fourth code.\n"
+        "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling.\n"
+        "The table shows the smallest count with each of some codes.\n"
     )
     return f"## Codes of counts\n\n{note}\n{_rows(('code', 'smallest count'), rows)}"
 
