@@ -113,7 +113,7 @@ def _print_tracks() -> None:
     table = Table("track", "players", "maps", "games", "quick", "", box=None, pad_edge=False)
     for track in map(find, names()):
         games = [str(track.games(quick) * len(track.maps)) for quick in (False, True)]
-        maps = ", ".join(name for name, _ in track.maps)
+        maps = track.maps[0][0] if len(track.maps) == 1 else f"{len(track.maps)} maps"
         table.add_row(track.title, str(track.rules.num_players), maps, *games, track.about)
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 

@@ -117,7 +117,8 @@ def own_name(agent: Entrant) -> str:
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     """Open or create the store of the games on a map."""
-    path = folder / f"{track.title}-{config.map_source}.sqlite"
+    map_name = re.sub("[^A-Za-z0-9_]+", "-", config.map_source)
+    path = folder / f"{track.title}-{map_name}.sqlite"
     if not path.exists():
         return Store.create(path, config)
     store = Store.open(path)
