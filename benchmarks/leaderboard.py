@@ -85,7 +85,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         record["rows"] = [_row(path, executor) for path in paths]
     print(report(record))
     if arguments.record:
-        path = keep(NAME, record, report(record))
+        path = keep(NAME, record, report(record), RESULTS)
         with whole_file(path.with_suffix(SUFFIX)) as fresh:
             fresh.write_text("".join(map(_line, shown_games(paths))), encoding="utf-8")
 

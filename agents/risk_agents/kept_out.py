@@ -3,9 +3,9 @@
 Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
 Four bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
 `kept_out:denial`. The other bots are styles that two runs of `research/evolve_styles.py` found:
-`kept_out:stranger-1` to `kept_out:stranger-6`, and `kept_out:newcomer-1` to `kept_out:newcomer-6`. The runs had
-different seeds from the run that found `evolved`. Only the tracks of `risk-env benchmark` use the newcomers.
-Kept-out bots are not registered, so lists of agents do not contain them.
+`kept_out:stranger-1` to `kept_out:stranger-6`, and `kept_out:newcomer-1` to `kept_out:newcomer-6`. The runs
+had different seeds from the run that found `evolved`. Only the tracks of `risk-env benchmark` use the
+newcomers. Kept-out bots are not registered, so lists of agents do not contain them.
 """
 
 from collections.abc import Mapping
@@ -72,8 +72,8 @@ NEWCOMERS = {
         caution=85, guard=0, everywhere=1, mass=3, keeps=4, walks=1,
     ),
     "newcomer-6": Style(
-        border=15, crowd=20, gathers=1, home=60, spoil=100, leader=40, revenge=20, least=85, odds=140, thin=50,
-        rush=120, caution=85, guard=0, mass=3, keeps=4, walks=1,
+        border=15, crowd=20, gathers=1, home=60, spoil=100, leader=40, revenge=20, least=85, odds=140,
+        thin=50, rush=120, caution=85, guard=0, mass=3, keeps=4, walks=1,
     ),
 }  # fmt: skip
 STYLES = STRANGERS | NEWCOMERS
