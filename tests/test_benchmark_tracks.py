@@ -432,7 +432,7 @@ def test_the_record_of_the_shipped_agents_makes_the_page(
     monkeypatch.setattr(record, "RESULTS", results)
     monkeypatch.setattr(record, "AGENTS", [record.Measured("hunter", "a script", quick=True)])
     monkeypatch.setattr(record, "names", lambda: ("duel",))
-    record.main([str(tmp_path), "--record"])
+    record.main([str(tmp_path), "--verify", "--record"])
     (path,) = results.glob("*.json")
     facts = {"file": path.stem, **json.loads(path.read_text())}
     (entry,) = record.entries(facts, "replays")
