@@ -43,7 +43,7 @@ class Measured(NamedTuple):
     agent: str
     method: str
     budget: str = "no training"
-    tracks: str = ALL
+    tracks: str = ALL  # value of `--track`
     quick: bool = True
 
     @property
@@ -62,9 +62,9 @@ AGENTS = (
     Measured("planner", SEARCH),
     Measured("beam", SEARCH, "weights tuned against the scripted bots"),
     Measured("tactician", f"{SEARCH}, learned policy and value", "2,000 and 15,000 games"),
-    Measured("duelist", "policy network", "6,029,312 decisions", "duel"),
-    Measured("marshal", f"{SEARCH}, learned value", "24,000 games", "duel"),
-    Measured("strategist", "Monte Carlo search, learned value", "300,000 games"),
+    Measured("duelist", "policy network", "6,029,312 decisions"),
+    Measured("marshal", f"{SEARCH}, learned value", "24,000 games"),
+    Measured("strategist", "Monte Carlo search, learned value", "300,000 games", "duel,three,six"),
 )
 
 
