@@ -374,9 +374,8 @@ def baselines() -> str:
 
 # ------------------------------------------------------------------------------------------------ leaderboard
 
-LEADERBOARD = """<p>The shipped agents are the first rows. In a clone, <code>{command}</code>
-plays all games again and checks them. Date: {date}. Machine: {processor}, {cores} cores, load {load} at the
-start.</p>
+LEADERBOARD = """<p>The first rows are the shipped agents. In a clone, <code>{command}</code> plays the games
+of these rows. Date: {date}. Machine: {processor}, {cores} cores, load {load} at the start.</p>
 <p><a href="benchmark/">About the tracks and the score</a></p>"""
 
 

@@ -22,8 +22,9 @@ from risk_env.whole_file import whole_file
 
 TITLE = "risk_env leaderboard"
 ABOUT = (
-    "The score of a track is 0 for an even share of the wins, and 100 for every game won. Brackets: 95 % "
-    "confidence interval. Press a heading to sort."
+    "The score of a track is 0 for an even share of the wins, and 100 for every game won. The mean covers "
+    "all tracks. Brackets: 95 % confidence interval. Rows with the word quick contain only the first deals "
+    "of each track, so their intervals are wide. Press a heading to sort."
 )
 ABOUT_OPPONENTS = (
     "The columns train and kept out show the score against each group of opponents. The other columns show "
@@ -232,7 +233,7 @@ def _card(entry: LeaderboardEntry) -> str:
     if entry.replays:
         links = (f'<a href="{for_html(address)}">{for_html(title)}</a>' for address, title in entry.replays)
         lines.append(("replays", "<br>".join(links)))
-    title = f"{agent['name']} {agent['version']}"
+    title = f"{agent['name']}, version {agent['version']}"
     return f'<article class="card"><h3>{for_html(title)}</h3><dl>{pages.fact_list(lines)}</dl></article>'
 
 
