@@ -62,9 +62,9 @@ AGENTS = (
     Measured("planner", SEARCH),
     Measured("beam", SEARCH, "weights tuned against the scripted bots"),
     Measured("tactician", f"{SEARCH}, learned policy and value", "2,000 and 15,000 games"),
-    Measured("duelist", "policy network", "6,029,312 decisions"),
-    Measured("marshal", f"{SEARCH}, learned value", "24,000 games"),
-    Measured("strategist", "Monte Carlo search, learned value", "300,000 games", "duel,three"),
+    Measured("duelist", "policy network", "6,029,312 decisions", quick=False),
+    Measured("marshal", f"{SEARCH}, learned value", "24,000 games", quick=False),
+    Measured("strategist", "Monte Carlo search, learned value", "300,000 games", "duel,three,six"),
 )
 
 
