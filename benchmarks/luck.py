@@ -33,7 +33,14 @@ from risk_env.arrays import Floats
 from risk_env.board.rules import FAST, Rules
 from risk_env.seeds import game_seed
 
-PAIRS = ("grower-breaker", "hunter-breaker", "planner-breaker", "beam-planner", "beam-marshal")
+PAIRS = (
+    "grower-breaker",
+    "attacker-breaker",
+    "evolved:1-breaker",
+    "planner-breaker",
+    "beam-planner",
+    "beam-marshal",
+)
 GAMES = 2000
 MOST_AT_ONCE = 512  # maximum number of games in a chunk
 SAMPLES = 1000  # number of bootstrap samples

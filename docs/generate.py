@@ -17,8 +17,10 @@ from statistics import median
 from typing import Any
 
 from benchmarks import instructions_report
+from benchmarks import leaderboard as shipped_agents
 from benchmarks.baselines import cells
 from benchmarks.instructions import recorded
+from risk_agents.benchmark.leaderboard import page_of
 from risk_env import __version__, cli, load_map, map_names
 from risk_env.core.observe import (
     CONTINENT_COLUMNS,
@@ -32,9 +34,11 @@ from risk_env.core.observe import (
 )
 from risk_env.core.types import Phase
 from risk_env.observations import COUNT_DIVISOR
+from risk_env.text.escape import for_html
 
 FOLDER = Path(__file__).parent
 RESULTS = FOLDER.parent / "benchmarks" / "results"
+REPLAYS = "leaderboard-replays"  # folder beside the leaderboard
 BEGIN, END = "<!-- table of baselines -->", "<!-- end of the table -->"  # in baselines.md
 Row = Sequence[object]
 
@@ -369,6 +373,21 @@ def baselines() -> str:
     return re.sub(f"(?<={BEGIN}\n).*?(?={END})", lambda _: f"\n{table}\n", text, flags=re.DOTALL)
 
 
+# ------------------------------------------------------------------------------------------------ leaderboard
+
+LEADERBOARD = """<p>The first rows are the shipped agents. In a clone, <code>{command}</code> plays the games
+of these rows. Date: {date}. Machine: {processor}, {cores} cores, load {load} at the start.</p>
+<p><a href="benchmark/">About the tracks and the score</a></p>"""
+
+
+def leaderboard() -> str:
+    """Return the leaderboard of the shipped agents, as HTML. `docs/site.py` writes its replays."""
+    record = latest(shipped_agents.NAME)
+    facts = {"command": record["command"], "date": record["date"], **record["machine"]}
+    introduction = LEADERBOARD.format(**{name: for_html(str(fact)) for name, fact in facts.items()})
+    return page_of(shipped_agents.entries(record, REPLAYS), introduction)
+
+
 # --------------------------------------------------------------------------------------------------- citation
 
 
@@ -398,6 +417,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "speed.md": lambda: instructions_report.page(recorded()),
     "pictures/speed.svg": lambda: instructions_report.picture(recorded()),
     "baselines.md": baselines,
+    "leaderboard.html": leaderboard,
     "../CITATION.cff": citation,
 }
 

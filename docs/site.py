@@ -1,7 +1,7 @@
 """Build the documentation site in build/site: `python docs/site.py` (make site). Warnings are errors.
 
 The site has the pages of the repository at the same paths, so that links work in both. On the first page, a
-playable replay replaces the picture of a replay.
+playable replay replaces the picture of a replay. The replays of the leaderboard are written too.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from risk_agents.game_files import read_games
 from risk_env import Match, Rules
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +26,10 @@ PAGES += (
     "research/*.json",
     "research/*.png",
 )
+PAGES += ("docs/leaderboard.html",)
 REPLAY = "docs/replay.html"
+SHOWN = "benchmarks/results/leaderboard-*.jsonl"  # games with replays; the newest file counts
+LEADERBOARD_REPLAYS = "docs/leaderboard-replays"
 PLAYERS, SEED = ("grower", "breaker", "attacker"), 3
 PICTURE = re.compile(r"^.*\(docs/pictures/replay\.png\).*$", re.MULTILINE)
 FRAME = f'<iframe src="{REPLAY}" title="A replay" width="100%" height="740" style="border: 0"></iframe>'
@@ -39,6 +43,7 @@ def main() -> int:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, copy)
     write_replay(SOURCE / REPLAY)
+    write_leaderboard_replays(SOURCE / LEADERBOARD_REPLAYS)
     show_replay(SOURCE / "README.md")
     return subprocess.run(
         [sys.executable, "-m", "zensical", "build", "--clean", "--strict"], cwd=ROOT
@@ -56,6 +61,13 @@ def write_replay(path: Path) -> None:
     match = Match(rules, "classic", PLAYERS, SEED)
     match.run()
     match.game.replay(PLAYERS).save(path)
+
+
+def write_leaderboard_replays(folder: Path) -> None:
+    """Write the replays to which docs/leaderboard.html links."""
+    folder.mkdir(parents=True)
+    for game, facts in read_games(max(ROOT.glob(SHOWN))):
+        game.replay().replay(game.players).save(folder / facts["page"])
 
 
 def show_replay(page: Path) -> None:

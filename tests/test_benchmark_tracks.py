@@ -8,31 +8,35 @@ from typing import Any
 
 import pytest
 
+from benchmarks import leaderboard as record
 from risk_agents import kept_out
 from risk_agents.agent_list import NamedAgent
 from risk_agents.benchmark import leaderboard, playing, tracks
 from risk_agents.benchmark.cli import main
 from risk_agents.benchmark.result_file import TESTED, ResultFileError, read_recorded, read_results
-from risk_agents.benchmark.scoring import score_of
+from risk_agents.benchmark.scoring import TrackScore, score_of
 from risk_agents.benchmark.tracks import Track, find, names, play_digest
 from risk_agents.benchmark.verification import check_game, verify
+from risk_agents.game_files import read_games
 from risk_agents.registry import load
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.results import GameResult
 from risk_agents.workers import InProcess
 from risk_env import bots, cli
+from risk_env.board.maps import load_map
+from risk_env.core.types import SIZE_CLASSES, size_class
 from risk_env.text.escape import LABEL_LETTERS
 from tests.full_disk import full_disk
 
 RELEASED = {
     "capital-1": "71fc2711249d5148cdb1819bdb414809624f6d70f53f7af07ccf72813e8f8ae9",
-    "claim-1": "ece8b7eb0da6a5f93a781c5e69080c59f3911062284ad1a3ae5837173746f772",
+    "claim-1": "475a99cf781c597340cd19ee9b23b2bb49fa3e92301f503d0ae45bf16ba84038",
     "command_room-1": "0fb284c8bdff11ed99a01f3a437cab902995e60bf9f6a7d8b8dd59a713e5a1fb",
     "duel-1": "3d4a814851393913147ca413750332fdd2ee1e76d6d7296ec1f86611355bc0d1",
     "mission-1": "8c8469576e53a22bdd94e47965c492857fd2785d224db6351b4809a37d13f58d",
-    "new_maps-1": "488e6393ad8e435cb481d75f013ed9b36247c7b50c571566212607f8c0c52b7a",
-    "six-1": "6824ce9582f945eaf225201c7c8dd53250513b46e61704f22d3e241ec0611fdd",
-    "three-1": "8e2f257e2117db12e5884185cbe999cff92428b74ae2965933d93a02747ced4c",
+    "new_maps-1": "c08e2bb9057bbd8378e2ea7b6cb17781243873211675a4a7bffb2e3a8e608358",
+    "six-1": "e1d17b4149348822d54627456ae417695988d14b61d35559318c4409f7719899",
+    "three-1": "8684f280a403929df2ce14ead3c29f22a8d185498bf55fe4a8e0c1e449e7063d",
 }
 
 
@@ -49,6 +53,16 @@ def test_tracks_fix_their_games(name: str) -> None:
     assert not {each.label for each in track.opponents if each.kept_out} & {"grower", "beam", "tactician"}
     assert all(bool(each.agent in bots.names()) or each.kept_out for each in track.opponents)
     assert len(track.configs(track.entrants)) == len(track.boards)  # maps and rules are those of the release
+
+
+def test_new_maps_are_small_maps_of_different_sizes_without_the_classic_map() -> None:
+    boards = find("new_maps").boards
+    sizes = [board.num_territories for board in boards]
+    assert len(set(sizes)) == len(boards) >= 4
+    assert load_map("classic").digest not in {board.digest for board in boards}
+    small = SIZE_CLASSES[0]  # the code of the classic map also plays these maps
+    for board in boards:
+        assert size_class(board.num_territories, len(board.borders), len(board.continents)) == small
 
 
 @pytest.mark.long
@@ -177,6 +191,30 @@ def test_a_file_is_true_and_the_same_again(workers: str, lines: list[dict[str, A
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").read_text().splitlines()]
     assert again[1:] == lines[1:]
     assert {name for name in lines[0] if lines[0][name] != again[0][name]} <= {"times", "card"}
+
+
+@pytest.mark.usefixtures("only")
+def test_a_track_with_several_maps(
+    small: Track, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maps = tuple(
+        (name, load_map(name).digest) for name in ("inner_sea", "random:7:territories=9,continents=2")
+    )
+    wide = replace(small, maps=maps)
+    for module in ("cli", "result_file", "leaderboard"):
+        monkeypatch.setattr(f"risk_agents.benchmark.{module}.find", lambda name, version=None: wide)
+    path = tmp_path / "hunter.jsonl"
+    main(["hunter", "--quick", "--quiet", "--out", str(path)])
+    assert not list(tmp_path.glob("*.games"))
+    assert verify(path, InProcess()).games == 12
+    recorded = list(read_recorded(path))
+    assert [game.saved.map for game in recorded] == [name for name, _ in maps for _ in range(6)]
+    assert len({game.saved.seed for game in recorded}) == 2
+    (score,) = read_results(path)[1].values()
+    assert (score.games, score.deals) == (12, 6)
+    assert TrackScore.from_dict(json.loads(json.dumps(score.to_dict()))) == score
+    main([])
+    assert "2 maps" in capsys.readouterr().out
 
 
 def set_action(header: Any, game: Any) -> None:
@@ -383,6 +421,29 @@ def test_each_version_of_a_track_has_its_own_column(
     leaderboard.write_page(page, [path], 1)
     assert '<td data-value=""></td>' in page.read_text()  # no mean
     assert ">duel-1<" in page.read_text() and "duel-2" not in page.read_text()
+
+
+@pytest.mark.usefixtures("only")
+def test_the_record_of_the_shipped_agents_makes_the_page(
+    lines: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = tmp_path / "results"
+    written(tmp_path / "hunter.jsonl", lines)
+    monkeypatch.setattr(record, "RESULTS", results)
+    monkeypatch.setattr(record, "AGENTS", [record.Measured("hunter", "a script", quick=True)])
+    monkeypatch.setattr(record, "names", lambda: ("duel",))
+    record.main([str(tmp_path), "--verify", "--record"])
+    (path,) = results.glob("*.json")
+    facts = {"file": path.stem, **json.loads(path.read_text())}
+    (entry,) = record.entries(facts, "replays")
+    assert entry.scores == read_results(tmp_path / "hunter.jsonl")[1]
+    assert (entry.file, entry.verified, entry.header.name) == ("hunter.jsonl", True, "hunter")
+    ((game, shown),) = read_games(path.with_suffix(".jsonl"))
+    assert game.replay().is_over and entry.replays == [(f"replays/{shown['page']}", shown["title"])]
+    page = leaderboard.page_of([entry], "<p>first</p>")
+    assert "<p>first</p>" in page and "all games played again" in page
+    monkeypatch.setattr(record, "MOST_ACTIONS", 0)
+    assert not list(record.shown_games([tmp_path / "hunter.jsonl"]))
 
 
 @pytest.mark.usefixtures("only")

@@ -525,8 +525,9 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert len(set(names)) == 4
     used = *strategist.PLANS, *strategist.PLANS_FOR_THREE, *strategist.DUEL_PLANS, *strategist.PLAYERS
     assert not set(names) & {bot.name for bot in used}
-    strangers = [kept_out.find(name) for name in kept_out.STRANGERS]
-    assert not {bot.begins for bot in strangers} & {bot.begins for bot in used if bot.choose is style.choose}
+    styles = [kept_out.find(name) for name in kept_out.STYLES]
+    assert len(set(kept_out.STYLES.values())) == 12
+    assert not {bot.begins for bot in styles} & {bot.begins for bot in used if bot.choose is style.choose}
 
 
 # Workers

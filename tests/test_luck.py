@@ -150,7 +150,7 @@ def test_a_meter_refuses_games_of_another_kind(players: int, name: str) -> None:
 @pytest.mark.long
 def test_wrong_games_have_no_luck() -> None:
     meter = LuckMeter(Rules.preset("classic", 2, profile="fast"), BOARD)
-    with pytest.raises(ValueError, match="one is not legal"):
+    with pytest.raises(ValueError, match="an action that is not legal"):
         meter.luck(meter.begun([1]), [[10**6]])
     with pytest.raises(ValueError, match="must be 2 game records"):
         meter.luck(meter.begun([1]), [[], []])

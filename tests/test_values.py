@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -282,6 +283,18 @@ def test_positions_are_what_seats_leave_behind() -> None:
     winners = {(game, seat) for game, seat in zip(positions.games, positions.seats, strict=True)}
     assert len(winners) > TINY.round_games
     assert not (positions.won & positions.truncated).any()
+
+
+def test_positions_before_each_attack_are_added() -> None:
+    config = dataclasses.replace(TINY, explore=0.0)
+    few = play_chunk(config, 0, TINY.round_games, None)
+    many = play_chunk(dataclasses.replace(config, every_attack=True), 0, TINY.round_games, None)
+    rows = [
+        Counter(map(bytes, np.column_stack([each.games, each.seats, each.features]))) for each in (few, many)
+    ]
+    added = rows[1] - rows[0]
+    assert rows[0] <= rows[1] and added.total() > len(few.won) / 2
+    assert many.features[:, -GAME_COLUMNS - 1].sum() == few.features[:, -GAME_COLUMNS - 1].sum()
 
 
 def test_a_chunk_depends_on_its_arguments_only() -> None:

@@ -2,9 +2,10 @@
 
 Games against kept-out opponents show how an agent plays against opponents that it was not trained against.
 Four bots are beams with other weights: `kept_out:bold`, `kept_out:careful`, `kept_out:income` and
-`kept_out:denial`. The other six bots, `kept_out:stranger-1` to `kept_out:stranger-6`, are styles that a run
-of `research/evolve_styles.py` found. The run had a different seed from the run that found `evolved`. Kept-out
-bots are not registered, so lists of agents do not contain them.
+`kept_out:denial`. The other bots are styles that two runs of `research/evolve_styles.py` found:
+`kept_out:stranger-1` to `kept_out:stranger-6`, and `kept_out:newcomer-1` to `kept_out:newcomer-6`. The runs
+had different seeds from the run that found `evolved`. Only the tracks of `risk-env benchmark` use the
+newcomers. Kept-out bots are not registered, so lists of agents do not contain them.
 """
 
 from collections.abc import Mapping
@@ -49,8 +50,35 @@ STRANGERS = {
         rush=200, caution=75, guard=0, keeps=4,
     ),
 }  # fmt: skip
+NEWCOMERS = {
+    "newcomer-1": Style(
+        border=15, crowd=0, gathers=1, home=100, spoil=150, leader=40, stalk=3, least=30, odds=140, thin=80,
+        rush=200, caution=60, guard=0, mass=1, keeps=4, walks=1,
+    ),
+    "newcomer-2": Style(
+        border=10, crowd=0, gathers=1, home=60, spoil=100, leader=40, stalk=6, least=85, odds=140, thin=50,
+        rush=120, caution=85, guard=0, everywhere=1, mass=0, keeps=4, walks=1,
+    ),
+    "newcomer-3": Style(
+        border=10, crowd=20, gathers=1, home=60, spoil=100, leader=40, least=85, odds=140, thin=50, rush=120,
+        caution=85, guard=0, everywhere=1, mass=3, keeps=4, walks=1,
+    ),
+    "newcomer-4": Style(
+        border=15, crowd=0, gathers=1, home=100, spoil=150, leader=20, stalk=3, least=60, odds=140, thin=120,
+        rush=200, caution=85, guard=0, mass=0, keeps=4,
+    ),
+    "newcomer-5": Style(
+        border=15, crowd=20, gathers=1, home=15, spoil=100, leader=40, least=110, odds=140, thin=50, rush=120,
+        caution=85, guard=0, everywhere=1, mass=3, keeps=4, walks=1,
+    ),
+    "newcomer-6": Style(
+        border=15, crowd=20, gathers=1, home=60, spoil=100, leader=40, revenge=20, least=85, odds=140,
+        thin=50, rush=120, caution=85, guard=0, mass=3, keeps=4, walks=1,
+    ),
+}  # fmt: skip
+STYLES = STRANGERS | NEWCOMERS
 BEAMS = tuple(CHANGED)
-NAMES = (*BEAMS, *STRANGERS)
+NAMES = (*BEAMS, *STYLES)
 
 
 @cache
@@ -58,8 +86,8 @@ def find(name: str) -> CompiledBot:
     """Return the kept-out bot `name`, one of NAMES; raise ValueError for an unknown name."""
     if name not in NAMES:
         raise ValueError(f"kept-out opponent {shortened(name)} is unknown; allowed: {', '.join(NAMES)}")
-    if name in STRANGERS:
-        return bot(name, VERSION, STRANGERS[name])
+    if name in STYLES:
+        return bot(name, VERSION, STYLES[name])
     weights = beam.WEIGHTS_FOR.copy()
     for column, weight in CHANGED[name].items():
         weights[:, column] = weight
@@ -74,5 +102,5 @@ def find(name: str) -> CompiledBot:
 
 
 def beams() -> tuple[CompiledBot, ...]:
-    """Return the kept-out beams, without the strangers."""
+    """Return the kept-out beams, without the styles."""
     return tuple(map(find, BEAMS))

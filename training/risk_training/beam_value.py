@@ -1,6 +1,7 @@
 """The project's own trainer of values: TD(λ) on games in which `beam` plays with the current value.
 
-A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. The value of a
+A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. With
+`every_attack`, the board before each attack is a position too. The value of a
 position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995). The
 target is the result of the game or, if the game was truncated, the value of the last position. With
 `td_lambda` below 1, the values of the positions in between count as well. In this module, a *round* is a
@@ -86,6 +87,7 @@ class Config(NetworkSettings):
     bots: tuple[str, ...] = setting(("planner", "beam"), **NAMES)
     bot_share: float = setting(0.2, 0, 1)  # share of the seats that bots play
     explore: float = setting(0.02, 0, 1)  # probability of a random draft, and of stopping the attacks
+    every_attack: bool = False  # also learn from the position before each attack
     td_lambda: float = setting(0.8, 0, 1)
     hidden_sizes: tuple[int, ...] = setting((16, 16), 1, MOST_UNITS, length=TWO)  # layer widths
     minibatches: int = setting(800, 1, 10**6)  # minibatches per round
@@ -248,12 +250,18 @@ class Games:
         arena.memory[np.concatenate([called_off, anywhere])] = 0
 
     def _left_behind(self, running: Array, turn: Array, phase: Array) -> tuple[Array, Array, Array]:
-        """Return games, seats and features of the positions at which attacks or a turn have just ended."""
+        """Return games, seats and features of the positions after a step.
+
+        `turn` and `phase` are the seats in turn and the phases before the step.
+        """
         records = self.batch.records
+        after = records["phase"][running]
         is_open = records["seat"][running] >= 0
         turn_over = is_open & (phase >= Phase.DRAFT) & (records["turn"][running] != turn)
         in_attacks = (phase >= Phase.DRAFT) & (phase < Phase.FORTIFY_FROM)
-        attacks_over = is_open & in_attacks & (turn_over | (records["phase"][running] == Phase.FORTIFY_FROM))
+        attacks_over = is_open & in_attacks & (turn_over | (after == Phase.FORTIFY_FROM))
+        if self.config.every_attack:
+            attacks_over |= is_open & (after == Phase.ATTACK)
         games = np.concatenate([running[attacks_over], running[turn_over]])
         seats = np.concatenate([turn[attacks_over], turn[turn_over]]).astype(np.int64)
         features = np.zeros((len(games), self.columns), np.float32)
@@ -274,9 +282,11 @@ def lambda_returns(positions: Positions, chances: Array, td_lambda: float) -> Ar
     targets = np.where(positions.truncated, chances, positions.won).astype(np.float32)
     order = np.lexsort((np.arange(len(targets)), positions.seats, positions.games))
     games, seats = positions.games[order], positions.seats[order]
-    followed = (games[:-1] == games[1:]) & (seats[:-1] == seats[1:])
-    for i in np.flatnonzero(followed)[::-1]:
-        here, after = order[i], order[i + 1]
+    begins = np.flatnonzero(np.append(True, (games[1:] != games[:-1]) | (seats[1:] != seats[:-1])))
+    lengths = np.diff(np.append(begins, len(order)))  # number of positions of each seat in each game
+    for place in range(int(lengths.max(initial=0)) - 2, -1, -1):
+        begun = begins[lengths > place + 1] + place
+        here, after = order[begun], order[begun + 1]
         targets[here] = td_lambda * targets[after] + (1 - td_lambda) * chances[after]
     return targets
 
@@ -416,9 +426,12 @@ class Trainer(TorchRun):
             self._begin_round(self.steps, self.ahead)
 
     def _most_bytes(self) -> int:
-        """Return the largest size in bytes of a round's positions, two for each turn of a seat."""
+        """Return the largest size in bytes of a round's positions.
+
+        Without `every_attack`, a turn of a seat has at most two positions.
+        """
         rules = self.rules
-        if rules.max_rounds is None:
+        if rules.max_rounds is None or self.config.every_attack:
             return MOST_BYTES
         positions = 2 * rules.num_players * (rules.max_rounds + 1) * self.config.round_games
         return min(MOST_BYTES, positions * (2 * num_columns(rules, self.board) + BYTES_BESIDE) + HEADERS)

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from risk_agents.agent_list import labelled
+from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.benchmark.leaderboard import FEW_DEALS, read_folder, write_page
 from risk_agents.benchmark.playing import (
     FOLDER_SUFFIX,
@@ -17,6 +17,7 @@ from risk_agents.benchmark.playing import (
     default_path,
     header_facts,
     play_tracks,
+    playable,
     remove_games,
 )
 from risk_agents.benchmark.result_file import (
@@ -76,7 +77,8 @@ def _parser() -> argparse.ArgumentParser:
         "--track",
         metavar="NAME",
         default=ALL,
-        help=f"tracks to play, separated by commas: {tracks}, or {ALL} (default: {ALL})",
+        help=f"tracks to play, separated by commas: {tracks}, or {ALL} for all tracks that the agent can "
+        f"play (default: {ALL})",
     )
     add(
         "--quick",
@@ -113,7 +115,7 @@ def _print_tracks() -> None:
     table = Table("track", "players", "maps", "games", "quick", "", box=None, pad_edge=False)
     for track in map(find, names()):
         games = [str(track.games(quick) * len(track.maps)) for quick in (False, True)]
-        maps = ", ".join(name for name, _ in track.maps)
+        maps = track.maps[0][0] if len(track.maps) == 1 else f"{len(track.maps)} maps"
         table.add_row(track.title, str(track.rules.num_players), maps, *games, track.about)
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
@@ -126,7 +128,7 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     sandbox(arguments.sandbox)  # raises an error if this machine cannot provide the sandbox
     folder = path.with_name(path.name + FOLDER_SUFFIX)
     limits = arguments.sandbox, arguments.workers, arguments.chunk_limit
-    run = BenchmarkRun(agent, _tracks(arguments.track), arguments.quick, folder, *limits)
+    run = BenchmarkRun(agent, _tracks(arguments.track, agent), arguments.quick, folder, *limits)
     try:
         played = play_tracks(run, console)
     except KeyboardInterrupt:
@@ -158,10 +160,17 @@ def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{name} has {len(text)} characters; at most {LONGEST_TEXT} are allowed")
 
 
-def _tracks(text: str) -> list[Track]:
-    """Return the tracks of `--track` without duplicates."""
-    wanted = names() if text == ALL else [name.strip() for name in text.split(",")]
-    return [find(name) for name in dict.fromkeys(wanted)]
+def _tracks(text: str, agent: NamedAgent) -> list[Track]:
+    """Return the tracks of `--track` without duplicates.
+
+    If `text` is ALL, the tracks that the agent cannot play are left out, and the reasons are printed.
+    """
+    if text != ALL:
+        return [find(name) for name in dict.fromkeys(name.strip() for name in text.split(","))]
+    tracks, refused = playable(agent, list(map(find, names())))
+    for title, reason in refused.items():
+        print(for_terminal(f"left out: {title}: {reason}"), file=sys.stderr)
+    return tracks
 
 
 def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:

@@ -20,9 +20,15 @@ from risk_env.saved_game import SavedGameError
 from risk_env.text.escape import for_html
 from risk_env.whole_file import whole_file
 
+TITLE = "risk_env leaderboard"
 ABOUT = (
-    "The score of a track is 0 for an even share of the wins, and 100 for every game won. Brackets: 95 % "
-    "confidence interval. Press a heading to sort."
+    "The score of a track is 0 for an even share of the wins, and 100 for every game won. The mean covers "
+    "all tracks. Brackets: 95 % confidence interval. Rows with the word quick contain only the first deals "
+    "of each track, so their intervals are wide. Press a heading to sort."
+)
+ABOUT_OPPONENTS = (
+    "The columns train and kept out show the score against each group of opponents. The other columns show "
+    "the percentage of shared games in which the agent finished before the opponent."
 )
 FEW_DEALS = f"* fewer than {FEW_CLUSTERS} deals: the interval is too narrow"
 MOST_FILES = 500
@@ -32,10 +38,12 @@ MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 class LeaderboardEntry(NamedTuple):
     """Result file that the leaderboard shows."""
 
-    path: Path
+    file: str  # name of the file
     header: Header
-    scores: dict[str, TrackScore]
+    scores: dict[str, TrackScore]  # by name of the track
     replays: list[tuple[str, str]]  # address and title of each replay
+    # None if the games were not played again; True if the agent's actions were compared too
+    verified: bool | None
 
     @property
     def titles(self) -> dict[str, Track]:
@@ -78,15 +86,19 @@ def write_page(
         try:
             header, scores = _read(path)
             links = _write_replays(page, number, path, replays) if replays else []
-            entries.append(LeaderboardEntry(path, header, scores, links))
+            entries.append(LeaderboardEntry(path.name, header, scores, links, verified.get(path)))
         except ValueError as error:
             refused.append((path, str(error)))
     if not entries:
         raise ValueError("; ".join(problem for _, problem in refused))
-    content = "\n".join(_content(entries, verified))
     with whole_file(page) as fresh:
-        fresh.write_text(pages.page("risk_env leaderboard", content), encoding="utf-8")
+        fresh.write_text(page_of(entries), encoding="utf-8")
     return refused
+
+
+def page_of(entries: Sequence[LeaderboardEntry], introduction: str = "") -> str:
+    """Return the leaderboard as an HTML page. The page begins with `introduction`, which must be HTML."""
+    return pages.page(TITLE, "\n".join(_content(entries, introduction)))
 
 
 def _read(path: Path) -> tuple[Header, dict[str, TrackScore]]:
@@ -131,25 +143,23 @@ def _write_replays(page: Path, number: int, path: Path, count: int) -> list[tupl
 # ------------------------------------------------------------------------------------------ the page
 
 
-def _content(entries: Sequence[LeaderboardEntry], verified: Mapping[Path, bool]) -> Iterator[str]:
+def _content(entries: Sequence[LeaderboardEntry], introduction: str) -> Iterator[str]:
     """Yield the parts of the page, as HTML."""
     by_title = {title: track for entry in entries for title, track in entry.titles.items()}
     tracks = sorted(by_title.values(), key=lambda track: (names().index(track.name), -track.version))
     ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
+    yield introduction
     yield f"<p>{ABOUT}</p>"
-    yield _scores(ranked, tracks, verified)
+    yield _scores(ranked, tracks)
     yield f"<p>{FEW_DEALS}</p>"
     yield "<h2>Agents</h2><div class='cards'>"
-    yield from (_card(entry, verified.get(entry.path)) for entry in ranked)
-    yield "</div><h2>Agent against opponent</h2>"
-    yield "<p>Percentage of shared games in which the agent finished before the opponent.</p>"
+    yield from map(_card, ranked)
+    yield f"</div><h2>Agent against opponent</h2><p>{ABOUT_OPPONENTS}</p>"
     for track in tracks:
         yield _pairwise([entry for entry in ranked if track.title in entry.titles], track)
 
 
-def _scores(
-    entries: Sequence[LeaderboardEntry], tracks: Sequence[Track], verified: Mapping[Path, bool]
-) -> str:
+def _scores(entries: Sequence[LeaderboardEntry], tracks: Sequence[Track]) -> str:
     titles = [("agent", "text"), ("version", "text"), ("mean", "number")]
     heading = [*titles, *((track.title, "number") for track in tracks), ("games", "text"), ("date", "text")]
     rows = []
@@ -161,7 +171,7 @@ def _scores(
             _rate(score.score, "score" in score.rough) if score else _rate(None, False) for score in scores
         ]
         part = "quick" if entry.header.is_quick else "all"
-        state = "verified" if entry.path in verified else "not verified"
+        state = "not verified" if entry.verified is None else "verified"
         rows.append(
             [
                 *cells,
@@ -173,11 +183,14 @@ def _scores(
 
 
 def _pairwise(entries: Sequence[LeaderboardEntry], track: Track) -> str:
-    heading = [("agent", "text"), *((each.label, "number") for each in track.opponents)]
+    heading = [("agent", "text"), ("train", "number"), ("kept out", "number")]
+    heading += [(each.label, "number") for each in track.opponents]
     rows = []
     for entry in entries:
         score = entry.scores[track.name]
-        cells = (_rate(score.ahead[each.label], each.label in score.rough) for each in track.opponents)
+        rates = {"train": score.train, "kept_out": score.kept_out}
+        rates |= {each.label: score.ahead[each.label] for each in track.opponents}
+        cells = (_rate(rate, name in score.rough) for name, rate in rates.items())
         rows.append([pages.text_cell(entry.header.name), *cells])
     table = pages.table(f"Agents against opponents, {track.title}", heading, rows)
     return f"<details><summary>{track.title}: {for_html(track.about)}</summary>{table}</details>"
@@ -203,15 +216,15 @@ def _checked(agent_played: bool | None) -> str:
     return "all games played again; the agent's actions are taken from the file"
 
 
-def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
+def _card(entry: LeaderboardEntry) -> str:
     """Return the card of an agent, as HTML."""
     facts = entry.header.facts
     agent, machine, times = facts["agent"], facts["machine"], facts["times"]
     lines = [(name, _linked(facts["card"][name])) for name in CARD]
     lines.append(("date", for_html(times["date"])))
     lines.append(("risk_env", for_html(facts["risk_env"])))
-    lines.append(("file", for_html(entry.path.name)))
-    lines.append(("checked", _checked(agent_played)))
+    lines.append(("file", for_html(entry.file)))
+    lines.append(("checked", _checked(entry.verified)))
     if agent["sha256"]:
         lines.append(("SHA-256", for_html(agent["sha256"])))
     paces = ", ".join(f"{name} {pace:.3g}" for name, pace in times["ms_a_turn"].items())
@@ -220,7 +233,7 @@ def _card(entry: LeaderboardEntry, agent_played: bool | None) -> str:
     if entry.replays:
         links = (f'<a href="{for_html(address)}">{for_html(title)}</a>' for address, title in entry.replays)
         lines.append(("replays", "<br>".join(links)))
-    title = f"{agent['name']} {agent['version']}"
+    title = f"{agent['name']}, version {agent['version']}"
     return f'<article class="card"><h3>{for_html(title)}</h3><dl>{pages.fact_list(lines)}</dl></article>'
 
 

@@ -24,7 +24,7 @@ from risk_agents.llm.agent import is_model
 from risk_agents.progress import games_bar
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.jobs import close_pools
-from risk_agents.tournament.loading import Trial, entrants
+from risk_agents.tournament.loading import Trial, entrants, refusal
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.running import conduct, tournament_processes
 from risk_agents.workers import WorkExecutor, local_processes, open_executor
@@ -63,6 +63,21 @@ def default_path(agent: NamedAgent) -> Path:
     """Return the default path of an agent's result file."""
     words = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(agent.name).name if agent.label is None else agent.label)
     return Path(f"benchmark-{words.strip('-.') or 'agent'}{SUFFIX}")
+
+
+def playable(agent: NamedAgent, tracks: Sequence[Track]) -> tuple[list[Track], dict[str, str]]:
+    """Return the tracks that an agent can play, and the reason for each other track, by title.
+
+    Raises ValueError if the agent can play no track.
+    """
+    refused: dict[str, str] = {}
+    for track in tracks:
+        reasons = (refusal(agent.spec, track.rules, board) for board in track.boards)
+        if reason := next(filter(None, reasons), ""):
+            refused[track.title] = reason
+    if len(refused) == len(tracks):
+        raise ValueError(f"agent={agent.spec!r} can play no track: {next(iter(refused.values()))}")
+    return [track for track in tracks if track.title not in refused], refused
 
 
 def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
@@ -117,7 +132,8 @@ def own_name(agent: Entrant) -> str:
 
 def _store(folder: Path, track: Track, config: TournamentConfig) -> Store:
     """Open or create the store of the games on a map."""
-    path = folder / f"{track.title}-{config.map_source}.sqlite"
+    map_name = re.sub("[^A-Za-z0-9_]+", "-", config.map_source)
+    path = folder / f"{track.title}-{map_name}.sqlite"
     if not path.exists():
         return Store.create(path, config)
     store = Store.open(path)

@@ -238,9 +238,14 @@ def _header(lines: BinaryIO, path: str | Path) -> Header:
             raise ValueError(
                 f"schema is {shortened(facts.get('schema'))}; this version reads schema {SCHEMA}"
             )
-        return Header(facts, _checked_tracks(facts))
+        return header_of(facts)
     except ValueError as error:
         raise ResultFileError(f"{path}, line 1: {error}") from error
+
+
+def header_of(facts: dict[str, Any]) -> Header:
+    """Return the header of a result file, given its content; raise ValueError if the content is not valid."""
+    return Header(facts, _checked_tracks(facts))
 
 
 def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:

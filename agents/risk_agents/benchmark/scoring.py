@@ -42,9 +42,20 @@ class TrackScore:
         rates = {name: _listed(getattr(self, name)) for name in RATES}
         return {**vars(self), **rates, "ahead": {name: _listed(rate) for name, rate in self.ahead.items()}}
 
+    @classmethod
+    def from_dict(cls, facts: Mapping[str, Any]) -> "TrackScore":
+        """Return the results from a dict that `to_dict` returned, or that JSON made from this dict."""
+        rates = {name: _estimate(facts[name]) for name in RATES}
+        ahead = {name: _estimate(rate) for name, rate in facts["ahead"].items()}
+        return cls(**{**facts, **rates, "ahead": ahead, "rough": tuple(facts["rough"])})
+
 
 def _listed(rate: Estimate | None) -> list[float] | None:
     return None if rate is None else list(astuple(rate))
+
+
+def _estimate(rate: Sequence[float] | None) -> Estimate | None:
+    return None if rate is None else Estimate(*rate)
 
 
 def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:

@@ -161,9 +161,11 @@ def rules_digest(rules: Rules) -> str:
 def play_digest(bot: CompiledBot, track: Track) -> str:
     """Return a digest of a bot's play: 16 hexadecimal digits.
 
-    The bot plays the first rounds of the track's first deal from all seats.
+    The bot plays the first rounds of the first deal on each map from all seats.
     """
-    players = [bot] * track.rules.num_players
-    match = Match(track.rules, track.boards[0], players, track.seed)
-    match.run(rounds=PLAYED_ROUNDS)
-    return hashlib.sha256(np.array(match.game.actions, "<i4").tobytes()).hexdigest()[:16]
+    players, digest = [bot] * track.rules.num_players, hashlib.sha256()
+    for number, board in enumerate(track.boards):
+        match = Match(track.rules, board, players, track.seed + number)
+        match.run(rounds=PLAYED_ROUNDS)
+        digest.update(np.array(match.game.actions, "<i4").tobytes())
+    return digest.hexdigest()[:16]

@@ -1,7 +1,7 @@
 """Kernels that replay games and add up the luck of battles and cards (see `luck`).
 
 The luck of an event is the value of its outcome minus the mean value of all its possible outcomes. The value
-is the win probability of the seat in turn, estimated as if its turn ended now. The value of a battle in
+is the estimated win probability of the seat in turn, which may attack again. The value of a battle in
 progress is the mean value of its ends, if the attack continues to the end. Values depend only on the state
 before the event and on the outcome. The expected luck is therefore 0 for any players and any estimate.
 
@@ -273,7 +273,7 @@ def likely_ends(chances, most):
 
 @kernel
 def value_of_end(board, rules, side, left, tools):
-    """Return the win probability of the seat in turn if the battle left `left` troops and the turn ended.
+    """Return the win probability of the seat in turn if the battle left `left` troops.
 
     After a capture, all movable troops occupy the territory, unless only the source has enemy neighbours.
     """
@@ -336,7 +336,7 @@ def num_held(game, board, seat, kind):
 
 @kernel
 def value_of_card(board, rules, seat, kind, tools):
-    """Return the win probability of a seat if the seat drew a card of `kind` and its turn ended now."""
+    """Return the win probability of a seat if the seat drew a card of `kind`."""
     tools.games[IMAGINED] = tools.games[BEFORE]
     game = tools.games[IMAGINED]
     if kind == WILD:

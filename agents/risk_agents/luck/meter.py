@@ -33,7 +33,7 @@ from risk_env.game import Game
 from risk_env.start_positions import check_same_game
 from risk_env.viewer.replay import Replay
 
-# value that was trained on games of scripted bots and `beam`
+# value that was trained on positions between the attacks of scripted bots and `beam`
 VALUE = BeamValueFile.load(Path(__file__).parent.parent / "learned" / "policies" / "luck.npz")
 KINDS = BATTLES, DICE, CARDS = ("battle", "die", "card")
 PLAYERS = 2

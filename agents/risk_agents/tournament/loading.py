@@ -18,7 +18,7 @@ from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
 from risk_agents.tournament.schedule import line_ups_with_copies
 from risk_env import bots
-from risk_env.board.maps import load_map
+from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
 from risk_env.bots import CompiledBot, SeatedBot
@@ -159,6 +159,23 @@ def _compile(bot: LanePlayer, spec: str, rules: Rules, map_source: str) -> None:
             SeatedBot(bot, seed=0).load(tables(rules, board))
     except Exception as error:
         raise ValueError(f"agent={spec!r} cannot play: {type(error).__name__}: {error}") from error
+
+
+def refusal(spec: str, rules: Rules, board: Board) -> str:
+    """Return the reason why a player cannot play games with these rules on this map, or "" if it can.
+
+    Returns "" also for players that only a trial game can test: programs, Python files, language models and
+    `.zip` files.
+    """
+    player = None if is_in_file(spec) else lane_player(spec)
+    try:
+        if isinstance(player, Policy):
+            player.prepare(rules, board)
+        elif player is not None:
+            player.check(rules, board)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
