@@ -176,7 +176,7 @@ def recorded(board: Board, games: int, seed: int):
 def train(rounds: int, seed: int) -> Network:
     """Return a network that imitates the teacher. Each round adds games on another map."""
     torch.manual_seed(seed)
-    rng, network, data, start = np.random.default_rng(seed), Network(), [], time.monotonic()
+    rng, network, data, start = np.random.default_rng(seed), Network(), [], time.process_time()
     optimizer = torch.optim.Adam(network.parameters(), RATE)
     falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, total_iters=rounds * UPDATES)
     for number in range(rounds):
@@ -193,8 +193,9 @@ def train(rounds: int, seed: int) -> Network:
             optimizer.step()
             falling.step()
             right.append((scores.argmax(1) == taken).float().mean().item())
-        decisions, seconds = sum(len(part[1]) for part in data), time.monotonic() - start
+        decisions, seconds = sum(len(part[1]) for part in data), time.process_time() - start
         print(f"round {number + 1}: {decisions:,} decisions, {np.mean(right):.1%} right, {seconds:.0f} s")
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
     return network
 
 

@@ -73,11 +73,12 @@ def main(source: str, target: str) -> None:
     schema = Schema.from_dict(facts["schema"])
     is_held_out = columns["game"] % HELD_OUT == 0
     torch.manual_seed(0)
-    network, start = new_network(schema), time.perf_counter()
+    network, start = new_network(schema), time.process_time()
     learn(network, columns, np.flatnonzero(~is_held_out))
     share = agreement(network, columns, np.flatnonzero(is_held_out))
-    seconds = time.perf_counter() - start
-    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} same actions in other games")
+    seconds, decisions = time.process_time() - start, len(columns["action"])
+    print(f"{share:.1%} same actions in other games")
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
     PolicyFile(
         network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}
     ).save(target)

@@ -229,7 +229,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     def measure(decisions: int, minutes: float) -> dict[str, float]:
         return measured(algorithm.get_module(name), arguments.map, arguments.games, decisions, minutes)
 
-    rows, minutes = [measure(0, 0.0)], 0.0
+    rows, minutes, decisions = [measure(0, 0.0)], 0.0, 0
     while len(rows) == 1 or minutes < arguments.minutes:
         start = time.monotonic()
         decisions = int(algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"])
@@ -237,6 +237,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
         if minutes >= arguments.minutes * min(1, len(rows) / 10):
             rows.append(measure(decisions, minutes))
     algorithm.stop()
+    print(f"{decisions:,} decisions in {60 * minutes:.0f} s: {decisions / (60 * minutes):,.0f} a second")
     if arguments.out:
         write(Path(arguments.out), rows)
     return rows

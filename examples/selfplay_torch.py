@@ -10,6 +10,7 @@ seat's last decision.
 
 from __future__ import annotations
 
+import argparse
 import time
 from typing import Any
 
@@ -139,22 +140,25 @@ def against_random(policy: ActorCritic, games: int = 1000) -> tuple[float, float
 
 def main(updates: int = 80) -> None:
     """Train the policy, and print the win rate against random moves."""
-    torch.manual_seed(0)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--seed", type=int, default=0, help="seed of games and weights (default: 0)")
+    seed = parser.parse_args().seed
+    torch.manual_seed(seed)
     torch.set_num_threads(1)  # enough for this small network, and much faster on shared cores
-    batch = GameBatch(RULES, BOARD, LANES, seed=0)
+    batch = GameBatch(RULES, BOARD, LANES, seed=seed)
     batch.reset()
     policy = ActorCritic(batch.observation.shape[1], batch.num_actions)
     optimiser = torch.optim.Adam(policy.parameters(), 1e-3, eps=1e-5)
-    begin = time.perf_counter()
+    seconds, decisions = 0.0, 0  # CPU time of games and learning
     for update in range(updates + 1):
         if update % 20 == 0:
             won, cut = against_random(policy)
-            seconds = time.perf_counter() - begin
-            print(
-                f"{update * STEPS * LANES:9,} decisions {seconds:4.0f} s: won {won:.1%}, truncated {cut:.1%}"
-            )
+            print(f"{decisions:9,} decisions {seconds:4.0f} s: won {won:.1%}, truncated {cut:.1%}")
         if update < updates:
+            begin = time.process_time()
             learn(policy, optimiser, collect(policy, batch))
+            seconds, decisions = seconds + time.process_time() - begin, decisions + STEPS * LANES
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / max(seconds, 1e-9):,.0f} a second")
 
 
 if __name__ == "__main__":

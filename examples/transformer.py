@@ -212,6 +212,7 @@ def train(rounds: int, seed: int) -> Network:
             right.append((scores.argmax(1) == taken).float().mean().item())
         decisions, seconds = sum(len(part[1]) for part in data), time.process_time() - start
         print(f"round {number + 1}: {decisions:,} decisions, {np.mean(right):.1%} right, {seconds:.0f} s")
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
     return network
 
 

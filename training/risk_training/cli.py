@@ -22,6 +22,7 @@ from risk_env.board.rules import FAST
 from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
+from risk_env.players import AgentFactory
 from risk_env.whole_file import new_folder
 from risk_training import responses, seeds, sweep
 from risk_training.config import (
@@ -42,7 +43,7 @@ LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
 RESUMED = ("steps", "against")  # arguments beside --resume
-# settings of a best response to an agent that is not compiled: each seat of each game has its own agent
+# settings of a best response to an agent of which each seat of each game has its own
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
 EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
 INTERVAL = "evaluation.interval"
@@ -349,13 +350,14 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
         "evaluation": {**evaluation, "opponents": [agent]},
     }
-    if not isinstance(load(agent), CompiledBot):
+    player = load(agent)
+    if not isinstance(player, CompiledBot):
         if facts["trainer"] != SELFPLAY:
             raise ValueError(
                 f"--against {agent}: the agent is not compiled, and the checkpoints of trainer "
                 f"{facts['trainer']!r} need compiled bots; use a configuration of {SELFPLAY}"
             )
-        settings |= IN_PYTHON
+        settings |= IN_PYTHON if isinstance(player, AgentFactory) else {}
     return settings | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
 
 
