@@ -29,7 +29,7 @@ from risk_env.arena import Arena
 from risk_env.observations import as_codes
 from risk_training.win_rate import WinRate, play_deals, summarise
 
-RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast"), load_map("tiny")
+RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast", max_rounds=30), load_map("tiny")
 TEACHER, RIVAL = "grower", "hunter"
 TRIED, COPIES = 6, 32  # actions that a search tries, and copies of the game for each action
 SHARPNESS = 12.0  # weight of a win probability in the scores of actions
