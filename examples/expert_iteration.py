@@ -1,17 +1,18 @@
 """Expert iteration: a search with a network, and a network that learns from the search, as in AlphaZero.
 
     pip install -e '.[train]'  # in a clone
-    python examples/expert_iteration.py [--rounds 4] [--games 24]
+    python examples/expert_iteration.py [--rounds 2] [--games 64] [--seed 0]
 
 The search tries the likeliest actions of the network in copies of the game, in which hidden cards and future
-dice are redrawn. In each copy, the network plays all seats until the next turn of the searching seat, and
-then estimates the seat's win probability. The values change the network's scores of the actions. The search
-plays the action with the highest new score. No tree is built, because dice make nearly every position new
-(docs/search.md).
+dice are redrawn. In each copy, the compiled bot `grower` plays all seats until the next turn of the searching
+seat, and the network then estimates the seat's win probability. The values change the network's scores of the
+actions. The search plays the action with the highest new score. No tree is built, because dice make nearly
+every position new (docs/search.md).
 
 The network begins by imitating `grower`. In each round, the search plays all three seats on the map `tiny`.
-The network then learns the new scores of the actions and the results of the games. A value is the win
-probability of the seat that decides. With three players, a value is never negated for the next decision.
+The network then learns from the games of all rounds: the new scores of the actions, and the results. A value
+is the win probability of the seat that decides. With three players, a value is never negated for the next
+decision.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from risk_env.arena import Arena
 from risk_env.observations import as_codes
 from risk_training.win_rate import WinRate, play_deals, summarise
 
-RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast"), load_map("tiny")
+RULES, BOARD = Rules.preset("classic", num_players=3, profile="fast", max_rounds=30), load_map("tiny")
 TEACHER, RIVAL = "grower", "hunter"
-TRIED, COPIES = 6, 8  # actions that a search tries, and copies of the game for each action
+TRIED, COPIES = 6, 32  # actions that a search tries, and copies of the game for each action
 SHARPNESS = 12.0  # weight of a win probability in the scores of actions
 WARM_UP = 600  # games of the teacher
 EPOCHS, MINIBATCH, RATE = 4, 512, 1e-3
@@ -58,20 +59,17 @@ class Network(nn.Module):
 
 
 class Player(Policy):
-    """The network as a player, which draws its actions or takes the likeliest action."""
+    """The network as a player, which takes the likeliest action."""
 
     name = "network"
 
-    def __init__(self, network: Network, draws: bool = False) -> None:
-        self.network, self.draws = network, draws
+    def __init__(self, network: Network) -> None:
+        self.network = network
 
     @torch.no_grad()
     def act_batch(self, observations, masks, seats, state=None):
         """Return an action for each row, int64 (k,)."""
-        scores, _ = self.network(as_codes(observations, BOARD), masks)
-        if self.draws:  # the largest score plus Gumbel noise is a draw
-            scores = scores - torch.empty_like(scores).exponential_().log()
-        return scores.argmax(1).numpy()
+        return self.network(as_codes(observations, BOARD), masks)[0].argmax(1).numpy()
 
 
 class Search(Agent):
@@ -82,8 +80,8 @@ class Search(Agent):
     def __init__(self, network: Network) -> None:
         self.network = network
         self.batch = GameBatch(RULES, BOARD, TRIED * COPIES, autoreset=False)
-        self.arena = Arena(self.batch, [Player(network, draws=True)])
-        self.arena.numbers[:] = 0  # the network plays every seat
+        self.arena = Arena(self.batch, [TEACHER])
+        self.arena.numbers[:] = 0  # the bot plays every seat
         self.examples: list[list] = []
 
     @torch.no_grad()
@@ -106,7 +104,7 @@ class Search(Agent):
     def chances(self, records, actions, seat):
         """Play an action in each of the copies, and return the seat's chances afterwards, float64 (k,)."""
         batch, arena, lanes = self.batch, self.arena, np.arange(len(records))
-        batch.load(lanes, records)
+        batch.load_records(lanes, records)  # without the check of `load`, which takes longer than the search
         arena.seat_players(lanes)
         arena.actions[lanes] = actions
         arena.stop_at_turn[:] = arena.stop_at_death[:] = seat
@@ -120,9 +118,9 @@ class Search(Agent):
         return found
 
 
-def taught(games: int) -> list:
+def taught(games: int, seed: int) -> list:
     """Play games of the teacher, and return codes, masks, actions as probabilities, and results."""
-    batch, lanes, rows = GameBatch(RULES, BOARD, games, seed=5, autoreset=False), np.arange(games), []
+    batch, lanes, rows = GameBatch(RULES, BOARD, games, seed=seed, autoreset=False), np.arange(games), []
 
     def record(playing):
         batch.ask(playing)
@@ -152,9 +150,10 @@ def searched(network: Network, games: int, first_seed: int) -> list:
     return [np.stack(parts) for parts in zip(*rows, strict=True)]
 
 
-def learn(network: Network, data: list, rng: np.random.Generator) -> None:
-    """Fit the scores to the probabilities, and the values to the results."""
-    optimizer = torch.optim.AdamW(network.parameters(), RATE)
+def learn(network: Network, parts: list, rate: float, rng: np.random.Generator) -> None:
+    """Fit the scores to the probabilities, and the values to the results, with several parts of data."""
+    data = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
+    optimizer = torch.optim.AdamW(network.parameters(), rate)
     for _ in range(EPOCHS):
         order = rng.permutation(len(data[0]))
         for rows in np.array_split(order, -(-len(order) // MINIBATCH)):
@@ -182,24 +181,29 @@ def strength(player, games: int) -> WinRate:
 def main() -> None:
     """Imitate the teacher, repeat search and learning, and print the strength of network and search."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=4, help="number of rounds (default: 4)")
-    parser.add_argument("--games", type=int, default=24, help="games of the search in a round (default: 24)")
+    parser.add_argument("--rounds", type=int, default=2, help="number of rounds (default: 2)")
+    parser.add_argument("--games", type=int, default=64, help="games of the search in a round (default: 64)")
     parser.add_argument("--tests", type=int, default=600, help="test games of the network (default: 600)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of games and weights (default: 0)")
     arguments = parser.parse_args()
-    torch.manual_seed(0)
+    torch.manual_seed(arguments.seed)
     torch.set_num_threads(1)
-    rng, start, data = np.random.default_rng(0), time.process_time(), taught(WARM_UP)
-    network = Network(data[1].shape[1])
-    learn(network, data, rng)
-    tell(f"network after {len(data[0]):,} decisions of {TEACHER}", strength(Player(network), arguments.tests))
+    rng, start = np.random.default_rng(arguments.seed), time.process_time()
+    lessons = taught(WARM_UP, arguments.seed)
+    network = Network(lessons[1].shape[1])
+    learn(network, [lessons], RATE, rng)
+    title = f"network after {len(lessons[0]):,} decisions of {TEACHER}"
+    tell(title, strength(Player(network), arguments.tests))
+    rounds: list[list] = []
     for number in range(arguments.rounds):
-        new = searched(network, arguments.games, 1000 * number)
-        data = [np.concatenate(parts) for parts in zip(data, new, strict=True)]
-        learn(network, data, rng)
-        seconds = time.process_time() - start
-        title = f"network after round {number + 1}, {len(new[0]):,} decisions of the search, {seconds:.0f} s"
+        first_seed = 10**5 * arguments.seed + 1000 * number
+        rounds.append(searched(network, arguments.games, first_seed))
+        learn(network, rounds, RATE / 2, rng)
+        title = f"network after round {number + 1}, {len(rounds[-1][0]):,} decisions of the search"
         tell(title, strength(Player(network), arguments.tests))
+    seconds, decisions = time.process_time() - start, sum(len(part[0]) for part in [lessons, *rounds])
     tell("search", strength(lambda: Search(network), arguments.tests // 10))
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
 
 
 if __name__ == "__main__":

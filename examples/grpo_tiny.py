@@ -6,12 +6,16 @@ A prompt is a report in the middle of a game, and an answer is a plan. The rewar
 learner's share of the map until the next report. The reward of an answer that cannot be played is between -1
 and 0, and depends on the similarity of the answer to a legal action. Without this reward, a random model
 would learn nothing. With a real model, use `text_env.make("duel")` and a GPU.
+
+The program shows how the parts fit together. A random model of this size does not learn to play, so there is
+no result to state. The last line is the number of answers a second, with learning.
 """
 
 from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from difflib import SequenceMatcher
 from typing import Any
 
@@ -22,6 +26,7 @@ from trl import GRPOConfig, GRPOTrainer
 
 from risk_env import text_env
 
+ANSWERS = 16  # answers of a training step
 STYLE_OF_PLAY = ("end", "draft Ash all; end", "done")  # answers that lead to the positions of the prompts
 
 
@@ -78,8 +83,8 @@ def train(steps: int, folder: str) -> list[dict[str, float]]:
     settings = GRPOConfig(
         output_dir=folder,
         max_steps=steps,
-        per_device_train_batch_size=16,
-        num_generations=16,
+        per_device_train_batch_size=ANSWERS,
+        num_generations=ANSWERS,
         max_completion_length=16,
         learning_rate=1e-2,
         logging_steps=1,
@@ -103,9 +108,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=20, help="number of training steps (default: 20)")
     arguments = parser.parse_args()
+    start = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         for line in train(arguments.steps, folder):
             print(f"step {line['step']}: mean reward {float(line['reward']):.3f}")
+    seconds, answers = time.process_time() - start, arguments.steps * ANSWERS
+    print(f"{answers:,} answers in {seconds:.0f} s: {answers / seconds:,.1f} a second")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,12 @@
   risk-env evaluate imitator.npz --opponents random,attacker
 
 The policy has the project's own network. It plays compiled, like the policies of the project's own trainer.
+
+Result of one run (seed 0), after 20 seconds on one core: 150,000 decisions of `beam`, each learned twice,
+7,500 decisions a second. The policy chooses the same action as `beam` in 59 % of the decisions in other
+games, and wins 54 % of 200 games against `attacker` (95 % interval 47 to 61 %). docs/datasets.md has the
+commands and more opponents. `python -m research.comparisons first_weights` repeats recording and imitation
+with five seeds, and then continues with PPO (research/2026-11-learning-comparisons.md).
 """
 
 import sys
@@ -73,11 +79,12 @@ def main(source: str, target: str) -> None:
     schema = Schema.from_dict(facts["schema"])
     is_held_out = columns["game"] % HELD_OUT == 0
     torch.manual_seed(0)
-    network, start = new_network(schema), time.perf_counter()
+    network, start = new_network(schema), time.process_time()
     learn(network, columns, np.flatnonzero(~is_held_out))
     share = agreement(network, columns, np.flatnonzero(is_held_out))
-    seconds = time.perf_counter() - start
-    print(f"{len(columns['action']):,} decisions in {seconds:.0f} s: {share:.1%} same actions in other games")
+    seconds, decisions = time.process_time() - start, len(columns["action"])
+    print(f"{share:.1%} same actions in other games")
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / seconds:,.0f} a second")
     PolicyFile(
         network.arrays(), schema, {"name": "imitator", "version": "1", "imitates": facts["agents"]}
     ).save(target)

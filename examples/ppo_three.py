@@ -178,18 +178,22 @@ def main():
     parser.add_argument("--seed", type=int, default=0, help="seed of network and games (default: 0)")
     arguments = parser.parse_args()
     torch.manual_seed(arguments.seed)
+    torch.set_num_threads(1)
     rng, network, league = np.random.default_rng(arguments.seed), Network(), Snapshots()
     games = Games([*BOTS, league], LANES, arguments.seed)
     optimizer = torch.optim.Adam(network.parameters(), RATE)
     league.add(network)
     games.step()
-    start = time.monotonic()
+    seconds, decisions = 0.0, 0  # CPU time of games and learning
     for update in range(arguments.updates + 1):
         if update % EVERY == 0:
             league.add(network)
-            rate, seconds = win_rate(network, "grower"), time.monotonic() - start
-            print(f"{update * LANES * STEPS:9,} decisions {seconds:5.0f} s: {rate:.1%} against two growers")
-        learn(network, optimizer, collect(network, games), rng)
+            print(f"{decisions:9,} decisions {seconds:5.0f} s: {win_rate(network, 'grower'):.1%} won")
+        if update < arguments.updates:
+            start = time.process_time()
+            learn(network, optimizer, collect(network, games), rng)
+            seconds, decisions = seconds + time.process_time() - start, decisions + LANES * STEPS
+    print(f"{decisions:,} decisions in {seconds:.0f} s: {decisions / max(seconds, 1e-9):,.0f} a second")
 
 
 if __name__ == "__main__":

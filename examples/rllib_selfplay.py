@@ -1,12 +1,17 @@
 """A league in RLlib: one policy plays against itself and scripted bots, and learns by PPO with action masks.
 
     pip install -e '.[rllib,tournament]' torch        # in a separate environment: Ray pins Gymnasium
-    python examples/rllib_selfplay.py                 # many agents: `risk_v0`, learner at one or all seats
-    python examples/rllib_selfplay.py --single        # one agent: `make_vec`, bots at all other seats
-    python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/rllib
+    # many agents: `risk_v0`, learner at one or all seats
+    python examples/rllib_selfplay.py --minutes 4 --games 96 --out runs/many
+    # one agent: `make_vec`, bots at all other seats
+    python examples/rllib_selfplay.py --single --map classic --minutes 5 --out runs/single
 
 RLlib's masking module expects another name for the observation and a mask of floats. No other adaptation is
 needed. RLlib's check of the environment must be off, because the check plays illegal actions.
+
+Results of one run each, on about a third of a core, against `random`, with 95 % intervals (docs/rllib):
+* one agent: 393,679 decisions in 303 seconds, 1,300 a second; 70.3 % of 192 games (63.5 to 76.3 %);
+* many agents: 40,000 decisions in 246 seconds, 160 a second; 75.0 % of 96 games (65.5 to 82.6 %).
 """
 
 from __future__ import annotations
@@ -229,7 +234,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
     def measure(decisions: int, minutes: float) -> dict[str, float]:
         return measured(algorithm.get_module(name), arguments.map, arguments.games, decisions, minutes)
 
-    rows, minutes = [measure(0, 0.0)], 0.0
+    rows, minutes, decisions = [measure(0, 0.0)], 0.0, 0
     while len(rows) == 1 or minutes < arguments.minutes:
         start = time.monotonic()
         decisions = int(algorithm.train()["env_runners"]["num_env_steps_sampled_lifetime"])
@@ -237,6 +242,7 @@ def main(argv: Sequence[str] | None = None) -> list[dict[str, float]]:
         if minutes >= arguments.minutes * min(1, len(rows) / 10):
             rows.append(measure(decisions, minutes))
     algorithm.stop()
+    print(f"{decisions:,} decisions in {60 * minutes:.0f} s: {decisions / (60 * minutes):,.0f} a second")
     if arguments.out:
         write(Path(arguments.out), rows)
     return rows

@@ -78,14 +78,13 @@ _MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call of the kernel
 
 
 class TallyBook:
-    """Counters of the game in each lane, by seat.
+    """Counters of the game in each lane, by seat, and its actions.
 
-    `counts` switches the counters on. `keeps_actions` switches the counters on and also keeps the actions of
-    each game.
+    `counts` switches the counters on. `keeps_actions` keeps the actions of each game.
     """
 
     def __init__(self, batch: GameVector, counts: bool, keeps_actions: bool) -> None:
-        self.counts, self.keeps_actions = counts or keeps_actions, keeps_actions
+        self.counts, self.keeps_actions = counts, keeps_actions
         shape = (batch.num_games, batch.num_players) if self.counts else (0, 0)
         self.decisions = np.zeros(shape, np.int64)  # (N, P) number of decisions of each seat
         # (N, P) number of rounds in which the seat made a decision; the set-up counts as one round
@@ -144,7 +143,7 @@ class TallyBook:
         progress.
         """
         if self.counts:
-            count_decisions(self._batch.records, self.arrays(), self._in_play(lanes))
+            self._count(self._in_play(lanes))
 
     def add_seconds(self, lanes: Numbers, seconds: float) -> None:
         """Add an equal share of `seconds` to the thinking time of the seat to act in each of these lanes.
@@ -153,7 +152,15 @@ class TallyBook:
         progress.
         """
         if self.counts and len(lanes := self._in_play(lanes)):
-            self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
+            self._add_seconds(lanes, seconds)
+
+    def _count(self, lanes: Numbers) -> None:
+        """Count a decision in each of these lanes, which are not checked."""
+        count_decisions(self._batch.records, self.arrays(), lanes)
+
+    def _add_seconds(self, lanes: Numbers, seconds: float) -> None:
+        """Add an equal share of `seconds` in each of these lanes, of which there is one at least."""
+        self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def _in_play(self, lanes: Numbers) -> Numbers:
         """Return lanes for kernels, int64 (k,). Raises ValueError unless each lane has a game in progress."""
@@ -180,8 +187,8 @@ class Arena(FixedArrays):
 
     `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the number of the player at a
     seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
-    lane. `counts` and `keeps_actions` are arguments of `TallyBook`. An arena with agents always keeps the
-    actions of its games.
+    lane. `counts` switches the counters of `tally` on. `keeps_actions` switches the counters on and keeps the
+    actions of each game. An arena with agents always keeps the actions.
 
     With `on_actions`, every decision passes through Python code. Before the arena plays actions of its
     players, it calls `on_actions(lanes)` with the lanes of these actions. The attribute `actions` contains
@@ -210,7 +217,7 @@ class Arena(FixedArrays):
         self.players = _seated(players, batch)
         # agents may read `view.events`, which needs the actions
         has_agents = any(isinstance(player, AgentSeats) for player in self.players)
-        self.tally = TallyBook(batch, counts, keeps_actions or has_agents)
+        self.tally = TallyBook(batch, counts or keeps_actions, keeps_actions or has_agents)
         self._on_actions, self._stops_at_illegal = on_actions, stops_at_illegal
         bots = [player for player in self.players if isinstance(player, CompiledBot)]
         for bot in bots:
@@ -385,8 +392,10 @@ class Arena(FixedArrays):
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
         waiting = lanes[self.actions[lanes] == NO_ACTION]
-        kinds = self._kinds[self._to_act(waiting)]
-        self._choose(waiting[(kinds == COMPILED) | (kinds == OTHER)])
+        numbers = self._to_act(waiting)
+        kinds = self._kinds[numbers]
+        in_python = (kinds == COMPILED) | (kinds == OTHER)
+        self._choose(waiting[in_python], numbers[in_python])
         stopped, _ = self._play(lanes, True, 1)
         self._check_refused(stopped)
 
@@ -411,15 +420,15 @@ class Arena(FixedArrays):
         """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
-        return self._query_all(lanes)
-
-    def _query_all(self, lanes: Numbers) -> Numbers:
         numbers = self._to_act(lanes)
-        for number in range(len(self.players)):
-            theirs = lanes[numbers == number]
-            if len(theirs):
-                self._query(number, theirs)
-        return lanes[numbers != CALLER]
+        waiting = numbers != CALLER
+        self._query_all(lanes[waiting], numbers[waiting])
+        return lanes[waiting]
+
+    def _query_all(self, lanes: Numbers, numbers: Numbers) -> None:
+        """Call the players `numbers`, int64 (k,), each for its lanes."""
+        for number in sorted(set(numbers.tolist())):
+            self._query(number, lanes[numbers == number])
 
     def _play(self, lanes: Numbers, is_first: bool, most: int) -> tuple[Numbers, Numbers]:
         """Play on with the bots that the kernel can call, for at most `most` actions in each lane.
@@ -447,23 +456,26 @@ class Arena(FixedArrays):
         The other players are called later, so that they act in as many lanes at once as possible. If a bot
         that the kernel can call is to act, no player is called: the next call of the kernel plays the bot.
         """
-        kinds = self._kinds[self._to_act(lanes)]
+        numbers = self._to_act(lanes)
+        kinds = self._kinds[numbers]
         first = kinds.min()
         if first == NATIVE:  # these bots act in the next call; adapt the length of that call
             factor = 2.0 if self._seconds < _SHORT else 0.5 if self._seconds > _LONG else 1.0
             self._at_once = min(max(1, int(self._at_once * factor)), _MOST_AT_ONCE)
         elif first != NOT_OURS:
-            self._choose(lanes[kinds == first])
+            chosen = kinds == first
+            self._choose(lanes[chosen], numbers[chosen])
 
-    def _choose(self, lanes: Numbers) -> None:
-        self._query_all(lanes)
+    def _choose(self, lanes: Numbers, numbers: Numbers) -> None:
+        self._query_all(lanes, numbers)
         if self._on_actions is not None and len(lanes):
             self._on_actions(lanes)
 
     def _query(self, number: int, lanes: Numbers) -> None:
         """Let a player write an action for its seat in each of these lanes."""
         self.actions[lanes] = UNWRITTEN
-        self.tally.count(lanes)
+        if self.tally.counts:
+            self.tally._count(lanes)
         start = perf_counter()
         try:
             self._choosers[number](lanes)
@@ -471,7 +483,8 @@ class Arena(FixedArrays):
             self.actions[lanes] = NO_ACTION
             raise
         finally:
-            self.tally.add_seconds(lanes, perf_counter() - start)
+            if self.tally.counts:
+                self.tally._add_seconds(lanes, perf_counter() - start)
 
     def _check_refused(self, stopped: Numbers) -> None:
         """Raise IllegalAction if one of these lanes is REFUSED, unless `stops_at_illegal` is set."""

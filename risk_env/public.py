@@ -211,7 +211,7 @@ def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, An
     rules, territories = tables.rules, tables.board["num_territories"].item()
     players, armies = rules["num_players"].item(), rules["num_armies"].item()
     game = _reader(tables.sizes, territories, players, armies)(games)
-    phase, shown = PHASES[game["phase"]], _members(game["shown"])
+    phase, shown = PHASES[game["phase"]], members_of(game["shown"])
     facts = _ORDER | game
     facts |= {
         "schema": SCHEMA,
@@ -225,13 +225,13 @@ def public_facts(games: Any, tables: Tables, seat: int = NOBODY) -> dict[str, An
             else 0
         ),
         "deck": _size(game["deck"]) + game["deck_wilds"],
-        "discard": _members(game["discard"]),
+        "discard": members_of(game["discard"]),
         "shown": shown,
         "shown_hands": [_holder(game["hand"], card) for card in shown],
-        "picked": _members(game["picked"]),
+        "picked": members_of(game["picked"]),
         "chosen_dice": game["chosen_dice"][ATTACKER],
         "dice": list(map(list, dice_of(games["settled"][0]))) if phase in ROLLED_PHASES else [[], []],
-        "cities": _members(game["cities"]),
+        "cities": members_of(game["cities"]),
         "airfields": [place for place in game["airfields"] if place != NOWHERE],
         "headquarters": game["headquarters"] if game["headquarters_open"] else [NOWHERE] * players,
     }
@@ -282,7 +282,7 @@ def hand_of(games: Any, seat: int, tables: Tables) -> list[int]:
 
 def _holder(hands: Sequence[bytes], card: int) -> int:
     """Return the seat that holds a territory's card, or -1 if the card is on the discard pile."""
-    return next((seat for seat, hand in enumerate(hands) if card in _members(hand)), NOBODY)
+    return next((seat for seat, hand in enumerate(hands) if card in members_of(hand)), NOBODY)
 
 
 def dice_of(dice: npt.NDArray[np.int8]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -298,10 +298,11 @@ def _size(elements: bytes) -> int:
 
 def members(words: npt.NDArray[np.uint64]) -> list[int]:
     """Return the elements of a bitset, ascending."""
-    return _members(words.tobytes())
+    return members_of(words.tobytes())
 
 
-def _members(elements: bytes) -> list[int]:
+def members_of(elements: bytes) -> list[int]:
+    """Return the elements of a bitset, given as bytes, ascending."""
     if not any(elements):
         return []
     return [8 * place + bit for place, byte in enumerate(elements) if byte for bit in _PLACES[byte]]

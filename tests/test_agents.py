@@ -5,6 +5,7 @@ Bots are blind to hidden facts, and play the same from the same seed.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -225,6 +226,15 @@ def test_a_view_shows_the_seat_what_it_may_see_and_nothing_else() -> None:
     assert view.rng.integers(1000) == View(game).rng.integers(1000)
     assert view.sample(1) == view.sample(1)
     assert view.sample(1) != view.sample(2)
+
+
+@pytest.mark.parametrize("chance", [0, 1, 2**32 - 1, 2**32, 2**64 - 1, 2**64 + 5])
+def test_the_generator_of_a_view_draws_the_numbers_of_default_rng(chance: int) -> None:
+    view = View(Game(Rules.preset("classic", 3), classic(), seed=2), chance=chance)
+    seen = hashlib.blake2b(view.game.to_record(), digest_size=8).digest()
+    wanted = np.random.default_rng([chance % 2**64, view.seat, int.from_bytes(seen, "little")])
+    assert (view.rng.integers(2**63, size=100) == wanted.integers(2**63, size=100)).all()
+    assert view.rng.spawn(1)[0].random() == wanted.spawn(1)[0].random()
 
 
 def test_a_view_does_not_tell_who_was_asked_to_trade() -> None:

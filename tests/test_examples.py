@@ -141,7 +141,7 @@ def test_one_set_of_weights_plays_maps_of_every_size(
 def test_expert_iteration_learns_from_its_search(monkeypatch: pytest.MonkeyPatch) -> None:
     script = example("expert_iteration")
     monkeypatch.setattr(script, "RULES", script.RULES.replace(max_rounds=2, setup="random"))
-    taught = script.taught(4)
+    taught = script.taught(4, seed=5)
     network = script.Network(taught[1].shape[1])
     found = script.searched(network, games=1, first_seed=0)
     codes, masks, wanted, won = (np.concatenate(parts) for parts in zip(taught, found, strict=True))
@@ -149,7 +149,7 @@ def test_expert_iteration_learns_from_its_search(monkeypatch: pytest.MonkeyPatch
     assert wanted.sum(axis=1) == pytest.approx(np.ones(len(codes)), abs=1e-4)
     assert (wanted[masks == 0] == 0).all()  # only legal actions have a probability
     before = [values.clone() for values in network.state_dict().values()]
-    script.learn(network, [codes, masks, wanted, won], np.random.default_rng(0))
+    script.learn(network, [taught, found], 1e-3, np.random.default_rng(0))
     assert any(not torch.equal(a, b) for a, b in zip(before, network.state_dict().values(), strict=True))
     player = script.Search(network)
     match = risk_env.Match(script.RULES, script.BOARD, [player, "grower", "grower"], seed=1)

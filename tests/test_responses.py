@@ -12,6 +12,7 @@ from risk_agents import registry
 from risk_env.board.maps import load_map
 from risk_env.board.rules import FAST, Rules
 from risk_env.cli import main
+from risk_env.players import AgentFactory
 from risk_training import ppo, responses, state_value
 from risk_training.responses import Responses, run_rounds
 from risk_training.run import load_checkpoint
@@ -119,6 +120,10 @@ def test_bots_of_configurations_run_no_other_code(tmp_path: Path) -> None:
     for spec in (f"{file}:Bot", "cmd:true", "llm:model", "human", "strategist"):
         with pytest.raises(ValueError, match="is not a compiled bot"):
             registry.load_bot(spec)
+    for spec in (f"{file}:Bot", "cmd:true", "llm:model"):
+        with pytest.raises(registry.UnnamedCodeError, match="was not named here"):
+            registry.load_opponent(spec, ["cmd:false"])
+    assert isinstance(registry.load_opponent("cmd:true", ["cmd:true"]), AgentFactory)
     value = Path(registry.__file__).parent / "learned" / "policies" / "strategist.npz"
     bot = registry.load_bot(f"tactician:{value}")
     assert bot.name == f"tactician:{value}"

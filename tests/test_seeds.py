@@ -1,6 +1,7 @@
 """Runs with several seeds, and best responses to an agent (risk_training.seeds, risk_training.cli)."""
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from risk_env.cli import main
 from risk_training import cli, seeds
+from risk_training.curves import read_log
 
 SETTINGS = {
     "n_envs": 16, "n_steps": 16, "snapshot_interval": 256, "checkpoint_interval": 256,
@@ -22,9 +24,9 @@ def test_the_interquartile_mean_leaves_out_a_quarter_at_each_end() -> None:
     assert seeds.interquartile_mean(np.array([[0.9, 0.1, 0.2], [0.0, 1.0, 1.0]])) == pytest.approx(
         [0.4, 2 / 3]
     )
-    point = seeds._point(100, [0.2, 0.3, 0.4, 0.5, 0.9])
-    assert point.low <= point.rate <= point.high and point.low < point.high
-    assert seeds._point(100, [0.25]) == seeds.Point(100, (0.25,), 0.25, 0.25, 0.25)
+    point = seeds._point(100, [(rate, 0, 1) for rate in (0.2, 0.3, 0.4, 0.5, 0.9)])
+    assert point.low <= point.rate <= point.high and 0 < point.low < point.high < 1
+    assert seeds._point(100, [(0.25, 0.1, 0.4)]) == seeds.Point(100, (0.25,), 0.25, 0.1, 0.4)
 
 
 @pytest.mark.long
@@ -55,13 +57,84 @@ def test_a_best_response_meets_one_agent_only(config: str) -> None:
     assert settings.evaluation.games == (300 if config == "selfplay_three" else 200)
 
 
+AGENT = """
+from risk_env import Agent
+
+class Counts(Agent):
+    def reset(self, seat, rules, board, seed):
+        super().reset(seat, rules, board, seed)
+        self.decisions = 0
+
+    def act(self, view):
+        self.decisions += 1  # a memory that no checkpoint contains
+        return int(view.legal_actions[self.decisions % len(view.legal_actions)])
+"""
+
+
+def test_a_best_response_to_an_agent_in_python(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bot.py").write_text(AGENT)
+    folder, spec = tmp_path / "run", f"{tmp_path}/bot.py:Counts"
+    command = [*SMALL, "--players", "3", "--against", spec, "--set", "n_envs=4", "--out", str(folder)]
+    assert main([*command, "--set", "n_steps=64"]) == 0
+    said = capsys.readouterr().out
+    for steps in (256, 512):  # the gain curve
+        assert f"after {steps} steps, 1 run; even share 33.3 %, gain " in said
+    assert "4 games at a time, as slow as the opponent" in said
+    row = read_log(folder)[-1]
+    assert row[f"games/win_rate_{spec}"] >= 0 and row["games/rounds"] > 0
+
+    resume = ["train", "--resume", str(folder), "--steps", "768"]
+    assert main(resume) == 2
+    assert f"was not named here. If you trust it, add --against {spec}" in capsys.readouterr().err
+    assert main([*resume, "--against", spec]) == 0
+    assert "after 768 steps" in capsys.readouterr().out and read_log(folder)[-1]["time/steps"] == 768
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("agent", ["strategist", "cmd:{python} examples/bot_stdlib.py"])
+def test_best_responses_to_agents_of_other_kinds(
+    agent: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = agent.format(python=sys.executable)
+    command = [*SMALL, "--map", "classic", "--steps", "64", "--against", spec, "--out", str(tmp_path / "run")]
+    assert main([*command, "--set", "n_envs=2", "--set", "evaluation.games=2"]) == 0
+    assert f"{spec}: win rate" in capsys.readouterr().out
+
+
+def test_a_best_response_has_a_curve_of_ten_points() -> None:
+    arguments = ["--config", "selfplay_three", "--steps", "1e6", "--against", "strategist"]
+    settings = cli._settings(cli._parser().parse_args(arguments))[1]
+    assert settings.evaluation.interval == 100_000 and (settings.n_envs, settings.n_steps) == (16, 256)
+    chosen = cli._parser().parse_args([*arguments, "--set", "evaluation.interval=5e5", "--set", "n_envs=8"])
+    settings = cli._settings(chosen)[1]
+    assert settings.evaluation.interval == 500_000 and settings.n_envs == 8
+
+
+def test_agents_in_python_have_limits(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bot.py").write_text(AGENT)
+    command = [*SMALL, "--against", f"{tmp_path}/bot.py:Counts", "--out", str(tmp_path / "run")]
+    for setting, message in {
+        "n_envs=129": "n_envs=129: must be 1 to 128, because league.bots has",
+        "actors=2": "is not a compiled bot",
+    }.items():
+        assert main([*command, "--set", setting]) == 2
+        assert message in capsys.readouterr().err
+    file = tmp_path / "config.yml"
+    file.write_text(f"trainer: selfplay\nmap: tiny\nleague: {{bots: ['{tmp_path}/other.py:Counts']}}\n")
+    (tmp_path / "other.py").write_text("raise SystemExit('this code ran')")
+    assert main(["train", "--config", str(file), "--out", str(tmp_path / "run")]) == 2
+    assert "other.py:Counts' is a program, a model or a Python file, and was not named" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_best_response_needs_a_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "--config", "beam_value", "--against", "grower", "--out", str(tmp_path / "run")]
     assert main(command) == 2
     assert "trainer 'beam_value' has no opponents" in capsys.readouterr().err
     for agent in ("strategist", "examples/bot.py:Borderer"):  # agents in Python
         assert main(["train", "--config", "tiny", "--against", agent, "--out", str(tmp_path / "run")]) == 2
-        assert f"--against {agent}: must be a compiled bot" in capsys.readouterr().err
+        assert f"--against {agent}: the agent is not compiled" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["train", "--resume", str(tmp_path), "--seeds", "2"])
     assert "--seeds is part of the settings of the run" in capsys.readouterr().err

@@ -9,7 +9,7 @@ agent for one seat.
 import hashlib
 import importlib.util
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -92,14 +92,37 @@ def load_bot(spec: str) -> CompiledBot:
     Configurations and checkpoints, which may come from somebody else, name bots in this way. Raises
     ValueError for specs that would run other code, and for players that are not compiled bots.
     """
-    runs_code = spec == HUMAN or spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
-    found = None if runs_code else load(spec)
+    found = None if spec == HUMAN or starts_code(spec) else load(spec)
     if not isinstance(found, CompiledBot):
         raise ValueError(
             f"bot={spec!r} is not a compiled bot: give a registered name, a trained file (.npz) or "
             f"{TACTICIAN}FILE.npz"
         )
     return found
+
+
+def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Policy | AgentFactory:
+    """Return the player of a spec in a configuration or a checkpoint, compiled or not.
+
+    A program, a model or a Python file must be in `named`, the specs that the caller named. Raises
+    UnnamedCodeError for any other spec that would run code.
+    """
+    if starts_code(spec) and spec not in named:
+        raise UnnamedCodeError(spec)
+    return load(spec)
+
+
+class UnnamedCodeError(ValueError):
+    """Error: a file names a program, a model or a Python file that the caller has not named."""
+
+    def __init__(self, spec: str) -> None:
+        super().__init__(f"opponent {spec!r} is a program, a model or a Python file, and was not named here")
+        self.spec = spec
+
+
+def starts_code(spec: str) -> bool:
+    """Return True if a spec names a program, a language model or a Python file."""
+    return spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
 
 
 def _tactician(spec: str) -> CompiledBot:
@@ -129,7 +152,7 @@ def check_programs(path: str | Path, specs: Sequence[str], named: Sequence[str] 
 
     `named` are the specs that the caller named.
     """
-    external = [spec for spec in specs if spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)]
+    external = [spec for spec in specs if starts_code(spec)]
     if unnamed := [spec for spec in dict.fromkeys(external) if spec not in named]:
         programs = ", ".join(map(ascii, unnamed))
         raise ValueError(

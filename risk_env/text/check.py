@@ -37,7 +37,7 @@ from risk_env.core.types import (
     Reward,
     Trade,
 )
-from risk_env.public import members, words_of
+from risk_env.public import members, members_of, words_of
 
 CLAIM_PHASES = (Phase.CAPITAL, Phase.CLAIM)
 PLAY_PHASES = tuple(Phase)[len(types.SETUP_PHASES) :]
@@ -158,14 +158,12 @@ class Facts:
 
     def __init__(self, record: Any) -> None:
         self.raw, self._fields = record.tobytes(), record.dtype.fields
-        # access to fields of a plain array is faster
-        self._plain = np.frombuffer(self.raw, _plain_dtype(record.dtype))
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._fields:
             raise AttributeError(f"a record has no field {name!r}")
         kind, start, *_ = self._fields[name]
-        value = self.raw[start] if kind == np.bool_ else _plain(self._plain[name][0])
+        value = _plain(self.raw[start : start + kind.itemsize], kind)
         setattr(self, name, value)
         return value
 
@@ -181,10 +179,17 @@ def _plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype((np.void, dtype))
 
 
-def _plain(value: Any) -> Any:
-    if value.dtype != np.uint64 or value.ndim == 0:
-        return value.tolist()
-    return set(members(value)) if value.ndim == 1 else [_plain(words) for words in value]
+def _plain(value: bytes, kind: np.dtype[Any]) -> Any:
+    """Return the bytes of a field of this type as a plain value, much faster than through an array."""
+    base, shape = kind.base, kind.shape
+    if base == np.uint64 and shape:  # words of sets
+        size = shape[-1] * base.itemsize
+        sets = [set(members_of(value[start : start + size])) for start in range(0, len(value), size)]
+        return sets if len(shape) > 1 else sets[0]
+    if kind == np.bool_:
+        return value[0]
+    numbers: Any = memoryview(value)
+    return numbers.cast(base.char, shape).tolist()
 
 
 def _flat(value: Any) -> list[Any]:
@@ -748,8 +753,8 @@ def derive_facts(p: Position) -> None:
     game = p.games.view(_plain_dtype(p.games.dtype))[0]
     words = len(game["strong"])
     is_owned = np.zeros((len(game["owned"]), 64 * words), np.bool_)
-    for army in p.armies:
-        is_owned[army, list(p.held[army])] = True
+    owners = np.array(p.game.owner[: len(p.places)])
+    is_owned[p.armies, : len(p.places)] = owners == np.array(p.armies)[:, None]
     game["owned"] = np.packbits(is_owned, axis=1, bitorder="little").view("<u8")
     game["strong"] = words_of((t for t in p.places if p.game.troops[t] > 1), words)
     places = set(p.game.headquarters) - {NOWHERE}

@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from concurrent.futures import Future, as_completed
 from typing import Any, NamedTuple
 
+from risk_agents.registry import load_bot
 from risk_agents.workers import WorkExecutor, in_order
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
@@ -83,6 +84,8 @@ class Actors:
     """The games of all actors of a run, with the interface of `SelfPlay`."""
 
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
+        for name in config.league.bots:
+            load_bot(name)  # the state of games, which is sent to workers, contains no agents in Python
         self.config, self.executor = config, executor
         self.states: list[State] = []  # by actor: state of the games before the running rollout
         self.snapshots: dict[str, Weights] = {}  # by name of the snapshot
@@ -94,6 +97,9 @@ class Actors:
         self.rounds: list[int] = []
         self.staleness = 0  # staleness of the latest rollouts
         self.are_from_file = False  # True after loading: the states must be checked
+
+    def close(self) -> None:
+        """Do nothing: the games of actors start no programs."""
 
     def start(self, network: Network) -> None:
         """Start all games, and play until the learner must decide."""

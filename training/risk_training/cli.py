@@ -5,6 +5,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,13 +14,15 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
-from risk_agents.registry import load_bot
+from risk_agents.registry import load, load_bot
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
 from risk_env.board.rules import FAST
+from risk_env.bots import CompiledBot
 from risk_env.bounded_io import shortened
 from risk_env.cli import command_parser
+from risk_env.players import AgentFactory
 from risk_env.whole_file import new_folder
 from risk_training import responses, seeds, sweep
 from risk_training.config import (
@@ -39,6 +42,12 @@ SELFPLAY = "selfplay"
 LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
+RESUMED = ("steps", "against")  # arguments beside --resume
+# settings of a best response to an agent of which each seat of each game has its own
+IN_PYTHON = {"n_envs": 16, "n_steps": 256}
+EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
+INTERVAL = "evaluation.interval"
+
 # settings with their own arguments
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
@@ -51,7 +60,7 @@ def main(argv: Sequence[str]) -> None:
         parser.error("add one of --config, --resume and --responses")
     fixed = dict.fromkeys((*SETTINGS, *NAMES, "steps", "set", "out", "against", "seeds", "sweep"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
-    if arguments.resume is not None and (given := [name for name in given if name != "steps"]):
+    if arguments.resume is not None and (given := [name for name in given if name not in RESUMED]):
         name = given[0].replace("_", "-")
         parser.error(f"--{name} is part of the settings of the run; start a new run with --config")
     if arguments.responses is not None and (given := [name for name in given if name != "out"]):
@@ -76,7 +85,7 @@ def main(argv: Sequence[str]) -> None:
         run = _resumed(arguments, executor) if arguments.resume else _new(arguments, executor)
         _train(run)
         if arguments.against is not None:
-            print(*seeds.lines(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
+            print(*seeds.gains(seeds.curves([run.folder]), 1 / run.config.rules().num_players), sep="\n")
 
 
 class _Runs:
@@ -98,6 +107,7 @@ class _Runs:
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
     """Train rounds of best responses, or continue the rounds that an earlier call began; then show them."""
     settings = responses.read_responses(arguments.responses)
+    load_bot(settings.agent)  # fails now, and refuses agents whose code a file may not start
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
     found = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, found), sep="\n")
@@ -162,7 +172,8 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
     curves = seeds.curves(folders)
     seeds.write(curves, folder)
     seeds.draw(curves, folder, str(folder))
-    print(*seeds.lines(curves, 1 / config.rules().num_players), sep="\n")
+    told = seeds.lines if arguments.against is None else seeds.gains
+    print(*told(curves, 1 / config.rules().num_players), sep="\n")
     print(f"curves over {len(folders)} seeds: {folder / seeds.PICTURE}, {folder / seeds.SUMMARY}")
     return curves
 
@@ -179,14 +190,20 @@ def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -
         return _new(arguments, executor)
     trainer, config = _settings(arguments)
     there, wanted = load_checkpoint(folder)["config"], config.to_dict()
-    free = ("device", trainer.Config.LENGTH)
+    # the evaluations of a best response depend on the length; its opponent is also in `league`
+    free = ("device", trainer.Config.LENGTH, *(() if arguments.against is None else ("evaluation",)))
     for name in sorted(there.keys() | wanted.keys()):
         if name not in free and there.get(name) != wanted.get(name):
             raise ValueError(
                 f"--out {arguments.out}: the run there has {name}={shortened(there.get(name))}, "
                 f"not {shortened(wanted.get(name))}; choose another folder"
             )
-    return trainer.Trainer.resume(folder, config.length, executor, arguments.device)
+    return trainer.Trainer.resume(folder, config.length, executor, arguments.device, _named(arguments))
+
+
+def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the specs of agents on the command line, which may run code."""
+    return () if arguments.against is None else (arguments.against,)
 
 
 def _train(run: Any) -> None:
@@ -196,6 +213,9 @@ def _train(run: Any) -> None:
         f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
         f"{run.precision} on {run.device}"
     )
+    if getattr(getattr(run, "games", None), "are_in_python", False):
+        bots, games = ", ".join(run.config.league.bots), run.config.n_envs
+        print(f"not every opponent ({bots}) is compiled: {games} games at a time, as slow as the opponent")
     if run.steps >= run.config.length:
         print(f"the run is complete after {run.steps:,} {unit}; --steps N makes it longer")
     try:
@@ -204,6 +224,9 @@ def _train(run: Any) -> None:
     except (KeyboardInterrupt, ConnectionError, WorkLostError):
         print(f"stopped: continue with risk-env train --resume {run.folder}", file=sys.stderr)
         raise
+    if run.seconds > 0:
+        rate = run.steps / run.seconds
+        print(f"{run.steps:,} {unit} in {run.seconds:,.0f} s: {rate:,.0f} a second, evaluations included")
     print(f"done: risk-env evaluate --run {run.folder}")
 
 
@@ -252,8 +275,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="AGENT",
-        help="train a best response: the compiled bot AGENT plays the other seats of all games, and the gain "
-        "over the even share of wins is reported",
+        help="train a best response: AGENT plays the other seats of all games, and the gain over the even "
+        "share of wins is reported; beside --resume, allow the run to start AGENT",
     )
     add(
         "--responses",
@@ -270,14 +293,21 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
         there = f"the folder already has a run; continue it with --resume {arguments.out}"
         raise ValueError(f"--out {arguments.out}: {there}")
     trainer, config = _settings(arguments)
-    return trainer.Trainer(config, Path(arguments.out) if arguments.out else _fresh_folder(path), executor)
+    folder = Path(arguments.out) if arguments.out else _fresh_folder(path)
+    named = {"named": _named(arguments)} if config.TRAINER == SELFPLAY else {}
+    return trainer.Trainer(config, folder, executor, **named)
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[Any, Any]:
     """Return the trainer's module and the settings of the file, overridden by the command line."""
     facts = read_config(config_path(arguments.config))
     trainer = import_module(TRAINERS[facts["trainer"]])
-    return trainer, trainer.Config.from_dict(changed(facts, arguments, trainer.Config.LENGTH))
+    config = trainer.Config.from_dict(changed(facts, arguments, trainer.Config.LENGTH))
+    most = max(1, config.length // EVALUATIONS)
+    is_set = any(text.partition("=")[0].strip() == INTERVAL for text in arguments.set or ())
+    if arguments.against is not None and not is_set and config.evaluation.interval > most:
+        config = replace(config, evaluation=replace(config.evaluation, interval=most))
+    return trainer, config
 
 
 def _fresh_folder(path: Path) -> Path:
@@ -316,15 +346,18 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
             f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
             f"use a configuration of {' or '.join(LEAGUES)}"
         )
-    try:
-        load_bot(agent)
-    except ValueError as error:
-        other = "docs/best_responses.md says how to train against any other agent"
-        raise ValueError(f"--against {agent}: must be a compiled bot: {error}; {other}") from None
     settings: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
         "evaluation": {**evaluation, "opponents": [agent]},
     }
+    player = load(agent)
+    if not isinstance(player, CompiledBot):
+        if facts["trainer"] != SELFPLAY:
+            raise ValueError(
+                f"--against {agent}: the agent is not compiled, and the checkpoints of trainer "
+                f"{facts['trainer']!r} need compiled bots; use a configuration of {SELFPLAY}"
+            )
+        settings |= IN_PYTHON if isinstance(player, AgentFactory) else {}
     return settings | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
 
 
@@ -334,7 +367,11 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
     folder = Path(arguments.resume)
     trainer = import_module(TRAINERS[load_checkpoint(folder)["config"]["trainer"]])
-    return trainer.Trainer.resume(folder, arguments.steps, executor, arguments.device)
+    run = trainer.Trainer.resume(folder, arguments.steps, executor, arguments.device, _named(arguments))
+    if arguments.against is not None and run.config.evaluation.opponents != (arguments.against,):
+        there = ", ".join(run.config.evaluation.opponents)
+        raise ValueError(f"--against {arguments.against}: the run in {folder} plays against {there}")
+    return run
 
 
 def config_path(name: str) -> Path:

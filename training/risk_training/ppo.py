@@ -11,7 +11,8 @@ probability, and a later loss is no better than an early loss.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -101,8 +102,10 @@ class Trainer(TorchRun):
     CONFIG, FILE, KIND = Config, POLICY_FILE, PolicyFile
     config: Config
 
-    def __init__(self, config: Config, folder: Any, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self, config: Config, folder: Any, executor: WorkExecutor | None = None, named: Sequence[str] = ()
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         self.layout = Layout(self.rules, self.board, tables(self.rules, self.board).num_actions)
         self.games = self._new_games()
         self.network = Network(self.layout, config.width, config.local).to(self.device)
@@ -124,12 +127,17 @@ class Trainer(TorchRun):
                 "--workers must be 1 for one actor without staleness, because it plays in this process: "
                 "use more actors with --set actors=N"
             )
-        return SelfPlay(config, self.board)
+        return SelfPlay(config, self.board, named=self.named)
 
     def begin(self) -> None:
         """Start all games, and play until the learner must decide."""
         super().begin()
         self.games.start(self.network)
+
+    def run_updates(self) -> None:
+        """Run all remaining updates, and stop the programs that the games have started."""
+        with closing(self.games):
+            super().run_updates()
 
     def update(self) -> Metrics:
         """Play a rollout and learn from it."""

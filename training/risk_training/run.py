@@ -12,9 +12,10 @@ between, resuming writes the policy and the log again.
 
 import json
 import math
+import shlex
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from operator import methodcaller
@@ -28,10 +29,11 @@ import yaml
 from risk_agents.learned.sb3_policy import load_tensors
 from risk_agents.learned.schema import schema_of
 from risk_agents.learned.trained import TrainedFile
-from risk_agents.registry import load_bot
+from risk_agents.registry import UnnamedCodeError, load_opponent
 from risk_agents.workers import InProcess, WorkExecutor
 from risk_env.arrays import Array
 from risk_env.board.maps import load_map
+from risk_env.bots import CompiledBot
 from risk_env.bounded_io import parse_json, read_file, shortened
 from risk_env.whole_file import whole_file
 from risk_training.config import TRAINERS, RunSettings
@@ -50,18 +52,29 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """A training run and its folder. A trainer is a subclass that defines update, state and policy."""
+    """A training run and its folder. A trainer is a subclass that defines update, state and policy.
+
+    `named` are the specs of opponents that may run code (`registry.load_opponent`).
+    """
 
     CONFIG: ClassVar[type[RunSettings]]
 
-    def __init__(self, config: Any, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        self.config, self.folder = config, Path(folder)
+    def __init__(
+        self,
+        config: Any,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        self.config, self.folder, self.named = config, Path(folder), tuple(named)
         self.device = find_device(config.device)
         self.precision = find_precision(config.precision, self.device)
         self.executor = executor or InProcess()  # plays games, for trainers that can use workers
         self.rules, self.board = config.rules(), load_map(config.map)
         for name in config.evaluation.opponents:  # fails now rather than at the first evaluation
-            load_bot(name).check(self.rules, self.board)
+            opponent = load_opponent(name, self.named)
+            if isinstance(opponent, CompiledBot):
+                opponent.check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
         self._saved_steps = 0  # number of steps at the latest checkpoint
@@ -174,7 +187,7 @@ class Run(ABC):
         settings, seating = self.config.evaluation, self.executor.share(self.seating())
         for name in settings.opponents:
             games = self.rules, self.board, name, settings.games, self.config.seed
-            win_rate = win_rate_by(self.executor, seating, *games)
+            win_rate = win_rate_by(self.executor, seating, *games, self.named)
             metrics |= zip(
                 (f"eval/{part}_{name}" for part in ("win_rate", "low", "high")),
                 win_rate.interval,
@@ -220,19 +233,25 @@ class Run(ABC):
         length: float | None = None,
         executor: WorkExecutor | None = None,
         device: str | None = None,
+        named: Sequence[str] = (),
     ) -> Self:
         """Return the run in a folder, in the state of the last checkpoint.
 
-        `length` is a new number of steps, and `device` replaces the configured device. Raises ValueError if
-        the folder has no checkpoint of this version, or if this machine does not have the device.
+        `length` is a new number of steps, and `device` replaces the configured device. `named` are the specs
+        of opponents that may run code. Raises ValueError if the folder has no checkpoint of this version, if
+        this machine does not have the device, or if the run has an opponent that may not run its code.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
         settings = state["config"] | {name: value for name, value in changes.items() if value is not None}
         find_device(str(settings.get("device", CPU)))  # not an error of the checkpoint
         try:
-            run = cls(cls.CONFIG.from_dict(settings), folder, executor)
+            run = cls(cls.CONFIG.from_dict(settings), folder, executor, **({"named": named} if named else {}))
             run._restore(state)
+        except UnnamedCodeError as error:
+            raise ValueError(
+                f"{folder}: {error}. If you trust it, add --against {shlex.quote(error.spec)}"
+            ) from error
         except Exception as error:  # a bad state can raise any exception
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
         run.is_resumed = True
@@ -273,8 +292,14 @@ class TorchRun(Run):
     network: NamedWeights
     optimizer: torch.optim.Optimizer
 
-    def __init__(self, config: Any, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Any,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         torch.manual_seed(config.seed)
         self.shuffle = torch.Generator().manual_seed(config.seed)
         self.averages: dict[str, torch.Tensor] = {}  # averaged weights by name, if `ema_decay` is above 0

@@ -29,7 +29,8 @@ class Point:
     steps: int
     rates: tuple[float, ...]  # (S,) win rate of each run
     rate: float  # interquartile mean of `rates`
-    low: float  # bounds of the 95 % confidence interval; equal to `rate` with a single run
+    # bounds of the 95 % confidence interval: over the runs, or with a single run over its evaluation games
+    low: float
     high: float
 
 
@@ -42,7 +43,7 @@ def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
     """Return the learning curve against each opponent, from the evaluations that all runs have in common."""
     runs = [
         {
-            rival: {steps: rate for steps, rate, *_ in points}
+            rival: {steps: interval for steps, *interval in points}
             for rival, points in win_rates(read_log(one)).items()
         }
         for one in folders
@@ -54,8 +55,12 @@ def curves(folders: Sequence[Path]) -> dict[str, list[Point]]:
     return by_rival
 
 
-def _point(steps: int, rates: Sequence[float]) -> Point:
-    return Point(steps, tuple(rates), *interquartile_interval(np.array(rates)[:, None]))
+def _point(steps: int, found: Sequence[Sequence[float]]) -> Point:
+    """Return the point for the win rates of the runs, each with the bounds of its own interval."""
+    rates = tuple(rate for rate, *_ in found)
+    if len(found) == 1:
+        return Point(steps, rates, *found[0])
+    return Point(steps, rates, *interquartile_interval(np.array(rates)[:, None]))
 
 
 def interquartile_interval(values: Floats) -> tuple[float, float, float]:
@@ -111,10 +116,18 @@ def draw(by_rival: dict[str, list[Point]], folder: Path, title: str) -> None:
 
 def lines(by_rival: dict[str, list[Point]], even: float) -> list[str]:
     """Return a line for each opponent: the last win rate, and the gain over `even`, the even share."""
-    return [
-        f"{rival}: win rate {100 * last.rate:.1f} % [{100 * last.low:.1f}, {100 * last.high:.1f}] "
-        f"after {last.steps:,} steps, {len(last.rates)} {'run' if len(last.rates) == 1 else 'runs'}; "
-        f"even share {100 * even:.1f} %, gain {100 * (last.rate - even):+.1f} points"
-        for rival, points in by_rival.items()
-        for last in points[-1:]
-    ]
+    return [_line(rival, last, even) for rival, points in by_rival.items() for last in points[-1:]]
+
+
+def gains(by_rival: dict[str, list[Point]], even: float) -> list[str]:
+    """Return the gain curve against each opponent: a line for each evaluation (`lines`)."""
+    return [_line(rival, point, even) for rival, points in by_rival.items() for point in points]
+
+
+def _line(rival: str, point: Point, even: float) -> str:
+    rate, low, high = (100 * part for part in (point.rate, point.low, point.high))
+    return (
+        f"{rival}: win rate {rate:.1f} % [{low:.1f}, {high:.1f}] after {point.steps:,} steps, "
+        f"{len(point.rates)} {'run' if len(point.rates) == 1 else 'runs'}; "
+        f"even share {100 * even:.1f} %, gain {100 * (point.rate - even):+.1f} points"
+    )

@@ -3,6 +3,9 @@
 In the share `league_share` of the games, the learner plays one seat. One opponent from a `League` of scripted
 bots and snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
 decisions are recorded.
+
+A bot may be an agent in Python or a program. A game with such a bot ends when the learner is eliminated,
+which saves time. A checkpoint cannot contain the memory of such a bot, so a resumed run begins new games.
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ import numpy as np
 import torch
 
 from risk_agents.learned.layout import Layout
-from risk_agents.registry import load_bot
-from risk_env.arena import CALLER, Arena
+from risk_agents.registry import load_opponent
+from risk_env.arena import CALLER, STOPPED, Arena
 from risk_env.arrays import Array
 from risk_env.board.maps import Board
 from risk_env.bounded_io import shortened
 from risk_env.core.observe import BLOCK, TERRITORY_WIDTH
-from risk_env.core.types import MAX_SEATS
+from risk_env.core.types import MAX_SEATS, NOBODY
 from risk_env.game_vector import GameVector, restore
+from risk_env.players import AgentFactory, Player
 from risk_env.seated import Seated, SeatedArena
 from risk_training.config import MOST_LANES, MOST_STEPS, MOST_WIDTH, NetworkSettings, setting
 from risk_training.declared import GENERATOR, Declared, ListOf, TableOf, Whole
@@ -36,6 +40,7 @@ from risk_training.rollout_steps import TERMINATED, TRUNCATED, Rollout
 from risk_training.torch_network import Network
 
 NO_STEP = -1
+MOST_IN_PYTHON = 128  # maximum number of lanes if a bot makes an agent for each seat of each lane
 
 
 @dataclass(frozen=True)
@@ -63,16 +68,25 @@ def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
 
 
 class SelfPlay:
-    """The games of an actor, and the players of their seats."""
+    """The games of an actor, and the players of their seats.
 
-    def __init__(self, config: SelfPlaySettings, board: Board, actor: int = 0) -> None:
+    `named` are the specs of bots that may run code (`registry.load_opponent`).
+    """
+
+    def __init__(
+        self, config: SelfPlaySettings, board: Board, actor: int = 0, named: Sequence[str] = ()
+    ) -> None:
         self.config, self.rules, self.board = config, config.rules(), board
         seed = actor_seed(config.seed, actor)
         self.batch = GameVector(self.rules, board, config.n_envs, seed, autoreset=False)
         self.positions = start_positions(config, board)
         self.bots = config.league.bots
         self.league = League(config.league, seed)
-        self.arena = Arena(self.batch, [*map(load_bot, self.bots), SnapshotSeats(self)])
+        players = [load_opponent(name, named) for name in self.bots]
+        _check_lanes(config, players)
+        self.arena = Arena(self.batch, [*players, SnapshotSeats(self)])
+        self.are_in_python = len(self.arena.in_python) > 1  # true if a bot is not compiled
+        self.keeps_memory = any(player.keeps_memory for player in self.arena.in_python)
         self.playing: dict[str, Network] = {}  # by name: snapshots of the league and of running games
         # (N,) name of the opponent, "" where the learner plays every seat
         self.opponent = np.full(config.n_envs, "", dtype=object)
@@ -94,6 +108,7 @@ class SelfPlay:
         games = lanes + self.batch.episodes[lanes] * self.batch.num_games
         self.batch.begin_at(lanes, self.positions, games)
         self.arena.numbers[lanes] = CALLER
+        self.arena.stop_at_death[lanes] = NOBODY
         self.opponent[lanes] = ""
         self.last_step[lanes] = NO_STEP
         if self.league.names:
@@ -106,8 +121,15 @@ class SelfPlay:
         """Give one seat to the learner and all other seats to the opponent."""
         self.opponent[lane] = label
         number = self.bots.index(label) if label in self.bots else len(self.bots)
+        seat = self.chance.integers(self.rules.num_players)
         self.arena.numbers[lane, : self.rules.num_players] = number
-        self.arena.numbers[lane, self.chance.integers(self.rules.num_players)] = CALLER
+        self.arena.numbers[lane, seat] = CALLER
+        if self.are_in_python:
+            self.arena.stop_at_death[lane] = seat
+
+    def close(self) -> None:
+        """Stop the agents and programs of the games."""
+        self.arena.close()
 
     def collect(self, network: Network, rollout: Rollout) -> None:
         """Play until the learner has made `n_steps` decisions in every lane, and record the decisions."""
@@ -154,7 +176,7 @@ class SelfPlay:
         with torch.no_grad():
             return win_chance(network.values(observations).cpu(), self.config.shaping).numpy()
 
-    def settle(self, network: Network, rollout: Rollout | None = None) -> None:
+    def settle(self, network: Network | None, rollout: Rollout | None = None) -> None:
         """Play until the learner must decide in every lane; the next game follows a finished game."""
         for over in self.arena.run(self.lanes):
             self.pay_ends(over, network, rollout)
@@ -163,13 +185,13 @@ class SelfPlay:
         self.pay_ends(self.lanes, network, rollout)
         self.batch.ask(self.lanes)
 
-    def pay_ends(self, lanes: Array, network: Network, rollout: Rollout | None) -> None:
+    def pay_ends(self, lanes: Array, network: Network | None, rollout: Rollout | None) -> None:
         """Write the reward of each seat that has just ended in these lanes to the seat's last decision."""
         batch = self.batch
         ended = batch.terminated[lanes] | batch.truncated[lanes]
         if not ended.any():
             return
-        over = lanes[batch.game_over[lanes]]
+        over = lanes[batch.game_over[lanes] | (self.arena.states[lanes] == STOPPED)]
         if len(over):
             batch.finish(over)
             self._note_games(over)
@@ -178,7 +200,7 @@ class SelfPlay:
         steps = self.last_step[at, seats]
         self.last_step[at, seats] = NO_STEP
         known = steps != NO_STEP
-        if rollout is not None and known.any():
+        if rollout is not None and network is not None and known.any():
             self._credit(rollout, network, steps[known], at[known], seats[known])
 
     def _credit(self, rollout: Rollout, network: Network, steps: Array, lanes: Array, seats: Array) -> None:
@@ -300,7 +322,11 @@ class SelfPlay:
         self.chance.bit_generator.state = state["chance"]
         self.draws.set_state(torch.from_numpy(np.array(state["draws"])))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
-        self.batch.ask(self.lanes)
+        if self.keeps_memory:
+            self.begin(self.lanes)
+            self.settle(None)
+        else:
+            self.batch.ask(self.lanes)
 
     def _check_opponents(self) -> None:
         """Raise ValueError unless every opponent is a bot or a snapshot whose weights are present."""
@@ -329,6 +355,16 @@ class SnapshotSeats(Seated):
             network, legal = self.games.playing[name], self.games.legal_actions(theirs)
             features = network.encode(np.asarray(batch.observation)[theirs])
             arena.actions[theirs] = self.games.decide(network, *features, legal)[0]
+
+
+def _check_lanes(config: SelfPlaySettings, players: Sequence[Player]) -> None:
+    """Raise ValueError if agents in Python, one for each seat, would play in too many lanes."""
+    for name, player in zip(config.league.bots, players, strict=True):
+        if isinstance(player, AgentFactory) and config.n_envs > MOST_IN_PYTHON:
+            raise ValueError(
+                f"n_envs={config.n_envs}: must be 1 to {MOST_IN_PYTHON}, because league.bots has {name!r}, "
+                "which is not compiled: each seat of each game has its own agent"
+            )
 
 
 def actor_seed(seed: int, actor: int) -> int:

@@ -1,10 +1,11 @@
 """Win rate of a player against one opponent in all other seats. Every deal is played from every seat."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from risk_agents.registry import load_opponent
 from risk_agents.workers import InProcess, WorkExecutor, in_order
 from risk_env.arena import play
 from risk_env.arrays import Array
@@ -48,20 +49,30 @@ def win_rate_by(
     opponent: str,
     games: int,
     seed: int = 0,
+    named: Sequence[str] = (),
 ) -> WinRate:
     """Return the win rate in at least `games` games, played in whole deals by an executor.
 
     `seating` is the factory of the player in the form that the executor takes (`WorkExecutor.share`).
+    `opponent` and `named` are arguments of `registry.load_opponent`.
     """
     deals = -(-games // rules.num_players)
     size = deals if isinstance(executor, InProcess) else -(-GAMES_AT_ONCE // rules.num_players)
     firsts = range(0, deals, size)
-    pieces = ((seating, rules, board, opponent, range(k, min(k + size, deals)), seed) for k in firsts)
+    pieces = ((seating, rules, board, opponent, range(k, min(k + size, deals)), seed, named) for k in firsts)
     return summarise(np.concatenate(list(in_order(executor, _play_part, pieces))), rules.num_players)
 
 
-def _play_part(seating: Seating, rules: Rules, board: Board, opponent: str, deals: range, seed: int) -> Array:
-    return play_deals(seating(), rules, board, opponent, deals, seed)
+def _play_part(
+    seating: Seating,
+    rules: Rules,
+    board: Board,
+    opponent: str,
+    deals: range,
+    seed: int,
+    named: Sequence[str],
+) -> Array:
+    return play_deals(seating(), rules, board, load_opponent(opponent, named), deals, seed)
 
 
 def play_deals(
