@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import (
     MOST_COMPOSED,
     Answer,
@@ -20,7 +21,6 @@ from risk_agents.web.browser_table import (
 )
 from risk_agents.web.composition import MOST_ACTIONS, MOST_CHOICES, PARTS, Composition
 from risk_agents.web.lobby import _of_position
-from risk_agents.web.work import Refused
 from risk_env import Game, Rules
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.saved_game import SavedGame

@@ -24,9 +24,9 @@ from risk_agents.program import ProgramFault
 from risk_agents.serving import connections, hosts, rates
 from risk_agents.web import analyst, app, browser_table, game_store, lobby, work_process
 from risk_agents.web.analyst import Analyst
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore, NotKept
-from risk_agents.web.work import Refused
 from risk_env import Game
 from tests.web_server import (
     HERE,

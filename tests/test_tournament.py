@@ -29,8 +29,8 @@ from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import plain, remarks
 from risk_agents.tournament.host import NO_DEAL
 from risk_agents.tournament.jobs import close_pools, play
-from risk_agents.tournament.loading import compiled_bot, lane_player, make_config
-from risk_agents.tournament.players import PlayerPool
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.players import PlayerPool, compiled_bot, lane_player
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.report import PLOTS, picture, write_report

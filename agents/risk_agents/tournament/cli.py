@@ -36,7 +36,8 @@ from risk_agents.tournament.exports import (
 )
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.line_ups import analyse_line_ups, line_up_grids
-from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config, prepare_luck
+from risk_agents.tournament.loading import Trial, entrants, make_config, prepare_luck
+from risk_agents.tournament.players import compiled_bot
 from risk_agents.tournament.population import cycle_lines, population, population_grid
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays

@@ -3,10 +3,12 @@
 A configuration is small and frozen, and is sent to every job.
 """
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from risk_agents.program import check_limit
 from risk_agents.tournament.schedule import (
@@ -21,6 +23,9 @@ from risk_agents.tournament.schedule import (
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.text.escape import LABEL_LETTERS, for_terminal, is_label
+
+if TYPE_CHECKING:
+    from risk_agents.luck import LuckMeter
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # time limit for a decision, in seconds
@@ -100,6 +105,17 @@ class TournamentConfig:
     def is_compiled(self, pairing: Pairing) -> bool:
         """Return True if all agents of a game play in lanes (`Entrant.compiled`)."""
         return all(self.entrants[agent].compiled for agent in pairing.seats)
+
+    def luck_meter(self) -> LuckMeter | None:
+        """Return a meter for the luck of the games, or None if the tournament does not measure luck.
+
+        Raises ValueError if luck is unknown in games with these rules.
+        """
+        if not self.luck:
+            return None
+        from risk_agents.luck import LuckMeter  # slow import that few tournaments need
+
+        return LuckMeter(self.rules, self.board)
 
     def to_json(self) -> str:
         """Return the configuration as a line of JSON."""
