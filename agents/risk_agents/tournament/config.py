@@ -139,7 +139,6 @@ class TournamentConfig:
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             schema = facts.get("schema") if isinstance(facts, dict) else None
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
-        facts = {**_ADDED, **facts}
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
                 raise ValueError(f"the configuration needs {name!r} of type {kind[-1].__name__}")
@@ -168,14 +167,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
     **dict.fromkeys(_FLAGS, (bool,)),
 }
-_ADDED: dict[str, Any] = {
-    "fresh": False,
-    "game_time": GAME_TIME,
-    "fixed_seats": False,
-    "luck": False,
-    "copies": False,
-    "groups": [],
-}  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
 
 
