@@ -923,7 +923,7 @@ def test_a_sequential_test_stops_when_the_question_is_answered(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--agents", "a,b", "--jobs", "0"], ["--nonsense"]],
+    [[], ["--agents", "a,b", "--workers", "0"], ["--nonsense"]],
 )
 def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -988,7 +988,7 @@ def begun(tmp_path: Path, jobs: int, other: str) -> tuple[subprocess.Popen, Path
         *arguments,
         "--out",
         str(out),
-        "--jobs",
+        "--workers",
         str(jobs),
     ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -308,7 +308,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, SavedGame.of(game, ["grower", "grower", "random"]))
-    own = ["--games", str(tmp_path / "games.sqlite"), "--port", "0"]
+    own = ["--database", str(tmp_path / "games.sqlite"), "--port", "0"]
     serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
@@ -318,7 +318,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
 
 
 def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> None:
-    own = ["--games", str(tmp_path / "games.sqlite")]
+    own = ["--database", str(tmp_path / "games.sqlite")]
     with socket.socket() as used:
         used.bind(("127.0.0.1", 0))
         used.listen()

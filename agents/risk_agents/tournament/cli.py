@@ -141,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)
-    add_options(parser, "--jobs", note="; threads for language models")
+    add_options(parser, note="; threads for language models")
     _add_files(parser)
     _add_sandbox(parser)
     add(
