@@ -93,13 +93,13 @@ def load_bot(spec: str) -> CompiledBot:
     ValueError for specs that would run other code, and for players that are not compiled bots.
     """
     runs_code = spec == HUMAN or spec.startswith((PROGRAM, MODEL)) or is_in_file(spec)
-    found = None if runs_code else load(spec)
-    if not isinstance(found, CompiledBot):
+    bot = None if runs_code else load(spec)
+    if not isinstance(bot, CompiledBot):
         raise ValueError(
             f"bot={spec!r} is not a compiled bot: give a registered name, a trained file (.npz) or "
             f"{TACTICIAN}FILE.npz"
         )
-    return found
+    return bot
 
 
 def _tactician(spec: str) -> CompiledBot:

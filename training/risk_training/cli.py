@@ -99,8 +99,8 @@ def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> N
     """Train rounds of best responses, or continue the rounds that an earlier call began; then show them."""
     settings = responses.read_responses(arguments.responses)
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
-    found = responses.run_rounds(settings, folder, _Runs(arguments, executor))
-    print(*responses.lines(settings, found), sep="\n")
+    rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
+    print(*responses.lines(settings, rounds), sep="\n")
     print(f"rounds of best responses: {folder / responses.SUMMARY}")
 
 

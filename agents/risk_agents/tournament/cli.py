@@ -457,9 +457,9 @@ def _analysed(
     lines: list[str] = []
     facts: dict[str, Any] = {}
     try:
-        found = population(games, config.labels, config.seed)
-        grids, lines = [population_grid(found, config.labels)], cycle_lines(found, config.labels)
-        facts["population"] = asdict(found)
+        analysis = population(games, config.labels, config.seed)
+        grids, lines = [population_grid(analysis, config.labels)], cycle_lines(analysis, config.labels)
+        facts["population"] = asdict(analysis)
     except ValueError as error:
         lines.append(f"no population analysis: {error}")
     if games.num_players > 2:

@@ -98,8 +98,8 @@ class TournamentConfig:
         if self.duel:
             return duel_pairings(self.num_players, games)
         if self.copies:
-            found = line_ups_with_copies(len(self.entrants), self.num_players)
-            return copy_pairings(found, games, self.seed)
+            line_ups = line_ups_with_copies(len(self.entrants), self.num_players)
+            return copy_pairings(line_ups, games, self.seed)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:
