@@ -10,7 +10,7 @@ COPY --from=build /wheels /source/constraints.txt /wheels/
 RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/*.whl)[web]"
 USER risk
 # The compiled code is for the processor of this machine. On another kind of processor it is compiled again.
-RUN risk-env warmup --bots --jobs 2
+RUN risk-env warmup --bots --workers 2
 VOLUME /games
 EXPOSE 8642
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \

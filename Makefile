@@ -59,13 +59,13 @@ $(QUICK): pyproject.toml constraints.txt | $(MADE)
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
 	@$(INSTALL) -e .
-	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
+	@$(PY) -m risk_env warmup --bots --workers 1 >/dev/null 2>&1 & kernels=$$!; \
 	$(INSTALL) -e '.[dev,docs,all]'; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 	@touch $@ $(CORE) $(QUICK)
 
 demo: $(CORE) ## install the packages, watch a game, train an agent for two minutes, play tournaments of two and of six players
 	@echo "== Compiling the rules and the bots (once)"
-	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
+	@$(PY) -m risk_env warmup --bots --workers $(JOBS)
 	@echo "== Playing"
 	@$(PY) -m risk_env demo $(ARGS)
 
@@ -89,7 +89,7 @@ lint-and-kernels: $(DEV)
 	wait $$browser; cat build/browser.log; exit $$status
 
 lint-while-compiling: $(DEV)
-	@$(PY) -m risk_env warmup --bots --jobs 1 >/dev/null 2>&1 & kernels=$$!; \
+	@$(PY) -m risk_env warmup --bots --workers 1 >/dev/null 2>&1 & kernels=$$!; \
 	$(MAKE) --no-print-directory lint; status=$$?; kill $$kernels 2>/dev/null; wait $$kernels; exit $$status
 
 nojit-while-compiling: $(DEV)
@@ -100,7 +100,7 @@ nojit-while-compiling: $(DEV)
 
 kernels: $(DEV)
 	@echo "== Compiling the rules and the bots"
-	@$(PY) -m risk_env warmup --bots --jobs $(JOBS)
+	@$(PY) -m risk_env warmup --bots --workers $(JOBS)
 
 # Types are checked on another core at the same time.
 lint: $(DEV) ## check lint, format, types and import contracts
@@ -135,7 +135,7 @@ bounds-games: $(DEV) bounds-kernels
 
 modes-bounds: $(DEV)
 	@echo "== Tests marked 'modes', compiled with bounds checks"
-	@$(PY) -m risk_env warmup --jobs $(JOBS)
+	@$(PY) -m risk_env warmup --workers $(JOBS)
 	@$(PYTEST) $(MODES) $(ARGS)
 
 # Kernels compile slowly without the pipeline of risk_env.compiler, so they are not optimised, and each process runs

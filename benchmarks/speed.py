@@ -92,7 +92,9 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     """Return the checked arguments of the command."""
     parser = command_parser("bench")
     names = ", ".join(presets())
-    parser.add_argument("--preset", default="classic", help=f"preset: {names}, or `{ALL}` (default: classic)")
+    parser.add_argument(
+        "--preset", default="classic", metavar="NAME", help=f"preset: {names}, or `{ALL}` (default: classic)"
+    )
     parser.add_argument(
         "--players", type=int, metavar="N", help="number of players (default: 3, or 2 for two_player)"
     )

@@ -202,10 +202,12 @@ def warm_up(argv: Sequence[str]) -> None:
     """Compile the kernels, or load them from the cache, and print the time for each part."""
     parser = command_parser("warmup")
     parser.add_argument("--bots", action="store_true", help="also compile the code of all registered agents")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes (default: 1)")
+    parser.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="number of processes (default: 1)"
+    )
     arguments = parser.parse_args(argv)
-    if arguments.jobs < 1:
-        parser.error(f"--jobs={arguments.jobs}: must be at least 1")
+    if arguments.workers < 1:
+        parser.error(f"--workers={arguments.workers}: must be at least 1")
     start = time.perf_counter()
     from risk_env import compiling
 
@@ -213,7 +215,7 @@ def warm_up(argv: Sequence[str]) -> None:
         ("The rules and the agents", "a few minutes") if arguments.bots else ("The rules", "half a minute")
     )
     print(f"{what}: compiling takes up to {usual} the first time, then seconds.", flush=True)
-    for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.jobs):
+    for part, seconds in compiling.compile_parts(compiling.stages(arguments.bots), arguments.workers):
         print(f"  {part:<16}{seconds:6.1f} s", flush=True)
     print(f"{what} are compiled and cached ({time.perf_counter() - start:.1f} s).")
 

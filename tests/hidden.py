@@ -20,10 +20,10 @@ from risk_agents.human.narration import Words, narrate
 from risk_agents.mcp.games import OpenGame, OpenGames
 from risk_agents.protocol import Exchange
 from risk_agents.registry import HUMAN
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import BrowserTable, Feed, Setting
 from risk_agents.web.game_store import GameStore
 from risk_agents.web.lobby import Lobby
-from risk_agents.web.work import Refused
 from risk_env import Game, Rules, load_map
 from risk_env.core.types import NOBODY, Phase, Trade
 from risk_env.public import SECRET_PHASES, members, words_of

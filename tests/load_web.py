@@ -290,7 +290,7 @@ def served(file: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "risk_env", "serve", "--port", str(port), "--games", str(file)]
+    command = [sys.executable, "-m", "risk_env", "serve", "--port", str(port), "--database", str(file)]
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     try:
         address = f"http://127.0.0.1:{port}"

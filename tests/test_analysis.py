@@ -50,8 +50,8 @@ def place(territory: int, owner: int, troops: int) -> dict[str, int]:
 
 
 def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        node = posted(found, NODE, {"position": DRAFT, "troops": 37})
+    with client(tmp_path) as server:
+        node = posted(server, NODE, {"position": DRAFT, "troops": 37})
         assert (node["state"]["troops"][0], node["state"]["draft_left"], node["words"]) == (
             46,
             3,
@@ -60,14 +60,14 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
 
 
 def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        root = posted(found, NODE, {"position": TEXT})
+    with client(tmp_path) as server:
+        root = posted(server, NODE, {"position": TEXT})
         assert root["map"]["territories"][0] == "Ash" and root["state"]["hands"][0] and not root["events"]
         attack = next(choice for choice in root["question"]["legal"] if choice["kind"] == "attack")
 
         def after(chance: int) -> dict[str, Any]:
             return posted(
-                found, NODE, {"position": root["position"], "action": attack["action"], "chance": chance}
+                server, NODE, {"position": root["position"], "action": attack["action"], "chance": chance}
             )
 
         assert after(0) == after(0) and "map" not in after(0) and after(0)["words"] == attack["text"]
@@ -106,26 +106,26 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
     ],
 )
 def test_wrong_questions_are_refused_by_name(address: str, wish: Any, message: str, tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        assert message in refused(found, address, wish)
+    with client(tmp_path) as server:
+        assert message in refused(server, address, wish)
 
 
-def edited(found: Any, text: str, **edit: Any) -> Game:
-    return Game.from_text(posted(found, EDIT, {"position": text, **edit})["position"])
+def edited(server: Any, text: str, **edit: Any) -> Game:
+    return Game.from_text(posted(server, EDIT, {"position": text, **edit})["position"])
 
 
 def test_a_position_is_edited(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        game = edited(found, TEXT, **place(1, 2, 7))
+    with client(tmp_path) as server:
+        game = edited(server, TEXT, **place(1, 2, 7))
         assert (game.owner[1], game.troops[1], game.seat, game.phase) == (2, 7, 0, Phase.ATTACK)
         assert game.hand(0) == ("Ash", "wild")
-        game = edited(found, game.to_text(), seat=0, cards="Ash, Dune, wild")
+        game = edited(server, game.to_text(), seat=0, cards="Ash, Dune, wild")
         assert game.hand(0) == ("Ash", "Dune", "wild")
         for seat, part, phase in (
             *((0, "draft", Phase.TRADE), (1, "draft", Phase.DRAFT)),
             *((2, "attack", Phase.ATTACK), (2, "fortify", Phase.FORTIFY_FROM)),
         ):
-            game = edited(found, game.to_text(), seat=seat, part=part)
+            game = edited(server, game.to_text(), seat=seat, part=part)
             assert (game.seat, game.turn, game.phase) == (seat, seat, phase)
 
 
@@ -141,35 +141,37 @@ def test_an_edit_keeps_the_order_of_elimination() -> None:
 
 
 def test_the_page_opens_with_a_position(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        node = posted(found, "/api/analysis/start", {})
+    with client(tmp_path) as server:
+        node = posted(server, "/api/analysis/start", {})
         assert node["players"] == 3 and Game.from_text(node["position"]).phase == Phase.DRAFT
 
 
 def test_odds_are_those_of_the_library(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        assert posted(found, ODDS, {"attackers": 3, "defenders": 1})["win"] == pytest.approx(0.7542, abs=1e-4)
+    with client(tmp_path) as server:
+        assert posted(server, ODDS, {"attackers": 3, "defenders": 1})["win"] == pytest.approx(
+            0.7542, abs=1e-4
+        )
 
 
 @pytest.mark.long
 def test_a_process_estimates_and_one_that_takes_too_long_is_ended(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(analyst, "LIMIT", 300.0)
-    with client(tmp_path) as found:
-        chances = posted(found, CHANCES, {"position": TEXT})
+    with client(tmp_path) as server:
+        chances = posted(server, CHANCES, {"position": TEXT})
         assert sum(chances["chances"]) == pytest.approx(1) and chances["games"] == analysis_board.GAMES
         assert "agent='cmd:true': choose one of" in refused(
-            found, PLANS, {"position": TEXT, "agent": "cmd:true"}
+            server, PLANS, {"position": TEXT, "agent": "cmd:true"}
         )
         monkeypatch.setattr(analyst, "LIMIT", 1e-3)
-        assert "no answer within" in refused(found, CHANCES, {"position": TEXT})
+        assert "no answer within" in refused(server, CHANCES, {"position": TEXT})
         monkeypatch.setattr(analyst, "LIMIT", 300.0)
-        assert posted(found, CHANCES, {"position": TEXT}) == chances  # by a new process
+        assert posted(server, CHANCES, {"position": TEXT}) == chances  # by a new process
 
 
 def test_too_many_questions_at_a_time_are_refused(monkeypatch: Any, tmp_path: Path) -> None:
     monkeypatch.setattr(analysis_board, "MOST_WAITING", 0)
-    with client(tmp_path) as found:
-        assert "the server is busy" in refused(found, NODE, {"position": TEXT})
+    with client(tmp_path) as server:
+        assert "the server is busy" in refused(server, NODE, {"position": TEXT})
 
 
 # ------------------------------------------------------------------------------------------------ the page

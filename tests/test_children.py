@@ -68,7 +68,7 @@ def called(script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     "more",
     [
         pytest.param((), marks=pytest.mark.long),
-        pytest.param(("--jobs", "2"), marks=pytest.mark.long),
+        pytest.param(("--workers", "2"), marks=pytest.mark.long),
         ("--sandbox",),
     ],
     ids=["here", "jobs", "sandbox"],

@@ -215,10 +215,10 @@ def test_warmup_says_how_long_it_took(capsys: pytest.CaptureFixture[str]) -> Non
 
 @pytest.mark.long
 def test_warmup_compiles_the_bots_too_each_on_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["warmup", "--bots", "--jobs", "2"]) == 0
+    assert cli.main(["warmup", "--bots", "--workers", "2"]) == 0
     told = capsys.readouterr().out
     assert all(f"  {part} " in told for part in ("games", "batches", "envs", *bots.names()))
     assert "the first time" in told and "The rules and the agents are compiled" in told
     with pytest.raises(SystemExit):
-        cli.main(["warmup", "--jobs", "0"])
-    assert "--jobs=0: must be at least 1" in capsys.readouterr().err
+        cli.main(["warmup", "--workers", "0"])
+    assert "--workers=0: must be at least 1" in capsys.readouterr().err

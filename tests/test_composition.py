@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import (
     MOST_COMPOSED,
     Answer,
@@ -20,7 +21,6 @@ from risk_agents.web.browser_table import (
 )
 from risk_agents.web.composition import MOST_ACTIONS, MOST_CHOICES, PARTS, Composition
 from risk_agents.web.lobby import _of_position
-from risk_agents.web.work import Refused
 from risk_env import Game, Rules
 from risk_env.core.types import NOBODY, Phase, Reward
 from risk_env.saved_game import SavedGame
@@ -61,10 +61,10 @@ def action(now: dict[str, Any], text: str) -> int:
 
 
 def test_a_draft_is_composed_taken_back_and_confirmed(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, position=DRAFT)
-        game = found.lobby.tables[begin["game"]].game
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, position=DRAFT)
+        game = server.lobby.tables[begin["game"]].game
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             first = question(socket)
             assert first["composes"] and not first["composed"]
             amount = answered(socket, first, action=action(first, "draft Ash"), compose=True)
@@ -82,10 +82,10 @@ def test_a_draft_is_composed_taken_back_and_confirmed(tmp_path: Path) -> None:
 
 
 def test_wrong_answers_change_no_composition(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, position=DRAFT)
-        table = found.lobby.tables[begin["game"]]
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, position=DRAFT)
+        table = server.lobby.tables[begin["game"]]
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             now = question(socket)
             done = table.game.tables.space.done
             for wrong in (
@@ -115,10 +115,10 @@ def test_wrong_answers_change_no_composition(tmp_path: Path) -> None:
 
 
 def test_an_answer_at_once_plays_what_is_composed(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, position=DRAFT)
-        game = found.lobby.tables[begin["game"]].game
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, position=DRAFT)
+        game = server.lobby.tables[begin["game"]].game
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             now = question(socket)
             now = answered(socket, now, action=action(now, "draft Ash"), compose=True)
             now = answered(socket, now, troops=4)
@@ -126,17 +126,17 @@ def test_an_answer_at_once_plays_what_is_composed(tmp_path: Path) -> None:
 
 
 def test_the_server_settles_the_rest_of_a_set_up(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, options={"setup": "claim"}, players=["human"] * 3)
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server, options={"setup": "claim"}, players=["human"] * 3)
+        table = server.lobby.tables[begin["game"]]
         for _ in range(3):
             seat = table.game.seat
-            with seated(found, begin["game"], begin["tokens"][seat]) as socket:
+            with seated(server, begin["game"], begin["tokens"][seat]) as socket:
                 now = question(socket)
                 socket.send_json({"decision": now["decision"], "command": "settle"})
                 while now := socket.receive_json().get("question"):
                     pass
-        with seated(found, begin["game"], begin["tokens"][int(table.game.record.starter)]) as socket:
+        with seated(server, begin["game"], begin["tokens"][int(table.game.record.starter)]) as socket:
             while question(socket)["phase"] in ("CLAIM", "DEPLOY"):
                 pass
         assert table.game.round == 1 and (table.game.owner >= 0).all()
@@ -267,11 +267,11 @@ def test_odds_are_told_only_where_no_reward_changes_the_dice(reward: str | None)
 
 
 def test_the_server_settles_neutral_troops(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, preset="two_player", options={}, map="classic")
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server, preset="two_player", options={}, map="classic")
+        table = server.lobby.tables[begin["game"]]
         for seat in 2 * [table.game.seat, 1 - table.game.seat]:
-            with seated(found, begin["game"], begin["tokens"][seat]) as socket:
+            with seated(server, begin["game"], begin["tokens"][seat]) as socket:
                 now = question(socket)
                 if now["phase"] in ("DEPLOY", "DEPLOY_NEUTRAL"):
                     assert now["left"] >= now["placeable"] > 0
@@ -340,12 +340,12 @@ def test_cards_of_a_set_are_composed() -> None:
 def test_the_server_defends_with_the_most_dice(tmp_path: Path) -> None:
     rules = "preset=classic, num_players=2, attack=choice, defender_dice=choice"
     start = position(rules, "Ash 90, Ember 3", "Birch 9, rest 5", map="tiny", phase="attack")
-    with client(tmp_path) as found:
-        begin = begun(found, position=start.to_text())
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server, position=start.to_text())
+        table = server.lobby.tables[begin["game"]]
         with (
-            seated(found, begin["game"], begin["tokens"][0]) as attacker,
-            seated(found, begin["game"], begin["tokens"][1]) as defender,
+            seated(server, begin["game"], begin["tokens"][0]) as attacker,
+            seated(server, begin["game"], begin["tokens"][1]) as defender,
         ):
             for _ in range(3):  # the defender decides only once
                 now = question(attacker)

@@ -20,7 +20,6 @@ from risk_agents.exact.graph import TINY, StateGraph
 from risk_agents.exact.solution import (
     Choices,
     Solution,
-    SolvedAgent,
     check_choices,
     choices_of,
     from_starts,
@@ -29,7 +28,7 @@ from risk_agents.exact.solution import (
     solve,
 )
 from risk_agents.exact.sweeps import BEST, UNIFORM, Graph
-from risk_env import Game, Match, bots, load_map
+from risk_env import Agent, Game, Match, View, bots, load_map
 from risk_env.agent import CompiledAgent
 
 SAMPLES = 1000
@@ -157,6 +156,16 @@ def test_the_solved_player_is_unbeaten() -> None:
         assert from_starts(graph, meet(graph, choices, free)) < -0.01
         assert regrets(solution, choices).max() > 0.01
     assert regrets(solution, solution.choices).max() < 1e-6
+
+
+class SolvedAgent(Agent):
+    """Agent that plays best in the solved duel."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+
+    def act(self, view: View) -> int:
+        return self.solution.action(view.game)
 
 
 @pytest.mark.long

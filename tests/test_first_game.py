@@ -21,8 +21,8 @@ def test_the_position_is_what_the_guide_says(tmp_path: Path) -> None:
     open_land = [t for t in board.members_of[board.continents.index("Westmoor")] if owner[t] != 0]
     assert game.seat == 0 and game.phase.name == "DRAFT" and owner[advised] == 0
     assert open_land == [board.territory("Furze")] and open_land[0] in board.targets(advised)
-    with client(tmp_path) as found:
-        assert "has no settings" in refused(found, "/api/first", {"players": []})
+    with client(tmp_path) as server:
+        assert "has no settings" in refused(server, "/api/first", {"players": []})
 
 
 @pytest.mark.long

@@ -67,6 +67,10 @@ def test_a_run_of_every_trainer_begins_with_the_weights_of_a_file(trainer: str, 
         new_run(trainer, tmp_path, **larger).load_first_weights(path)
 
 
+def test_no_trainer_is_left_out() -> None:
+    assert {name.partition(" ")[0] for name in SMALL} == TRAINERS.keys()
+
+
 def test_the_weights_of_shipped_agents_can_be_named() -> None:
     for kind, agent in SHIPPED:
         assert kind_in(facts_of(path_of(kind, agent))) == kind

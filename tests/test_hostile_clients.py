@@ -24,9 +24,9 @@ from risk_agents.program import ProgramFault
 from risk_agents.serving import connections, hosts, rates
 from risk_agents.web import analyst, app, browser_table, game_store, lobby, work_process
 from risk_agents.web.analyst import Analyst
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.cli import main as serve
 from risk_agents.web.game_store import GameStore, NotKept
-from risk_agents.web.work import Refused
 from risk_env import Game
 from tests.web_server import (
     HERE,
@@ -121,13 +121,13 @@ def test_the_address_of_a_page_is_written_as_browsers_read_it() -> None:
 def test_requests_of_an_address_are_limited(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(app, "BURST", 5)
     monkeypatch.setattr(app, "MOST_REQUESTS", 0.001)
-    with client(tmp_path) as found:
-        answers = [found.get("/api/options").status_code for _ in range(8)]
+    with client(tmp_path) as server:
+        answers = [server.get("/api/options").status_code for _ in range(8)]
         assert answers == [200] * 5 + [429] * 3
-        assert "Too many requests" in found.post("/api/games", json=WISH, headers=HERE).json()["error"]
+        assert "Too many requests" in server.post("/api/games", json=WISH, headers=HERE).json()["error"]
         with pytest.raises(WebSocketDisconnect):
-            found.websocket_connect("/game/x/live", headers=HERE).__enter__()
-        other = TestClient(found.app, client=("203.0.113.9", 1), base_url="http://testserver")
+            server.websocket_connect("/game/x/live", headers=HERE).__enter__()
+        other = TestClient(server.app, client=("203.0.113.9", 1), base_url="http://testserver")
         assert other.get("/api/options").status_code == 200
 
 
@@ -258,53 +258,53 @@ def test_armies_that_are_absurd_are_refused(tmp_path: Path) -> None:
         "map: tiny\nphase: attack\n[territories]\n"
     )
     attack += "Ash: 0, 200000\nBirch: 0\nCedar: 1, 200000\nDune: 1\nEmber: 1\nFlint: 1\n"
-    with client(tmp_path) as found:
+    with client(tmp_path) as server:
         large = BOTS | {"options": {"setup": "random", "initial_troops": 30_000}}
-        assert "allows at most 20000" in refused(found, "/api/games", WISH | large)
-        assert "400004 troops" in refused(found, "/api/games", WISH | {"position": attack})
+        assert "allows at most 20000" in refused(server, "/api/games", WISH | large)
+        assert "400004 troops" in refused(server, "/api/games", WISH | {"position": attack})
         for name in ("node", "chances"):
-            assert "400004 troops" in refused(found, f"/api/analysis/{name}", {"position": attack})
-        assert found.lobby.tables == {}
+            assert "400004 troops" in refused(server, f"/api/analysis/{name}", {"position": attack})
+        assert server.lobby.tables == {}
 
 
 def test_a_game_that_grows_too_long_is_stopped(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(browser_table, "MOST_BYTES", 3000)
-    with client(tmp_path) as found:
-        begin = begun(found, **BOTS)
-        found.lobby.tables[begin["game"]].set_pace(0)
-        with seated(found, begin["game"], "") as watching:
+    with client(tmp_path) as server:
+        begin = begun(server, **BOTS)
+        server.lobby.tables[begin["game"]].set_pace(0)
+        with seated(server, begin["game"], "") as watching:
             assert "more than 3000 bytes" in stopped(watching)
 
 
 @pytest.mark.parametrize("player", ["cmd:true", "cmd:/nowhere", "cmd:echo {}", "nothing.py:Bot"])
 def test_an_agent_that_cannot_be_made_is_refused(tmp_path: Path, player: str) -> None:
-    with client(tmp_path, allow_programs=True) as found:
-        assert "cannot play" in refused(found, "/api/games", WISH | {"players": ["human", player]})
-        assert found.get("/api/games").json() == []
+    with client(tmp_path, allow_programs=True) as server:
+        assert "cannot play" in refused(server, "/api/games", WISH | {"players": ["human", player]})
+        assert server.get("/api/games").json() == []
 
 
 def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(lobby, "MOST_GAMES", 2)
-    with client(tmp_path) as found:
-        first, second, third = (begun(found, **BOTS)["game"] for _ in range(3))
-        assert list(found.lobby.tables) == [second, third]
-        with seated(found, first, "") as one, seated(found, second, "") as two:
+    with client(tmp_path) as server:
+        first, second, third = (begun(server, **BOTS)["game"] for _ in range(3))
+        assert list(server.lobby.tables) == [second, third]
+        with seated(server, first, "") as one, seated(server, second, "") as two:
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
-            assert set(found.lobby.tables) == {first, second}
-            listed = found.get("/api/games").json()
-            assert "2 other games that are watched" in refused(found, "/api/games", WISH)
-            assert [entry["game"] for entry in found.get("/api/games").json()] == [
+            assert set(server.lobby.tables) == {first, second}
+            listed = server.get("/api/games").json()
+            assert "2 other games that are watched" in refused(server, "/api/games", WISH)
+            assert [entry["game"] for entry in server.get("/api/games").json()] == [
                 entry["game"] for entry in listed
             ]
-            assert set(found.lobby.tables) == {first, second}
+            assert set(server.lobby.tables) == {first, second}
 
 
 def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(lobby, "MOST_BYTES", 20_000)
-    with client(tmp_path) as found:
-        first, second, third = (begun(found, **BOTS)["game"] for _ in range(3))
-        tables = {name: found.lobby.tables[name] for name in (first, second, third)}
-        with seated(found, second, "") as one, seated(found, third, "") as two:
+    with client(tmp_path) as server:
+        first, second, third = (begun(server, **BOTS)["game"] for _ in range(3))
+        tables = {name: server.lobby.tables[name] for name in (first, second, third)}
+        with seated(server, second, "") as one, seated(server, third, "") as two:
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             for playing in tables.values():
                 playing.set_pace(0)
@@ -313,21 +313,21 @@ def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatc
                 time.sleep(0.02)
             problem = tables[second].problem or tables[third].problem
             assert problem == "The game is stopped: all open games take more than 20000 bytes."
-            assert first not in found.lobby.tables and tables[first].is_closed
-            assert sum(playing.bytes for playing in found.lobby.tables.values()) < 40_000
+            assert first not in server.lobby.tables and tables[first].is_closed
+            assert sum(playing.bytes for playing in server.lobby.tables.values()) < 40_000
 
 
 def test_programs_that_leave_slowly_keep_nobody_waiting(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(lobby, "MOST_GAMES", 1)
     left = threading.Event()
-    with client(tmp_path) as found:
-        first = begun(found, **BOTS)["game"]
-        closing_table = found.lobby.tables[first]
+    with client(tmp_path) as server:
+        first = begun(server, **BOTS)["game"]
+        closing_table = server.lobby.tables[first]
         monkeypatch.setattr(closing_table, "close", lambda: left.wait(20))
-        assert begun(found, **BOTS)["game"] in found.lobby.tables
+        assert begun(server, **BOTS)["game"] in server.lobby.tables
         assert closing_table.is_closed and not left.is_set()
         began = time.monotonic()
-        with seated(found, first, "") as watching:
+        with seated(server, first, "") as watching:
             assert watching.receive_json()["facts"]
         assert time.monotonic() - began < 15
         left.set()
@@ -340,12 +340,12 @@ def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, mon
         released.wait(20)
         raise Refused(name)
 
-    with client(tmp_path) as found:
-        monkeypatch.setattr(found.lobby, "_restored", slow)
+    with client(tmp_path) as server:
+        monkeypatch.setattr(server.lobby, "_restored", slow)
         opening = [
-            found.portal.start_task_soon(found.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)
+            server.portal.start_task_soon(server.lobby.table, f"kept {k}") for k in range(lobby.OPENERS + 1)
         ]
-        assert begun(found)["game"] in found.lobby.tables
+        assert begun(server)["game"] in server.lobby.tables
         assert not any(one.done() for one in opening)
         released.set()
         assert [str(one.exception()) for one in opening] == [f"kept {k}" for k in range(len(opening))]
@@ -354,10 +354,10 @@ def test_kept_games_that_open_slowly_keep_no_new_one_waiting(tmp_path: Path, mon
 def test_a_page_is_told_to_connect_again_while_too_many_kept_games_open(
     tmp_path: Path, monkeypatch: Any
 ) -> None:
-    with client(tmp_path) as found:
-        game = begun(found)["game"]
+    with client(tmp_path) as server:
+        game = begun(server)["game"]
     monkeypatch.setattr(lobby, "MOST_OPENING", 0)
-    with client(tmp_path) as found, seated(found, game, "") as watching:
+    with client(tmp_path) as server, seated(server, game, "") as watching:
         message = watching.receive_json()
         assert message["refused"] == "the server is busy: try again soon" and message["final"] is False
         with pytest.raises(WebSocketDisconnect) as closed:
@@ -370,10 +370,10 @@ def test_a_page_is_told_to_connect_again_while_too_many_kept_games_open(
 
 def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(browser_table, "AGAIN", 0.05)
-    with client(tmp_path) as found:
-        begin = begun(found)
-        playing = found.lobby.tables[begin["game"]]
-        with seated(found, begin["game"], begin["tokens"][playing.game.seat]) as mine:
+    with client(tmp_path) as server:
+        begin = begun(server)
+        playing = server.lobby.tables[begin["game"]]
+        with seated(server, begin["game"], begin["tokens"][playing.game.seat]) as mine:
             now = question(mine)
             monkeypatch.setattr(playing, "_keep", full(playing._keep, 5))
             mine.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
@@ -383,7 +383,7 @@ def test_a_game_waits_while_it_cannot_be_kept_and_goes_on(tmp_path: Path, monkey
             while mine.receive_json().get("problem"):
                 pass
         assert playing.problem == playing.notice == "" and len(playing.game.actions) >= 1
-        assert found.lobby.store.load(begin["game"])[1] == list(playing.game.actions)
+        assert server.lobby.store.load(begin["game"])[1] == list(playing.game.actions)
 
 
 def full(add: Any, times: int) -> Any:
@@ -429,8 +429,8 @@ def test_a_closed_game_keeps_nothing_more(tmp_path: Path) -> None:
 
 def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(game_store, "MOST_BYTES", 1)
-    with client(tmp_path) as found:
-        assert "more than 1 bytes" in refused(found, "/api/games", WISH)
+    with client(tmp_path) as server:
+        assert "more than 1 bytes" in refused(server, "/api/games", WISH)
 
 
 def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
@@ -444,8 +444,8 @@ def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
 
 
 def test_a_damaged_file_of_games_harms_no_lobby(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        games = [begun(found, **BOTS)["game"] for _ in range(3)]
+    with client(tmp_path) as server:
+        games = [begun(server, **BOTS)["game"] for _ in range(3)]
     content, rng, path = (
         (tmp_path / "games.sqlite").read_bytes(),
         random.Random(0),
@@ -485,10 +485,10 @@ def test_missing_actions_are_damage(tmp_path: Path) -> None:
         kept._database.execute("UPDATE games SET facts = CAST(x'ff' AS TEXT)")
         with pytest.raises(ValueError, match="UTF-8"):
             kept.load("a")
-    with client(tmp_path) as found:
-        (entry,) = found.get("/api/games").json()
+    with client(tmp_path) as server:
+        (entry,) = server.get("/api/games").json()
         assert entry["names"] == [] and entry["state"].startswith("damaged")
-        assert begun(found)["game"]
+        assert begun(server)["game"]
 
 
 # ------------------------------------------------------------------------------------------------ analysis
@@ -573,10 +573,10 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
 
     monkeypatch.setattr(Analyst, "request", result)
     names = ("games", "moment", *(f"analysis/{name}" for name in ("node", "chances", "plans", "odds")))
-    with client(tmp_path) as found:
+    with client(tmp_path) as server:
         for address in (f"/api/{name}" for name in names):
             for body in ODD:
-                answer = found.post(address, content=body, headers=HERE)
+                answer = server.post(address, content=body, headers=HERE)
                 assert answer.status_code in (200, 400), (address, body[:80], answer.text)
         for path in (
             "/game/%ff",
@@ -591,10 +591,10 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
             "/mode/classic?map=" + "x" * 5000,
             "/mode/classic?map=tiny&map=%2e%2e",
         ):
-            assert found.get(path).status_code < 500
+            assert server.get(path).status_code < 500
         for method in ("PUT", "DELETE", "TRACE", "OPTIONS", "HEAD", "BREW"):
-            assert found.request(method, "/api/games").status_code < 500
-        assert all(isinstance(entry["state"], str) for entry in found.get("/api/games").json())
+            assert server.request(method, "/api/games").status_code < 500
+        assert all(isinstance(entry["state"], str) for entry in server.get("/api/games").json())
 
 
 @pytest.mark.parametrize(
@@ -611,13 +611,13 @@ def test_no_body_is_an_error_of_the_server(tmp_path: Path, monkeypatch: Any) -> 
     ],
 )
 def test_no_first_message_is_an_error_of_the_server(tmp_path: Path, message: dict[str, Any]) -> None:
-    with client(tmp_path) as found:
-        game = begun(found)["game"]
-        with found.websocket_connect(f"/game/{game}/live", headers=HERE) as link:
+    with client(tmp_path) as server:
+        game = begun(server)["game"]
+        with server.websocket_connect(f"/game/{game}/live", headers=HERE) as link:
             link.send({"type": "websocket.receive", **message})
             assert {"facts", "refused"} & link.receive_json().keys()
         for name in ("%ff", "a%00b", "\u202e", "x" * 3000):
-            with found.websocket_connect(f"/game/{name}/live", headers=HERE) as link:
+            with server.websocket_connect(f"/game/{name}/live", headers=HERE) as link:
                 link.send_json({})
                 assert link.receive_json()["refused"]
 
@@ -636,9 +636,9 @@ def test_no_first_message_is_an_error_of_the_server(tmp_path: Path, message: dic
     ],
 )
 def test_no_message_is_an_error_of_the_server(tmp_path: Path, text: str) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found)
-        with seated(found, begin["game"], begin["tokens"][0]) as mine:
+    with client(tmp_path) as server:
+        begin = begun(server)
+        with seated(server, begin["game"], begin["tokens"][0]) as mine:
             mine.send_text(text)
             while "refused" not in mine.receive_json():
                 pass
@@ -649,11 +649,11 @@ def test_composing_is_for_the_seat_that_decides_and_limited(
     tmp_path: Path, monkeypatch: Any, more: dict[str, Any]
 ) -> None:
     monkeypatch.setattr(browser_table, "Composition", None)  # nothing is copied for an unknown client
-    with client(tmp_path) as found:
-        begin = begun(found)
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server)
+        table = server.lobby.tables[begin["game"]]
         for token in ("", begin["owner"], begin["tokens"][1 - table.game.seat]):
-            with seated(found, begin["game"], token) as link:
+            with seated(server, begin["game"], token) as link:
                 for _ in range(3):
                     link.send_json({"decision": 0, "action": 0, **more})
                     while "refused" not in (told := link.receive_json()):
@@ -662,10 +662,10 @@ def test_composing_is_for_the_seat_that_decides_and_limited(
 
 
 def test_many_viewers_and_a_flood_of_begun_games_leave_the_server_fast(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, **BOTS)
+    with client(tmp_path) as server:
+        begin = begun(server, **BOTS)
         for _ in range(20):
-            with seated(found, begin["game"], "") as watching:
+            with seated(server, begin["game"], "") as watching:
                 assert watching.receive_json()["facts"] and frames(watching)
-        assert found.lobby.tables[begin["game"]].viewers == 0
-        assert json.dumps(posted(found, "/api/games", WISH | BOTS))
+        assert server.lobby.tables[begin["game"]].viewers == 0
+        assert json.dumps(posted(server, "/api/games", WISH | BOTS))

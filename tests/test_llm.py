@@ -310,7 +310,7 @@ def test_a_tournament_shows_and_keeps_what_models_did(
             "--option",
             "setup=random",
         ]
-        main(["--agents", "llm:fake,random", "--games", "4", "--jobs", "4", "--quiet", *rules]
+        main(["--agents", "llm:fake,random", "--games", "4", "--workers", "4", "--quiet", *rules]
              + ["--out", "t.sqlite", "--record", "games.jsonl", "--report", "report.html"])  # fmt: skip
         main(["--resume", "t.sqlite", "--quiet", "--games", "6", "--allow-programs"])
     told = capsys.readouterr().out

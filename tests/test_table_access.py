@@ -10,9 +10,9 @@ import pytest
 
 pytest.importorskip("starlette")
 
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import Answer, choice_of
 from risk_agents.web.composition import Composition
-from risk_agents.web.work import Refused
 from risk_env import Game, presets
 from tests.browser import DESKTOP, PHONE, opened_page, violations
 from tests.positions import position

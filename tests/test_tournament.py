@@ -29,8 +29,8 @@ from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.exports import plain, remarks
 from risk_agents.tournament.host import NO_DEAL
 from risk_agents.tournament.jobs import close_pools, play
-from risk_agents.tournament.loading import compiled_bot, lane_player, make_config
-from risk_agents.tournament.players import PlayerPool
+from risk_agents.tournament.loading import make_config
+from risk_agents.tournament.players import PlayerPool, compiled_bot, lane_player
 from risk_agents.tournament.ratings import POINTS, Rankings, rates, ratings
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.report import PLOTS, picture, write_report
@@ -923,7 +923,7 @@ def test_a_sequential_test_stops_when_the_question_is_answered(
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--agents", "a,b", "--jobs", "0"], ["--nonsense"]],
+    [[], ["--agents", "a,b", "--workers", "0"], ["--nonsense"]],
 )
 def test_a_wrong_command_line_is_status_2(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as stop:
@@ -988,7 +988,7 @@ def begun(tmp_path: Path, jobs: int, other: str) -> tuple[subprocess.Popen, Path
         *arguments,
         "--out",
         str(out),
-        "--jobs",
+        "--workers",
         str(jobs),
     ]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -48,11 +48,11 @@ POSITION = Game(Rules.preset("classic", 2, setup="random"), "tiny", seed=5).to_t
 
 
 def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, preset="secret_mission", map="classic", players=["human"] * 3)
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server, preset="secret_mission", map="classic", players=["human"] * 3)
+        table = server.lobby.tables[begin["game"]]
         for seat, token in enumerate(begin["tokens"]):
-            with seated(found, begin["game"], token) as socket:
+            with seated(server, begin["game"], token) as socket:
                 facts, seen = socket.receive_json()["facts"], frames(socket)
             assert facts["seat"] == seat and facts["start"]["mission"] == int(table.game.record.mission[seat])
             told = [event["seat"] for _, events in seen for event in events if event["kind"] == "mission"]
@@ -60,27 +60,27 @@ def test_a_browser_gets_only_what_its_seat_may_see(tmp_path: Path) -> None:
             assert not any(
                 secret in json.dumps([facts, seen]) for secret in (*begin["tokens"], begin["owner"])
             )
-        with seated(found, begin["game"], "") as socket:
+        with seated(server, begin["game"], "") as socket:
             facts = socket.receive_json()["facts"]
             assert facts["seat"] == -1 and "mission" not in facts["start"]
 
 
 def test_a_game_on_a_random_map_is_kept(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, map="random:7:territories=12", players=["human"] * 3)
-        assert found.lobby.tables[begin["game"]].game.board == load_map("random:7:territories=12")
-    with client(tmp_path) as found, seated(found, begin["game"], "") as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, map="random:7:territories=12", players=["human"] * 3)
+        assert server.lobby.tables[begin["game"]].game.board == load_map("random:7:territories=12")
+    with client(tmp_path) as server, seated(server, begin["game"], "") as socket:
         assert len(socket.receive_json()["facts"]["map"]["territories"]) == 12
 
 
 def test_a_game_begins_with_a_position_and_is_kept(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, position=POSITION, players=["human", "human"])
-        game = found.lobby.tables[begin["game"]].game.copy()
+    with client(tmp_path) as server:
+        begin = begun(server, position=POSITION, players=["human", "human"])
+        game = server.lobby.tables[begin["game"]].game.copy()
         assert game.public() == Game.from_text(POSITION).public()
-    with client(tmp_path) as found, seated(found, begin["game"], "") as socket:
+    with client(tmp_path) as server, seated(server, begin["game"], "") as socket:
         socket.receive_json()
-        assert found.lobby.tables[begin["game"]].game == game
+        assert server.lobby.tables[begin["game"]].game == game
 
 
 def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
     position = "\n".join(
         ["risk_env game 1", *text, "phase: draft_amount", "draft left: 40", "target: Ash", places]
     )
-    with client(tmp_path) as found:
-        begin = begun(found, position=position, players=["human", "human"])
-        game = found.lobby.tables[begin["game"]].game
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, position=position, players=["human", "human"])
+        game = server.lobby.tables[begin["game"]].game
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             for wrong, told in (
                 ({"troops": 0}, "troops=0: must be from 1 to 40"),
                 ({"troops": 7, "x": 1}, "'x' is unknown"),
@@ -114,9 +114,9 @@ def test_a_number_of_troops_is_one_answer(tmp_path: Path) -> None:
 def test_an_agent_that_fails_stops_its_game_and_says_so(tmp_path: Path) -> None:
     bot = tmp_path / "bot.py"
     bot.write_text("from risk_env import Agent\nclass Wrong(Agent):\n    def act(self, view): 1 / 0\n")
-    with client(tmp_path, allow_programs=True) as found:
-        begin = begun(found, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
-        with seated(found, begin["game"], "") as socket:
+    with client(tmp_path, allow_programs=True) as server:
+        begin = begun(server, players=[f"{bot}:Wrong", f"{bot}:Wrong"])
+        with seated(server, begin["game"], "") as socket:
             assert "failed: ZeroDivisionError" in stopped(socket)
 
 
@@ -134,29 +134,29 @@ def test_nobody_is_asked_before_the_agents_have_prepared(tmp_path: Path) -> None
         "        if not self.ready: raise RuntimeError\n"
         "        return int(view.legal_actions[0])\n"
     )
-    with client(tmp_path, allow_programs=True) as found:
-        begin = begun(found, players=["human", f"{bot}:Slow"])
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path, allow_programs=True) as server:
+        begin = begun(server, players=["human", f"{bot}:Slow"])
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             while not (message := socket.receive_json()).get("problem"):
                 pass
             assert "preparing" in message["problem"] and message["question"] is None
-            assert found.get("/api/games").json()[0]["state"] == "preparing"
+            assert server.get("/api/games").json()[0]["state"] == "preparing"
             Path(f"{bot}.go").touch()
             for _ in range(7):  # the last answer may not be played yet
                 now = question(socket)
                 socket.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
-        table = found.lobby.tables[begin["game"]]
+        table = server.lobby.tables[begin["game"]]
         assert not table.notice and not table.problem and len(table.game.actions) >= 6
 
 
 def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found)
-        table = found.lobby.tables[begin["game"]]
+    with client(tmp_path) as server:
+        begin = begun(server)
+        table = server.lobby.tables[begin["game"]]
         asked = table.game.seat
         with (
-            seated(found, begin["game"], begin["tokens"][asked]) as mine,
-            seated(found, begin["game"], begin["tokens"][1 - asked]) as other,
+            seated(server, begin["game"], begin["tokens"][asked]) as mine,
+            seated(server, begin["game"], begin["tokens"][1 - asked]) as other,
         ):
             now = question(mine)
             action, decision = now["legal"][0]["action"], now["decision"]
@@ -178,22 +178,22 @@ def test_only_the_seat_that_is_asked_may_answer_and_only_once(tmp_path: Path) ->
 
 @pytest.mark.long
 def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, players=["human", "grower"], options={"setup": "random", "max_rounds": 5})
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server, players=["human", "grower"], options={"setup": "random", "max_rounds": 5})
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             for _ in range(6):
                 now = question(socket)
                 socket.send_json({"action": now["legal"][0]["action"], "decision": now["decision"]})
             question(socket)
-        before = found.lobby.tables[begin["game"]].game.copy()
-        kept = found.lobby.store.load(begin["game"])
+        before = server.lobby.tables[begin["game"]].game.copy()
+        kept = server.lobby.store.load(begin["game"])
     assert kept is not None and kept[1] == list(before.actions)
-    with client(tmp_path) as found, seated(found, begin["game"], begin["tokens"][0], have=3) as socket:
-        (listed,) = found.get("/api/games").json()
+    with client(tmp_path) as server, seated(server, begin["game"], begin["tokens"][0], have=3) as socket:
+        (listed,) = server.get("/api/games").json()
         assert listed["game"] == begin["game"] and listed["names"] == ["Player 0", "grower"]
         assert socket.receive_json()["facts"]["seat"] == 0
         seen = frames(socket)
-        table = found.lobby.tables[begin["game"]]
+        table = server.lobby.tables[begin["game"]]
         assert table.game == before and len(seen) == len(table.frames[0]) - 3
 
 
@@ -201,19 +201,21 @@ def test_a_killed_server_loses_no_action_and_agents_play_on(tmp_path: Path) -> N
 
 
 def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
+    with client(tmp_path) as server:
         assert (
-            found.post("/api/games", json=WISH, headers={"origin": "http://evil.example"}).status_code == 403
+            server.post("/api/games", json=WISH, headers={"origin": "http://evil.example"}).status_code == 403
         )
-        assert found.get("/", headers={"host": "evil.example"}).status_code == 400
-        game = begun(found)["game"]
+        assert server.get("/", headers={"host": "evil.example"}).status_code == 400
+        game = begun(server)["game"]
         with pytest.raises(WebSocketDisconnect):
-            found.websocket_connect(
+            server.websocket_connect(
                 f"/game/{game}/live", headers={"origin": "http://evil.example"}
             ).__enter__()
-        policy = found.get("/").headers["content-security-policy"]
+        policy = server.get("/").headers["content-security-policy"]
         assert policy.startswith("default-src 'none'") and "unsafe" not in policy
-        assert found.get("/static/app.py").status_code == found.get("/static/..%2Fapp.js").status_code == 404
+        assert (
+            server.get("/static/app.py").status_code == server.get("/static/..%2Fapp.js").status_code == 404
+        )
 
 
 @pytest.mark.parametrize(
@@ -239,10 +241,10 @@ def test_requests_of_other_origins_and_hosts_are_refused(tmp_path: Path) -> None
     ],
 )
 def test_a_wrong_wish_is_refused_by_name(wish: Any, message: str, tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        answer = found.post("/api/games", json=wish, headers=HERE)
+    with client(tmp_path) as server:
+        answer = server.post("/api/games", json=wish, headers=HERE)
         assert answer.status_code == 400 and message in answer.json()["error"]
-        assert found.get("/api/games").json() == []  # nothing was begun
+        assert server.get("/api/games").json() == []  # nothing was begun
 
 
 # ------------------------------------------------------------------------------------------- moments of games
@@ -262,26 +264,26 @@ def moment(game: str, frame: int, token: str = "") -> dict[str, Any]:
 
 
 def test_a_new_game_from_a_moment_keeps_the_agents(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found, players=["human", "grower"])
-        there = posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][0]))
+    with client(tmp_path) as server:
+        begin = begun(server, players=["human", "grower"])
+        there = posted(server, "/api/moment", moment(begin["game"], 0, begin["tokens"][0]))
         assert there["players"] == ["", "grower"]
-        name = found.lobby.add_recorded(replace(finished(), players=("Ann", "breaker", "bot.py")))
-        assert posted(found, "/api/moment", moment(name, 0))["players"] == ["", "breaker", ""]
+        name = server.lobby.add_recorded(replace(finished(), players=("Ann", "breaker", "bot.py")))
+        assert posted(server, "/api/moment", moment(name, 0))["players"] == ["", "breaker", ""]
 
 
 def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None:
     saved = finished()
-    with client(tmp_path) as found:
-        name = found.lobby.add_recorded(saved)
-        assert found.lobby.add_recorded(saved) == name  # once
-        with seated(found, name, "") as socket:
+    with client(tmp_path) as server:
+        name = server.lobby.add_recorded(saved)
+        assert server.lobby.add_recorded(saved) == name  # once
+        with seated(server, name, "") as socket:
             names, seen = socket.receive_json()["facts"]["names"], frames(socket)
         assert names == ["Ann", "Bob", "bot"]
         battle = next(
             n for n, (_, events) in enumerate(seen) if "battle" in {event["kind"] for event in events}
         )
-        opened = posted(found, "/api/moment", moment(name, battle))
+        opened = posted(server, "/api/moment", moment(name, battle))
         there = Game.from_text(opened["position"])
         past = saved.start()
         for action in saved.actions:
@@ -289,9 +291,9 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
                 break
             past.step(action)
         assert [there.hand(s) for s in range(3)] == [past.hand(s) for s in range(3)]
-        begin = begun(found, position=opened["position"], players=["human"] * 3)
-        assert found.lobby.tables[begin["game"]].game.public() == past.public() != saved.replay().public()
-        assert posted(found, "/api/moment", moment(name, len(seen) - 1))["over"]
+        begin = begun(server, position=opened["position"], players=["human"] * 3)
+        assert server.lobby.tables[begin["game"]].game.public() == past.public() != saved.replay().public()
+        assert posted(server, "/api/moment", moment(name, len(seen) - 1))["over"]
         for wrong in (
             moment(name, len(seen)),
             moment(name, -1),
@@ -300,7 +302,7 @@ def test_a_finished_game_is_gone_on_with_from_any_moment(tmp_path: Path) -> None
             [],
             {},
         ):
-            assert refused(found, "/api/moment", wrong)
+            assert refused(server, "/api/moment", wrong)
 
 
 def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
@@ -308,7 +310,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
     file, game = tmp_path / "game.json", Game("classic", seed=5)
     game.step(int(game.legal_actions()[0]))
     save_game(file, SavedGame.of(game, ["grower", "grower", "random"]))
-    own = ["--games", str(tmp_path / "games.sqlite"), "--port", "0"]
+    own = ["--database", str(tmp_path / "games.sqlite"), "--port", "0"]
     serve([*own, "--from", str(file), "--at", "1"])
     address = capsys.readouterr().out.split()[1]
     assert "/game/recorded-" in address and address.endswith("#1")
@@ -318,7 +320,7 @@ def test_the_command_shows_a_recorded_game(tmp_path: Path, monkeypatch: Any, cap
 
 
 def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> None:
-    own = ["--games", str(tmp_path / "games.sqlite")]
+    own = ["--database", str(tmp_path / "games.sqlite")]
     with socket.socket() as used:
         used.bind(("127.0.0.1", 0))
         used.listen()
@@ -335,16 +337,18 @@ def test_an_address_that_cannot_be_served_is_refused_by_name(tmp_path: Path) -> 
 
 
 def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
+    with client(tmp_path) as server:
         begin = begun(
-            found, preset="secret_mission", map="classic", players=["human", "human", "random"], options={}
+            server, preset="secret_mission", map="classic", players=["human", "human", "random"], options={}
         )
-        found.portal.call(found.lobby.table, begin["game"])
-        table, game = found.lobby.tables[begin["game"]], begin["game"]
-        assert "wait until the game is over" in refused(found, "/api/moment", moment(game, 0))
-        assert "wait until the game is over" in refused(found, "/api/moment", moment(game, 0, begin["owner"]))
+        server.portal.call(server.lobby.table, begin["game"])
+        table, game = server.lobby.tables[begin["game"]], begin["game"]
+        assert "wait until the game is over" in refused(server, "/api/moment", moment(game, 0))
+        assert "wait until the game is over" in refused(
+            server, "/api/moment", moment(game, 0, begin["owner"])
+        )
         drawn = [
-            posted(found, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)
+            posted(server, "/api/moment", moment(game, 0, begin["tokens"][1]))["position"] for _ in range(12)
         ]
         missions = [[Game.from_text(text).mission(seat) for text in drawn] for seat in range(3)]
         assert set(missions[1]) == {table.game.mission(1)}
@@ -353,25 +357,25 @@ def test_a_seat_goes_on_from_what_it_knows_while_the_game_is_played(tmp_path: Pa
 
 
 def test_a_moment_does_not_tell_whether_another_seat_is_asked_in_secret(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
+    with client(tmp_path) as server:
         position = "risk_env game 1\nrules: preset=classic, num_players=2\nmap: tiny\nphase: trade\nturn: 1\n"
         position += (
             "hand 1: Ash, wild, Birch\n[territories]\n"
             "Ash: 0, 3\nBirch: 0\nCedar: 0\nDune: 1\nEmber: 1\nFlint: 1\n"
         )
-        begin = begun(found, position=position)
+        begin = begun(server, position=position)
         wish = moment(begin["game"], 0, begin["tokens"][0])
-        drawn = {Game.from_text(posted(found, "/api/moment", wish)["position"]).phase for _ in range(40)}
+        drawn = {Game.from_text(posted(server, "/api/moment", wish)["position"]).phase for _ in range(40)}
         assert drawn == {Phase.TRADE, Phase.DRAFT}
         assert (
             "phase: TRADE"
-            in posted(found, "/api/moment", moment(begin["game"], 0, begin["tokens"][1]))["position"]
+            in posted(server, "/api/moment", moment(begin["game"], 0, begin["tokens"][1]))["position"]
         )
 
 
-def final_message(found: TestClient, game: str) -> str:
+def final_message(server: TestClient, game: str) -> str:
     """Return the message with which a socket for this game is closed at once."""
-    with seated(found, game, "") as socket:
+    with seated(server, game, "") as socket:
         return socket.receive_json()["refused"]
 
 
@@ -382,18 +386,18 @@ def test_a_file_of_games_starts_no_programs_unasked(tmp_path: Path) -> None:
         Setting.new(SavedGame.of(game, players), ["a", "b"]).to_dict()
         for players in (["human", "random"], ["human", program])
     )
-    with client(tmp_path) as found:
-        found.lobby.store.add_game("theirs", theirs)
-        found.lobby.store.add_game("map", facts | {"game": facts["game"] | {"map": "/dev/zero"}})
-        found.lobby.store.add_game("odd", {"names": 7})
-        found.lobby.store.add_game("names", facts | {"names": ["\x1b[2J", "b"]})
-        found.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
-        assert "--allow-programs" in final_message(found, "theirs")
-        assert "/dev/zero" in final_message(found, "map")
-        assert "a saved game of the server must have" in final_message(found, "odd")
-        assert "name that is not a valid label" in final_message(found, "names")
-        assert "one name and one token for each seat" in final_message(found, "seats")
-        listed = {entry["game"]: entry for entry in found.get("/api/games").json()}
+    with client(tmp_path) as server:
+        server.lobby.store.add_game("theirs", theirs)
+        server.lobby.store.add_game("map", facts | {"game": facts["game"] | {"map": "/dev/zero"}})
+        server.lobby.store.add_game("odd", {"names": 7})
+        server.lobby.store.add_game("names", facts | {"names": ["\x1b[2J", "b"]})
+        server.lobby.store.add_game("seats", facts | {"tokens": ["one"]})
+        assert "--allow-programs" in final_message(server, "theirs")
+        assert "/dev/zero" in final_message(server, "map")
+        assert "a saved game of the server must have" in final_message(server, "odd")
+        assert "name that is not a valid label" in final_message(server, "names")
+        assert "one name and one token for each seat" in final_message(server, "seats")
+        listed = {entry["game"]: entry for entry in server.get("/api/games").json()}
         assert (
             listed["names"]["names"] == listed["odd"]["names"] == [] and "damaged" in listed["odd"]["state"]
         )
@@ -423,9 +427,9 @@ def test_a_file_of_games_that_could_do_more_is_refused(tmp_path: Path, more: str
 
 
 def test_a_pace_that_is_no_number_is_refused(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found)
-        with seated(found, begin["game"], begin["owner"]) as socket:
+    with client(tmp_path) as server:
+        begin = begun(server)
+        with seated(server, begin["game"], begin["owner"]) as socket:
             socket.send_text('{"pace": "nan"}')
             while "refused" not in (message := socket.receive_json()):
                 pass
@@ -433,23 +437,23 @@ def test_a_pace_that_is_no_number_is_refused(tmp_path: Path) -> None:
 
 
 def test_wrong_messages_end_the_socket_and_nothing_else(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        begin = begun(found)
+    with client(tmp_path) as server:
+        begin = begun(server)
         for token, texts in (
             ("wrong", []),
             (begin["tokens"][0], ["[" * 3000]),
             (begin["tokens"][0], ["x" * 5000]),
             (begin["tokens"][0], ["{}"] * 60),
         ):
-            with seated(found, begin["game"], token) as socket:
+            with seated(server, begin["game"], token) as socket:
                 for text in texts:
                     socket.send_text(text)
                 while not (message := socket.receive_json()).get("final"):
                     pass
                 assert message["refused"]
-        with seated(found, "nosuchgame", "") as socket:
+        with seated(server, "nosuchgame", "") as socket:
             assert "no such game" in socket.receive_json()["refused"]
-        with seated(found, begin["game"], begin["tokens"][0]) as socket:
+        with seated(server, begin["game"], begin["tokens"][0]) as socket:
             assert socket.receive_json()["facts"]
 
 
@@ -633,5 +637,5 @@ def test_lobby_and_game_can_be_read(browser: Any, tmp_path: Path, size: dict[str
 
 
 def test_the_lobby_offers_every_preset(tmp_path: Path) -> None:
-    with client(tmp_path) as found:
-        assert list(found.get("/api/options").json()["presets"]) == list(presets())
+    with client(tmp_path) as server:
+        assert list(server.get("/api/options").json()["presets"]) == list(presets())

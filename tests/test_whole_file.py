@@ -78,10 +78,12 @@ def test_games_that_a_full_disk_refused_are_played_when_it_has_room(tmp_path: Pa
     path = tmp_path / "out" / "games.sqlite"
     arguments = ["--agents", "random,attacker", "--games", "40", "--map", "tiny", "--quiet"]
     with full_disk(60_000), pytest.raises(OSError, match="continue with --resume"):
-        tournament([*arguments, "--jobs", "1", "--out", str(path), "--record", str(tmp_path / "games.jsonl")])
+        tournament(
+            [*arguments, "--workers", "1", "--out", str(path), "--record", str(tmp_path / "games.jsonl")]
+        )
     with closing(Store.open(path)) as store:
         assert store.count()[0] < 40
-    tournament(["--resume", str(path), "--quiet", "--jobs", "1"])
+    tournament(["--resume", str(path), "--quiet", "--workers", "1"])
     with closing(Store.open(path)) as store:
         assert store.count()[0] == 40
         write_records(store, tmp_path / "games.jsonl")

@@ -26,46 +26,46 @@ def client(folder: Path, **options: Any) -> Iterator[TestClient]:
     Its attribute `lobby` holds the games.
     """
     lobby = Lobby(GameStore(folder / "games.sqlite"), **options)
-    with TestClient(web.make_app(lobby, ["testserver"])) as found:
-        found.lobby = lobby
-        yield found
+    with TestClient(web.make_app(lobby, ["testserver"])) as server:
+        server.lobby = lobby
+        yield server
 
 
-def begun(found: TestClient, **changes: Any) -> dict[str, Any]:
+def begun(server: TestClient, **changes: Any) -> dict[str, Any]:
     """Begin a new game and return its name and secrets."""
-    return posted(found, "/api/games", WISH | changes)
+    return posted(server, "/api/games", WISH | changes)
 
 
-def posted(found: TestClient, address: str, wish: Any) -> dict[str, Any]:
+def posted(server: TestClient, address: str, wish: Any) -> dict[str, Any]:
     """Return the reply of the server."""
-    answer = found.post(address, json=wish, headers=HERE)
+    answer = server.post(address, json=wish, headers=HERE)
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
-def refused(found: TestClient, address: str, wish: Any) -> str:
+def refused(server: TestClient, address: str, wish: Any) -> str:
     """Return the error with which the server refuses a request."""
-    answer = found.post(address, json=wish, headers=HERE)
+    answer = server.post(address, json=wish, headers=HERE)
     assert answer.status_code == 400, answer.text
     return answer.json()["error"]
 
 
 @contextmanager
-def seated(found: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
+def seated(server: TestClient, game: str, token: str, have: int = 0) -> Iterator[Any]:
     """Open a socket of the seat with this secret."""
-    with found.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
+    with server.websocket_connect(f"/game/{game}/live", headers=HERE) as socket:
         socket.send_json({"token": token, "have": have})
         yield socket
 
 
 def frames(socket: Any) -> list[Any]:
     """Return all available frames, from all messages."""
-    found: list[Any] = []
+    received: list[Any] = []
     while True:
         message = socket.receive_json()
-        found += message["frames"]
+        received += message["frames"]
         if not message["more"]:
-            return found
+            return received
 
 
 def stopped(socket: Any) -> str:

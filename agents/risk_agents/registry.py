@@ -92,13 +92,13 @@ def load_bot(spec: str) -> CompiledBot:
     Configurations and checkpoints, which may come from somebody else, name bots in this way. Raises
     ValueError for specs that would run other code, and for players that are not compiled bots.
     """
-    found = None if spec == HUMAN or starts_code(spec) else load(spec)
-    if not isinstance(found, CompiledBot):
+    bot = None if spec == HUMAN or starts_code(spec) else load(spec)
+    if not isinstance(bot, CompiledBot):
         raise ValueError(
             f"bot={spec!r} is not a compiled bot: give a registered name, a trained file (.npz) or "
             f"{TACTICIAN}FILE.npz"
         )
-    return found
+    return bot
 
 
 def load_opponent(spec: str, named: Collection[str] = ()) -> CompiledBot | Policy | AgentFactory:

@@ -109,8 +109,8 @@ def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> N
     settings = responses.read_responses(arguments.responses)
     load_bot(settings.agent)  # fails now, and refuses agents whose code a file may not start
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
-    found = responses.run_rounds(settings, folder, _Runs(arguments, executor))
-    print(*responses.lines(settings, found), sep="\n")
+    rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
+    print(*responses.lines(settings, rounds), sep="\n")
     print(f"rounds of best responses: {folder / responses.SUMMARY}")
 
 

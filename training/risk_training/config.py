@@ -132,7 +132,7 @@ class PositionSettings(Settings):
 class RunSettings(Settings):
     """Settings that all trainers share.
 
-    A step is a decision of the learner. For `beam_value`, `state_value` and `turn_policy`, a step is a game.
+    A step is a decision of the learner for `sb3` and `selfplay`, and a game for all other trainers.
     """
 
     TRAINER: ClassVar[str]

@@ -149,10 +149,10 @@ class Trainer(TorchRun):
         """
         learning_rate = self.set_learning_rate()
         epochs = [self.minibatches(len(played.actions)) for _ in range(self.config.n_epochs)]
-        found = [[self._update_on(played, rows.cpu().numpy()) for rows in epoch] for epoch in epochs]
-        policy_loss, value_loss, _ = torch.tensor([row for epoch in found for row in epoch]).mean(0).tolist()
+        fits = [[self._update_on(played, rows.cpu().numpy()) for rows in epoch] for epoch in epochs]
+        policy_loss, value_loss, _ = torch.tensor([row for fit in fits for row in fit]).mean(0).tolist()
         return {
-            "games/agreement": float(np.mean([row[2].item() for row in found[0]])),
+            "games/agreement": float(np.mean([row[2].item() for row in fits[0]])),
             "train/policy_loss": policy_loss,
             "train/value_loss": value_loss,
             "train/learning_rate": learning_rate,
@@ -163,9 +163,11 @@ class Trainer(TorchRun):
         masks = self.moved(played.masks_of(rows, self.num_actions))
         actions, won = (self.moved(part[rows]) for part in (played.actions, played.won))
         with self.mixed():
-            found = losses(self.network, played.observations[rows], masks, actions.long(), won.float())
-        self.step_optimizer(found[0] + found[1])
-        return found[0].detach(), found[1].detach(), found[2]
+            policy_loss, value_loss, same = losses(
+                self.network, played.observations[rows], masks, actions.long(), won.float()
+            )
+        self.step_optimizer(policy_loss + value_loss)
+        return policy_loss.detach(), value_loss.detach(), same
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the state that `state_dict` returned. The next round begins with game number `steps`."""

@@ -101,28 +101,30 @@ def run_rounds(settings: Responses, folder: Path, runs: Runs) -> list[Round]:
     Raises ValueError if a configuration has another trainer than its part needs.
     """
     _check_trainers(settings, runs)
-    found: list[Round] = []
+    rounds: list[Round] = []
     agent, exploiters, values = settings.agent, [], dict(settings.value_settings)
     for number in range(1, settings.rounds + 1):
         here = folder / f"round-{number}"
-        found.append(_exploited(settings, settings.seed + number, here / EXPLOITER, agent, runs))
-        _write(found, folder)
-        if found[-1].gain < settings.least_gain or number == settings.rounds:
+        rounds.append(_exploited(settings, settings.seed + number, here / EXPLOITER, agent, runs))
+        _write(rounds, folder)
+        if rounds[-1].gain < settings.least_gain or number == settings.rounds:
             break
         exploiters.append(str(here / EXPLOITER / POLICY_FILE))
         population = _population(settings, exploiters, runs) | {"seed": settings.seed + number}
         runs.train(settings.value, values | population, here / VALUE)
         path = str(here / VALUE / STATE_VALUE_FILE)
         agent, values = TACTICIAN + path, values | {"begin_with": path}
-    return found
+    return rounds
 
 
 def _check_trainers(settings: Responses, runs: Runs) -> None:
     """Raise ValueError if a configuration has another trainer than its part needs."""
     for part, trainer in TRAINERS.items():
         name, values = getattr(settings, part), getattr(settings, f"{part}_settings")
-        if (found := runs.config(name, values).TRAINER) != trainer:
-            raise ValueError(f"{part}={name!r} has trainer {found!r}: must be a configuration of {trainer!r}")
+        if (actual := runs.config(name, values).TRAINER) != trainer:
+            raise ValueError(
+                f"{part}={name!r} has trainer {actual!r}: must be a configuration of {trainer!r}"
+            )
 
 
 def _exploited(settings: Responses, seed: int, folder: Path, agent: str, runs: Runs) -> Round:
@@ -143,16 +145,16 @@ def _population(settings: Responses, exploiters: Sequence[str], runs: Runs) -> d
     return {"bots": [*config.bots, *exploiters], "weights": [*own, *theirs]}
 
 
-def _write(found: Sequence[Round], folder: Path) -> None:
+def _write(rounds: Sequence[Round], folder: Path) -> None:
     """Write the rounds to SUMMARY."""
     with whole_file(folder / SUMMARY) as fresh:
-        facts = [{**asdict(one), "gain": one.gain} for one in found]
+        facts = [{**asdict(one), "gain": one.gain} for one in rounds]
         fresh.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def lines(settings: Responses, found: Sequence[Round]) -> list[str]:
+def lines(settings: Responses, rounds: Sequence[Round]) -> list[str]:
     """Return a line for each round, and a line about the end."""
-    told = [one.line(number) for number, one in enumerate(found, 1)]
-    if found[-1].gain < settings.least_gain:
-        return [*told, f"a gain below {settings.least_gain:g} points ends the rounds: {found[-1].agent}"]
+    told = [one.line(number) for number, one in enumerate(rounds, 1)]
+    if rounds[-1].gain < settings.least_gain:
+        return [*told, f"a gain below {settings.least_gain:g} points ends the rounds: {rounds[-1].agent}"]
     return [*told, f"all {settings.rounds} rounds are done; the last gain is above {settings.least_gain:g}"]

@@ -290,8 +290,8 @@ class Games:
         bot can play.
         """
         specs = zip(self.config.bots, self.config.weights, strict=True)
-        found = [(load_bot(spec), weight) for spec, weight in specs if weight]
-        fit = [(bot, weight) for bot, weight in found if bot.knows(self.rules, self.board)]
+        bots = [(load_bot(spec), weight) for spec, weight in specs if weight]
+        fit = [(bot, weight) for bot, weight in bots if bot.knows(self.rules, self.board)]
         if not fit:
             raise ValueError(f"bots={self.config.bots!r}: none can play with {self.players} players")
         weights = np.array([weight for _, weight in fit])

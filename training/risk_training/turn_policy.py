@@ -100,7 +100,7 @@ class Recorder:
         self.worths = np.zeros((LANES, len(NAMES)), np.float32)
         effort = Effort(plans=len(NAMES), samples=samples)
         self._choose, self._policy = chooser(policy, value, effort, self.worths), policy
-        self.found: list[tuple[Array, Array]] = []  # codes and worths
+        self.trials: list[tuple[Array, Array]] = []  # codes and worths
         self.bot = CompiledBot("recorder", "1", self.choose, MEMORY)
 
     def choose(
@@ -113,7 +113,7 @@ class Recorder:
         begun = lanes[memory[lanes, seats, ROUND] != rounds]
         codes = np.zeros((len(begun), len(self._policy.columns)), np.int8)
         write_codes(games, boards, rules, begun, self._policy.columns, self._policy.dangers, codes)
-        self.found.append((codes, self.worths[begun]))
+        self.trials.append((codes, self.worths[begun]))
 
 
 def play_chunk(config: Config, players: int, first: int, count: int, policy: StateValue) -> Trials:
@@ -131,7 +131,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     positions = start_positions(config, board, players)
     deals = first + np.arange(count)
     play(rules, board, seats, count, config.seed, LANES, line_ups=line_ups, deals=deals, positions=positions)
-    codes, worths = (np.concatenate(parts) for parts in zip(*recorder.found, strict=True))
+    codes, worths = (np.concatenate(parts) for parts in zip(*recorder.trials, strict=True))
     return Trials(codes, worths, players)
 
 

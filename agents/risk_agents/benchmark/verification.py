@@ -21,7 +21,7 @@ from risk_agents.benchmark.result_file import (
     scores_of,
 )
 from risk_agents.benchmark.scoring import TrackScore
-from risk_agents.tournament.loading import compiled_bot
+from risk_agents.tournament.players import compiled_bot
 from risk_agents.tournament.results import FORFEIT
 from risk_agents.tournament.runner import TournamentMatch
 from risk_agents.tournament.schedule import Pairing

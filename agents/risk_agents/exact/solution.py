@@ -11,7 +11,6 @@ import numpy.typing as npt
 from risk_agents.exact.enumeration import write_ranks
 from risk_agents.exact.graph import StateGraph
 from risk_agents.exact.sweeps import BEST, UNIFORM, Graph, sweep, write_best, write_regrets
-from risk_env.agent import Agent, View
 from risk_env.arrays import Floats
 from risk_env.bots import CompiledBot
 from risk_env.core.types import MAX_SEATS
@@ -56,19 +55,6 @@ class Solution:
     def action(self, game: Game) -> int:
         """Return a best action of the seat to act."""
         return int(game.legal_actions()[self.choices[self.graph.find(game)]])
-
-
-class SolvedAgent(Agent):
-    """Agent that plays best in a game whose states are solved."""
-
-    name = "solved"
-
-    def __init__(self, solution: Solution) -> None:
-        self.solution = solution
-
-    def act(self, view: View) -> int:
-        """Return a best action."""
-        return self.solution.action(view.game)
 
 
 def solve(graph: StateGraph) -> Solution:

@@ -192,7 +192,11 @@ def main(argv: Sequence[str]) -> None:
         "--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)"
     )
     parser.add_argument(
-        "--port", type=int, default=PORT, help=f"port of the HTTP server (default: {PORT}); the path is /mcp"
+        "--port",
+        type=int,
+        default=PORT,
+        metavar="N",
+        help=f"port of the HTTP server (default: {PORT}); the path is /mcp",
     )
     parser.add_argument(
         "--allowed-host",

@@ -36,7 +36,8 @@ from risk_agents.tournament.exports import (
 )
 from risk_agents.tournament.jobs import close_pools
 from risk_agents.tournament.line_ups import analyse_line_ups, line_up_grids
-from risk_agents.tournament.loading import Trial, compiled_bot, entrants, make_config, prepare_luck
+from risk_agents.tournament.loading import Trial, entrants, make_config, prepare_luck
+from risk_agents.tournament.players import compiled_bot
 from risk_agents.tournament.population import cycle_lines, population, population_grid
 from risk_agents.tournament.records import write_records
 from risk_agents.tournament.replays import FORMS, parse_selection, write_replays
@@ -140,7 +141,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--seed", type=int, help="seed of all deals (default: 0)")
     _add_limits(parser)
-    add_options(parser, "--jobs", note="; threads for language models")
+    add_options(parser, note="; threads for language models")
     _add_files(parser)
     _add_sandbox(parser)
     add(
@@ -456,9 +457,9 @@ def _analysed(
     lines: list[str] = []
     facts: dict[str, Any] = {}
     try:
-        found = population(games, config.labels, config.seed)
-        grids, lines = [population_grid(found, config.labels)], cycle_lines(found, config.labels)
-        facts["population"] = asdict(found)
+        analysis = population(games, config.labels, config.seed)
+        grids, lines = [population_grid(analysis, config.labels)], cycle_lines(analysis, config.labels)
+        facts["population"] = asdict(analysis)
     except ValueError as error:
         lines.append(f"no population analysis: {error}")
     if games.num_players > 2:

@@ -3,10 +3,12 @@
 A configuration is small and frozen, and is sent to every job.
 """
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from risk_agents.program import check_limit
 from risk_agents.tournament.schedule import (
@@ -21,6 +23,9 @@ from risk_agents.tournament.schedule import (
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules
 from risk_env.text.escape import LABEL_LETTERS, for_terminal, is_label
+
+if TYPE_CHECKING:
+    from risk_agents.luck import LuckMeter
 
 SCHEMA = 1
 TIME_LIMIT = 10.0  # time limit for a decision, in seconds
@@ -93,13 +98,24 @@ class TournamentConfig:
         if self.duel:
             return duel_pairings(self.num_players, games)
         if self.copies:
-            found = line_ups_with_copies(len(self.entrants), self.num_players)
-            return copy_pairings(found, games, self.seed)
+            line_ups = line_ups_with_copies(len(self.entrants), self.num_players)
+            return copy_pairings(line_ups, games, self.seed)
         return pairings(len(self.entrants), self.num_players, games, self.seed)
 
     def is_compiled(self, pairing: Pairing) -> bool:
         """Return True if all agents of a game play in lanes (`Entrant.compiled`)."""
         return all(self.entrants[agent].compiled for agent in pairing.seats)
+
+    def luck_meter(self) -> LuckMeter | None:
+        """Return a meter for the luck of the games, or None if the tournament does not measure luck.
+
+        Raises ValueError if luck is unknown in games with these rules.
+        """
+        if not self.luck:
+            return None
+        from risk_agents.luck import LuckMeter  # slow import that few tournaments need
+
+        return LuckMeter(self.rules, self.board)
 
     def to_json(self) -> str:
         """Return the configuration as a line of JSON."""
@@ -123,7 +139,6 @@ class TournamentConfig:
         if not isinstance(facts, dict) or facts.get("schema") != SCHEMA:
             schema = facts.get("schema") if isinstance(facts, dict) else None
             raise ValueError(f"schema is {schema!r:.40}; this version reads tournaments of schema {SCHEMA}")
-        facts = {**_ADDED, **facts}
         for name, kind in _KINDS.items():
             if name not in facts or type(facts[name]) not in kind:
                 raise ValueError(f"the configuration needs {name!r} of type {kind[-1].__name__}")
@@ -152,14 +167,6 @@ _KINDS: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("time_limit", "game_time"), (int, float)),
     **dict.fromkeys(_FLAGS, (bool,)),
 }
-_ADDED: dict[str, Any] = {
-    "fresh": False,
-    "game_time": GAME_TIME,
-    "fixed_seats": False,
-    "luck": False,
-    "copies": False,
-    "groups": [],
-}  # missing in older files
 _ENTRANT = {"label": str, "spec": str, "version": str, "compiled": bool}
 
 

@@ -6,8 +6,7 @@ from multiprocessing.util import Finalize
 from threading import get_ident
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.loading import LanePlayer, lane_player
-from risk_agents.tournament.players import PlayerPool
+from risk_agents.tournament.players import LanePlayer, PlayerPool, lane_player
 from risk_agents.tournament.results import GameResult
 from risk_agents.tournament.results_store import Store
 from risk_agents.tournament.runner import play_compiled, play_single

@@ -90,13 +90,13 @@ def alpha_rank_of_line_ups(payoffs: Floats, line_ups: Sequence[LineUp], mutation
     return np.linalg.solve(equations, np.eye(L)[-1])
 
 
-def line_up_grids(found: LineUpAnalysis, labels: Sequence[str]) -> list[Grid]:
+def line_up_grids(analysis: LineUpAnalysis, labels: Sequence[str]) -> list[Grid]:
     """Return the tables of an analysis: the agents, and the line-ups with the largest shares."""
-    order = sorted(range(len(labels)), key=lambda k: (-found.agents[k].value, labels[k]))
-    agents = [[labels[k], percent(found.agents[k])] for k in order]
+    order = sorted(range(len(labels)), key=lambda k: (-analysis.agents[k].value, labels[k]))
+    agents = [[labels[k], percent(analysis.agents[k])] for k in order]
     rows = [
         [", ".join(labels[agent] for agent in line_up), percent(share)]
-        for line_up, share in found.line_ups[:MOST_SHOWN]
+        for line_up, share in analysis.line_ups[:MOST_SHOWN]
     ]
     title = "Alpha-rank over all line-ups (intervals: 95 %, by deals)"
     return [

@@ -4,54 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from risk_agents.agent_list import NamedAgent, labelled
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
-from risk_agents.onnx_policy import OnnxPolicy
 from risk_agents.program import ProgramFault, check_limit
-from risk_agents.registry import HUMAN, KEPT_OUT, POLICY_FILES, is_in_file, load
+from risk_agents.registry import HUMAN, is_in_file, load
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TIME_LIMIT, Entrant, TournamentConfig
 from risk_agents.tournament.host import Host
+from risk_agents.tournament.players import LanePlayer, lane_player
 from risk_agents.tournament.schedule import line_ups_with_copies
-from risk_env import bots
 from risk_env.board.maps import Board, load_map
 from risk_env.board.rules import Rules, check_rules
 from risk_env.board.tables import tables
-from risk_env.bots import CompiledBot, SeatedBot
+from risk_env.bots import SeatedBot
 from risk_env.compiling import compile_games
 from risk_env.players import Policy
 from risk_env.text.escape import label as as_label
 
-if TYPE_CHECKING:
-    from risk_agents.luck import LuckMeter
-
-LanePlayer = CompiledBot | Policy  # player in the lanes of a process
 _COMPILED_IN_FILES: set[str] = set()  # specs `file.py:NAME` that are compiled bots, as a host has found
-
-
-def compiled_bot(spec: str) -> CompiledBot | None:
-    """Return the compiled bot of a spec, or None if the spec names another kind of player."""
-    player = lane_player(spec)
-    return player if isinstance(player, CompiledBot) else None
-
-
-@cache
-def lane_player(spec: str) -> LanePlayer | None:
-    """Return the player of a spec if the player is a compiled bot or an ONNX model, otherwise None.
-
-    Only these players play in the lanes of a process. Names, `file.py:NAME`, `kept_out:NAME` and policy files
-    can be compiled bots.
-    """
-    is_named = spec.startswith(KEPT_OUT) or bots.is_registered(spec)
-    may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
-    if not may_be_compiled or is_program(spec) or is_model(spec):
-        return None
-    player = load(spec)
-    return player if isinstance(player, CompiledBot | OnnxPolicy) else None
 
 
 def make_config(
@@ -85,21 +58,9 @@ def make_config(
     return replace(config, entrants=entrants([labelled(text) for text in agents], trial))
 
 
-def meter_of(config: TournamentConfig) -> LuckMeter | None:
-    """Return a meter for the luck of the games, or None if the tournament does not measure luck.
-
-    Raises ValueError if luck is unknown in games with these rules.
-    """
-    if not config.luck:
-        return None
-    from risk_agents.luck import LuckMeter  # slow import that few tournaments need
-
-    return LuckMeter(config.rules, config.board)
-
-
 def prepare_luck(config: TournamentConfig) -> None:
-    """Compile the code that measures luck if the tournament measures luck (`meter_of`)."""
-    if (meter := meter_of(config)) is not None:
+    """Compile the code that measures luck if the tournament measures luck."""
+    if (meter := config.luck_meter()) is not None:
         meter.prepare()
 
 

@@ -4,20 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from risk_agents.external import ExternalAgent, is_program
 from risk_agents.llm.agent import ModelAgent, is_model
+from risk_agents.onnx_policy import OnnxPolicy
 from risk_agents.program import ProgramFault
+from risk_agents.registry import KEPT_OUT, POLICY_FILES, is_in_file, load
 from risk_agents.sandbox import sandbox
 from risk_agents.tournament.config import TournamentConfig
 from risk_agents.tournament.host import Host
-from risk_agents.tournament.loading import LanePlayer, lane_player
+from risk_env import bots
 from risk_env.agent import Agent, View
 from risk_env.board.maps import Board
 from risk_env.board.rules import Rules
+from risk_env.bots import CompiledBot
 from risk_env.events import Event
+from risk_env.players import Policy
+
+LanePlayer = CompiledBot | Policy  # player in the lanes of a process
+
+
+def compiled_bot(spec: str) -> CompiledBot | None:
+    """Return the compiled bot of a spec, or None if the spec names another kind of player."""
+    player = lane_player(spec)
+    return player if isinstance(player, CompiledBot) else None
+
+
+@cache
+def lane_player(spec: str) -> LanePlayer | None:
+    """Return the player of a spec if the player is a compiled bot or an ONNX model, otherwise None.
+
+    Only these players play in the lanes of a process. Names, `file.py:NAME`, `kept_out:NAME` and policy files
+    can be compiled bots.
+    """
+    is_named = spec.startswith(KEPT_OUT) or bots.is_registered(spec)
+    may_be_compiled = is_named or is_in_file(spec) or spec.endswith(POLICY_FILES)
+    if not may_be_compiled or is_program(spec) or is_model(spec):
+        return None
+    player = load(spec)
+    return player if isinstance(player, CompiledBot | OnnxPolicy) else None
 
 
 def is_queried(spec: str) -> bool:

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from risk_agents.tournament.loading import meter_of
 from risk_agents.tournament.records import saved_game
 from risk_agents.tournament.results import FORFEIT, NOBODY, GameResult
 from risk_agents.tournament.results_store import Store
@@ -31,7 +30,7 @@ def write_replays(store: Store, folder: str | Path, selection: str, summary: Sum
     config, folder = store.config, Path(folder)
     ratings = {agent.label: agent.rating.value for agent in summary.agents}
     wanted = set(selected(store.results(), selection, [ratings.get(label, 0.0) for label in config.labels]))
-    meter = meter_of(config)
+    meter = config.luck_meter()
     folder.mkdir(parents=True, exist_ok=True)
     written = {}
     for result in store.results(actions=True):

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from risk_agents.tournament.config import TournamentConfig
-from risk_agents.tournament.loading import LanePlayer, meter_of
-from risk_agents.tournament.players import PlayerPool, QueriedAgent
+from risk_agents.tournament.players import LanePlayer, PlayerPool, QueriedAgent
 from risk_agents.tournament.results import (
     FORFEIT,
     NOBODY,
@@ -107,7 +106,7 @@ class BatchRunner:
         has_policies = any(isinstance(bot, Policy) for bot in bots)
         shown: dict[str, Any] = {} if has_policies else {"observation": None, "mask": None}
         self.batch = GameVector(config.rules, config.board, lanes, autoreset=False, **shown)
-        self._meter = meter_of(config)
+        self._meter = config.luck_meter()
         keeps_actions = config.record or self._meter is not None
         self.arena = Arena(self.batch, bots, counts=True, keeps_actions=keeps_actions, stops_at_illegal=True)
         self._seeds = np.array([game_seed(config.seed, pairing.deal) for pairing in pairings], np.uint64)
@@ -189,7 +188,7 @@ class TournamentMatch(Match):
         """Return the result of the game; if `fault` is given, its seat forfeits the game."""
         counts = [tuple(count.tolist()) for count in (self.decisions, self.turns, self.seconds)]
         seed = int(game_seed(self._config.seed, self._pairing.deal))
-        facts = kept_facts(self._config, meter_of(self._config), seed, self.game.actions)
+        facts = kept_facts(self._config, self._config.luck_meter(), seed, self.game.actions)
         kept = {"opening": self._opening, **facts}
         return result_of(self.game, seed, self._pairing, fault, counts, kept)
 

@@ -12,12 +12,11 @@ import numpy as np
 
 from risk_agents.tournament.ratings import wilson
 from risk_agents.web.analyst import Analyst
+from risk_agents.web.browser_request import Refused, checked_wish
 from risk_agents.web.browser_table import amount_words, check_armies, position_of, question_of
 from risk_agents.web.position_edit import FIELDS, PARTS, edited, part_of
-from risk_agents.web.work import BoundedThreads, Refused
+from risk_agents.web.work import BoundedThreads
 from risk_env.board.rules import FAST, Rules
-from risk_env.board.toml_table import similar_names
-from risk_env.bounded_io import shortened
 from risk_env.core.odds import battle_odds
 from risk_env.core.types import NOBODY
 from risk_env.game import Game
@@ -104,26 +103,6 @@ class Analysis:
         self._thinking.close()
         self._playing.close()
         self._analyst.close()
-
-
-def checked_wish(
-    wish: Any, needed: dict[str, type], optional: dict[str, type] | None = None
-) -> dict[str, Any]:
-    """Return a browser's request after a check of its entries.
-
-    `needed` and `optional` contain the type of each entry. Raises Refused unless the request is a JSON object
-    with all needed entries, no unknown entries, and values of these types.
-    """
-    types = needed | (optional or {})
-    if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
-        raise Refused(f"the request must be a JSON object with {', '.join(needed) or 'no entries'}")
-    if strange := sorted(wish.keys() - types.keys()):
-        similar = similar_names(strange[0][:80], tuple(types))
-        raise Refused(f"entry {shortened(strange[0])} is unknown{similar}")
-    for name, value in wish.items():
-        if type(value) is not types[name]:
-            raise Refused(f"{name} must be of type {types[name].__name__}")
-    return wish
 
 
 def _check_choice(wish: dict[str, Any]) -> None:

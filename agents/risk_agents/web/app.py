@@ -20,12 +20,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from risk_agents.serving.hosts import POLICY_VIOLATION, NamedHosts
 from risk_agents.serving.rates import LONGEST_BODY, Rate, Rates
-from risk_agents.web.analysis_board import Analysis, checked_wish
+from risk_agents.web.analysis_board import Analysis
+from risk_agents.web.browser_request import Refused, checked_wish
 from risk_agents.web.browser_table import ANSWER_KINDS, Answer, BrowserTable, Feed, Setting
 from risk_agents.web.lobby import MOST_GAMES, Lobby
 from risk_agents.web.mode_pictures import LOOKS, mode_picture
 from risk_agents.web.reviews import Reviews
-from risk_agents.web.work import Busy, Refused
+from risk_agents.web.work import Busy
 from risk_env import bots
 from risk_env.board.maps import load_map
 from risk_env.bounded_io import parse_json

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from risk_agents.registry import HUMAN, make
 from risk_agents.serving.rates import Rate
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.composition import (
     PART_OF,
     SET_UP,
@@ -30,7 +31,6 @@ from risk_agents.web.composition import (
 from risk_agents.web.game_store import NotKept
 from risk_agents.web.outlook import ending_in_words, goal_in_words, note_on, own_outlook, proposed_sets
 from risk_agents.web.typed_answers import read_words
-from risk_agents.web.work import Refused
 from risk_env.agent import Agent, CompiledAgent
 from risk_env.board.rules import presets
 from risk_env.core.odds import win_probability

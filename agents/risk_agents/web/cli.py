@@ -16,7 +16,7 @@ from risk_env.cli import PROGRAM, command_parser
 if TYPE_CHECKING:
     from risk_agents.web.lobby import Lobby
 
-GAMES = "risk-games.sqlite"
+DATABASE = "risk-games.sqlite"
 
 
 def main(argv: Sequence[str]) -> None:
@@ -31,11 +31,11 @@ def main(argv: Sequence[str]) -> None:
     connections.check_address(host, port)
     names = hosts.served_names(host, arguments.allowed_host)
     proposed = proposed_game(arguments)
-    lobby = Lobby(GameStore(arguments.games), arguments.allow_programs, proposed)
+    lobby = Lobby(GameStore(arguments.database), arguments.allow_programs, proposed)
     try:
         recorded = _recorded(lobby, arguments) if arguments.source else ""
         address = hosts.url(host, port, recorded)
-        print(f"{PROGRAM}: {address} (Ctrl-C stops the server; games are saved in {arguments.games})")
+        print(f"{PROGRAM}: {address} (Ctrl-C stops the server; games are saved in {arguments.database})")
         connections.run(make_app(lobby, names), host, port, ws_max_size=LONGEST_MESSAGE, ws_ping_timeout=60)
     finally:
         lobby.close()
@@ -53,7 +53,9 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         help="additional host name of the server, such as a proxy's name; may be repeated",
     )
-    add("--games", default=GAMES, metavar="FILE", help=f"SQLite file of all games (default: {GAMES})")
+    add(
+        "--database", default=DATABASE, metavar="FILE", help=f"SQLite file of all games (default: {DATABASE})"
+    )
     add(
         "--from",
         metavar="FILE",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, NamedTuple
 
-from risk_agents.web.work import Refused
+from risk_agents.web.browser_request import Refused
 from risk_env.board.action_space import DONE
 from risk_env.core.types import NOWHERE, Phase
 from risk_env.game import Game

@@ -41,7 +41,7 @@ class GameStore:
         try:
             self._database = sqlite3.connect(path, WAIT, isolation_level=None, check_same_thread=False)
         except sqlite3.Error as error:
-            raise ValueError(f"games={str(path)!r} {reason}: {error}") from error
+            raise ValueError(f"database={str(path)!r} {reason}: {error}") from error
         try:
             self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
             self._database.execute("PRAGMA trusted_schema=OFF")
@@ -53,7 +53,7 @@ class GameStore:
             self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
             why = "another process uses the file; stop it, or choose another file" if used else error
-            raise ValueError(f"games={str(path)!r} {reason}: {why}") from error
+            raise ValueError(f"database={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
         """Create the tables of a new file, or check the tables of an existing file.

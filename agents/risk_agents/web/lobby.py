@@ -14,6 +14,7 @@ from typing import Any
 
 from risk_agents.registry import HUMAN
 from risk_agents.rules_arguments import MAP, PRESET
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import (
     MOST_DECISIONS,
     RECORDED,
@@ -25,7 +26,7 @@ from risk_agents.web.browser_table import (
 from risk_agents.web.game_store import GameStore, NotKept
 from risk_agents.web.modes import MODES, agents, modes, who_cannot_play
 from risk_agents.web.outlook import ending_in_words
-from risk_agents.web.work import BoundedThreads, Refused
+from risk_agents.web.work import BoundedThreads
 from risk_env import bots
 from risk_env.board.maps import MapError, check_open_map, load_map, map_names
 from risk_env.board.rules import BOOK, Rules, presets, rules_from, suggestion

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from risk_agents.web.work import Refused
+from risk_agents.web.browser_request import Refused
 from risk_env.board.names import in_text
 from risk_env.core.types import NOBODY, Phase
 from risk_env.game import Game

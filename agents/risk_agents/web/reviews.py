@@ -14,8 +14,9 @@ from dataclasses import replace
 from typing import Any
 
 from risk_agents.review.reviewing import Reviewer, review
+from risk_agents.web.browser_request import Refused
 from risk_agents.web.browser_table import BrowserTable
-from risk_agents.web.work import BoundedThreads, Refused
+from risk_agents.web.work import BoundedThreads
 from risk_agents.web.work_process import Methods, WorkProcess, serve_methods
 from risk_env.saved_game import SavedGame
 

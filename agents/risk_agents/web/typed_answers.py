@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from risk_agents.human.answers import NUMBERED, understand
-from risk_agents.web.work import Refused
+from risk_agents.web.browser_request import Refused
 from risk_env.agent import View
 from risk_env.board.action_space import ALL, HALF
 from risk_env.game import Game

@@ -7,9 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-
-class Refused(ValueError):
-    """Error for a browser's request that is not allowed; the message states the reason."""
+from risk_agents.web.browser_request import Refused
 
 
 class Busy(Refused):

@@ -47,13 +47,13 @@ def local_processes(workers: str) -> int | None:
     return int(workers)
 
 
-def add_options(parser: ArgumentParser, *names: str, note: str = "") -> None:
-    """Add the arguments `--workers`, with the other names `names`, and `--chunk-limit`.
+def add_options(parser: ArgumentParser, note: str = "") -> None:
+    """Add the arguments `--workers` and `--chunk-limit`.
 
     `note` is a remark after the default in the help of `--workers`.
     """
     where = f"workers for the games: {WORKERS} (default: 1{note})"
-    parser.add_argument("--workers", *names, default="1", metavar="N", help=where)
+    parser.add_argument("--workers", default="1", metavar="N", help=where)
     longest = f"(default: {LONGER} times the time of the longest chunk so far, at least {LEAST_LIMIT:g})"
     limit = f"time limit for a chunk of games, in seconds; another worker repeats a late chunk {longest}"
     parser.add_argument("--chunk-limit", type=_seconds, metavar="S", help=limit)
