@@ -13,7 +13,7 @@ class Refused(ValueError):
 
 
 class Busy(Refused):
-    """Error for a request that is refused only now, because too many jobs are waiting."""
+    """Error for a request that can be repeated later: too many jobs are waiting now."""
 
 
 class BoundedThreads:
