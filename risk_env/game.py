@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"risk_env"
 SCHEMA = 1
-MOST_BYTES = 1 << 16  # maximum size of a saved game
+MOST_BYTES = 1 << 16  # maximum size of a saved game, in bytes
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # number of SHA-256 bytes at the end
 _BEYOND = 2**31  # larger than the number of any action

@@ -27,10 +27,10 @@ class MoveVector(SingleSeatVector):
     """Lanes in which every action of the learner also contains an amount of troops.
 
     Action `a + n * k` is action `a` of the game with the amount `NAMED_AMOUNTS[k]`, where n is the number of
-    the game's actions. The amount answers the next decision about an amount, which follows a draft, a
-    capture or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in
-    an occupation. The amount is used once. Afterwards an occupation or a fortify move ends. Before the
-    learner's first action in a game, the amount is "all".
+    the game's actions. The amount answers the next decision about an amount, which follows a draft, a capture
+    or a fortify move. "least" is one troop in a draft or a fortify move, and no additional troop in an
+    occupation. The amount is used once. Afterwards an occupation or a fortify move ends. If a game begins at
+    a decision about an amount, the amount is "all".
     """
 
     _state_names = (*SingleSeatVector._state_names, "amounts")
