@@ -64,7 +64,10 @@ class TrainedFile(ABC):
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, memory, check)
 
     def check(self, rules: Rules, board: Board, source: str) -> None:
-        """Raise ValueError if the weights were trained for other games. The message calls them `source`."""
+        """Raise ValueError if the weights were trained for other games.
+
+        The message names the weights by `source`.
+        """
         self.schema.check(schema_of(rules, board), source)
 
     @abstractmethod
