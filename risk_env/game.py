@@ -57,8 +57,9 @@ class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
-    cannot restore the game: for a loaded game, for a game with redrawn hidden facts or chance, after a step
-    with given outcomes, for the game of a lane (`game_by_chance`), and with `ask_forced`.
+    cannot restore the game. This is the case for a loaded game, a game with redrawn hidden facts or chance, a
+    game after a step with given outcomes, the game of a lane (`game_by_chance`), and a game with
+    `ask_forced`.
     """
 
     seed: int

@@ -5,9 +5,9 @@ while the learner waits. With `staleness: 1`, workers play the rollouts for upda
 the weights from the start of update k.
 
 The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
-with any workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each rollout
-sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a worker
-starts the next rollout without waiting for the learner.
+with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each
+rollout sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a
+worker starts the next rollout without waiting for the learner.
 """
 
 from __future__ import annotations
