@@ -128,7 +128,7 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         _check_facts(facts)
         check_numbers(arrays)
     except UNREADABLE as error:
-        raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
+        raise ValueError(f"trained file {str(path)!r} cannot be read: {error}") from error
     return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
 
 
