@@ -40,7 +40,7 @@ def _read_array(data: bytes, kinds: str) -> Array:
         raise ValueError("an array is not in NumPy's format 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
     if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        allowed = f"the kind of type must be one of {kinds!r}, and the size must match the {len(data)} bytes"
+        allowed = f"the dtype's kind must be one of {kinds!r}, and the size must match the {len(data)} bytes"
         raise ValueError(f"an array of type {dtype} and shape {shape}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")

@@ -17,7 +17,7 @@ from risk_env.seeds import uint64
 class GameBatch(GameVector):
     """`num_games` games (lanes) that are stepped together.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the numbers of lanes and
+    Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. `reset` and `step` return buffers of the batch, which are valid until the next step: copy values
     that you keep. Observations are read-only, because a step writes only the changes. `threads` threads share
     the lanes of a step. Before these threads sleep, they wait in a spin loop for about as long as a step

@@ -117,7 +117,7 @@ def possible_records(
 
 
 def _checked(outcome: Outcome, known: dict[Outcome, float]) -> Outcome:
-    """Return the known outcome with the same kind and values. Raises ValueError if no outcome has them."""
+    """Return the known outcome with the same kind and values. Raises ValueError if there is none."""
     for each in known:
         if outcome[:2] == each[:2]:
             return each

@@ -253,7 +253,8 @@ class GameLog:
         """Add events, after the events that were held back.
 
         A roll is held back while a re-roll is being decided. A draft to the only possible territory is held
-        back until its amount is given, because without a hidden trade the draft would come earlier.
+        back until the amount is given. Otherwise the time of the event would reveal whether the seat could
+        make a hidden trade.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"risk_env"
 SCHEMA = 1
-MOST_BYTES = 1 << 16  # maximum size of a saved game
+MOST_BYTES = 1 << 16  # maximum size of a saved game, in bytes
 _HEADER = struct.Struct("<8sHI")  # magic, schema, length of the JSON that follows
 _CHECKSUM = 16  # number of SHA-256 bytes at the end
 _BEYOND = 2**31  # larger than the number of any action
@@ -57,8 +57,9 @@ class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
-    cannot restore the game: for a loaded game, for a game with redrawn hidden facts or chance, after a step
-    with given outcomes, for the game of a lane (`game_by_chance`), and with `ask_forced`.
+    cannot restore the game. This is the case for a loaded game, a game with redrawn hidden facts or chance, a
+    game after a step with given outcomes, the game of a lane (`game_by_chance`), and a game with
+    `ask_forced`.
     """
 
     seed: int

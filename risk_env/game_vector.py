@@ -92,7 +92,7 @@ class FixedArrays:
 class GameVector(FixedArrays):
     """`num_games` games (lanes). The caller begins, steps, reads and finishes any of the lanes.
 
-    Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ..., independent of the numbers of lanes and
+    Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
     lanes together. An `arena.Arena` plays the lanes with its players.
     """

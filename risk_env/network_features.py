@@ -1,7 +1,8 @@
 """Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
-Flags are 0 or 1, and counts are scaled. The features of a territory are its own features and the sum over its
-neighbours, which are its targets (`Board.targets`). The networks of this project read the same features.
+Flags are 0 or 1, and counts are scaled. The features of a territory are its own features and the sum of its
+neighbours' features. Its neighbours are its targets (`Board.targets`). The networks of this project read the
+same features.
 """
 
 from __future__ import annotations

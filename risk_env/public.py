@@ -101,7 +101,7 @@ class PublicState:
     __hash__ = None  # type: ignore[assignment]  # as for arrays
 
     def to_json(self) -> dict[str, Any]:
-        """Return a dict for `json.dumps`: "schema", and all fields by name, with the name of the phase."""
+        """Return a dict for `json.dumps`: "schema" and all fields. The phase is given by its name."""
         lists = {name: list(getattr(self, name)) for name in _TUPLES}
         lists |= {name: getattr(self, name).tolist() for name in _ARRAYS} | {
             "dice": list(map(list, self.dice))

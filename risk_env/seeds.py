@@ -19,7 +19,7 @@ def uint64(number: int) -> np.uint64:
 
 
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
-    """Return the seed of one game: `mix(seed, lane, episode)`.
+    """Return the seed of one game, mixed from three numbers by SplitMix64.
 
     `Game` and the environments for Gymnasium and PettingZoo play lane 0, with the episodes 0, 1, ...
     """
@@ -29,7 +29,7 @@ def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
 def hashed_seed(seed: int) -> int:
     """Return a seed from which the given seed cannot be found.
 
-    The seed is hashed, because `mix` can be inverted.
+    The seed is hashed, because the mixing function of `game_seed` can be inverted.
     """
     return int.from_bytes(hashlib.blake2b(uint64(seed).tobytes(), digest_size=8).digest(), "little")
 

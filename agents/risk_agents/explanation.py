@@ -73,7 +73,7 @@ def _area(board: Board, territory: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Join names in their order, without duplicates; count the names that exceed MOST_NAMED."""
+    """Join the different names; if more than MOST_NAMED differ, end with a number such as "3 more"."""
     different = list(dict.fromkeys(names))
     if len(different) > MOST_NAMED:
         different[MOST_NAMED - 1 :] = [f"{len(different) - MOST_NAMED + 1} more"]

@@ -38,7 +38,8 @@ def save_game(path: str | Path, saved: SavedGame, is_own: bool = False) -> Path:
 def load_game(path: str | Path) -> SavedGame:
     """Read a file with a single game.
 
-    Raises FileNotFoundError if `path` is not a regular file, and SavedGameError for any other content.
+    Raises FileNotFoundError if `path` is not a regular file, and SavedGameError if the file does not contain
+    exactly one saved game.
     """
     games = [saved for saved, _ in islice(read_games(path), 2)]
     if len(games) != 1:

@@ -41,7 +41,7 @@ _brief.maxstring = _brief.maxother = 80
 
 
 class ProgramFault(RuntimeError):
-    """Error of an agent's process; `kind` is "died", "garbage", "illegal" or "time"."""
+    """Error of an agent's process; `kind` is "crash", "died", "garbage", "illegal" or "time"."""
 
     def __init__(self, kind: str, reason: str) -> None:
         super().__init__(for_terminal(reason))

@@ -43,7 +43,7 @@ MAX_WILDS = 2  # RULES 2.1
 MAX_COLOURS = 6  # number of seats that a "destroy" mission can name
 
 _FOLDER = Path(__file__).parent / "map_files"
-MOST_BYTES = 1 << 18  # maximum size of a map file
+MOST_BYTES = 1 << 18  # maximum size of a map file, in bytes
 MOST_HEADERS = 2000  # maximum number of lines [table] and [[table]] in a map file
 _KEY = r'(?:[\w-]+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\')'
 # A key with many dots: a TOML reader needs time proportional to the square of the length of such a key.

@@ -198,8 +198,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
     """`num_envs` learners, one in each lane, who play one game after another.
 
     The other arguments have the same meaning as for `RiskEnv` (docs/gymnasium.md), but there is no window.
-    Lane i plays the games with the seeds `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... Lane 0 plays the same
-    games as `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
+    Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). Lane 0 plays the same games as
+    `RiskEnv`. `autoreset_mode` is a member or a value of Gymnasium's `AutoresetMode`:
 
     - `SAME_STEP`: when a game ends, the next game begins in the same step. The observation and the info show
       the next game. `info["final_obs"]` and `info["final_info"]` show the end of the game that has ended.

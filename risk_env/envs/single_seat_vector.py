@@ -65,7 +65,7 @@ _STATE = (
 
 
 class SingleSeatVector:
-    """`num_lanes` learners. Lane i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ...
+    """`num_lanes` learners, one in each lane. Game k of lane i has the seed `seeds.game_seed(seed, i, k)`.
 
     `seat` is the learners' seat in every game. With `seat=None`, the learner of each lane takes all seats in
     turn, and lanes begin at different seats. `opponents` is one player for all other seats, or a list.

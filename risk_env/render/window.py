@@ -29,7 +29,7 @@ class Window:
         self.pump()
 
     def pump(self) -> None:
-        """Handle window events without drawing. Call it regularly while nothing changes."""
+        """Handle window events without drawing. Call this method regularly while nothing changes."""
         pygame = import_pygame()
         if self._display is not None and any(event.type == pygame.QUIT for event in pygame.event.get()):
             self.close()

@@ -152,8 +152,8 @@ def _differences(field: str, stored: Facts, wanted: Facts, board: Board) -> Reas
 class Facts:
     """The fields of a record as plain Python values: numbers, lists of numbers, and sets of numbers.
 
-    A flag is the number in its byte. A field is converted when it is first read. Later changes of the record
-    have no effect.
+    A flag is a number, because a flag of an invalid record can have another byte than 0 or 1. A field is
+    converted when it is first read. Later changes of the record have no effect.
     """
 
     def __init__(self, record: Any) -> None:

@@ -36,7 +36,7 @@ from risk_env.text.check import Position
 from risk_env.text.notation import WILD, card_text
 
 HEADER = "risk_env game 1"  # the number is the version of the format
-MOST_CHARACTERS = 1 << 16  # maximum size of a text
+MOST_CHARACTERS = 1 << 16  # maximum size of a text, in characters
 REWARDS = [reward.name.lower().replace("_", " ") for reward in Reward]
 
 
@@ -311,7 +311,7 @@ class Entry(NamedTuple):
     fields: tuple[str, ...]
     place: int | None
     form: Form
-    depends: bool  # whether the default value depends on the territories and on earlier lines
+    depends: bool  # True if the default value depends on the territories and on earlier lines
 
     def value(self, field_of: Callable[[str], Any]) -> Any:
         """Return the value, or the list of both values of two fields.

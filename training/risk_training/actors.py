@@ -5,9 +5,9 @@ while the learner waits. With `staleness: 1`, workers play the rollouts for upda
 the weights from the start of update k.
 
 The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
-with any workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each rollout
-sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a worker
-starts the next rollout without waiting for the learner.
+with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each
+rollout sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a
+worker starts the next rollout without waiting for the learner.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def play_rollout(
     """Play a rollout of an actor from a state of its games, and return the result and the new state.
 
     First, a snapshot of the learner joins the league for each number of decisions in `joining`. `names` and
-    `snapshots` contain all snapshots that can play.
+    `snapshots` are the names and the weights of all snapshots that can play.
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, snapshot) for name, snapshot in zip(names, snapshots, strict=True)}
@@ -89,7 +89,7 @@ class Actors:
         self.config, self.executor = config, executor
         self.states: list[State] = []  # by actor: state of the games before the running rollout
         self.snapshots: dict[str, Weights] = {}  # by name of the snapshot
-        self.joining: list[int] = []  # decisions of each snapshot that joins with the next rollouts
+        self.joining: list[int] = []  # decisions at each snapshot that joins the leagues next
         self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
         self.shared: dict[str, Any] = {}  # the snapshots in the form that the executor takes

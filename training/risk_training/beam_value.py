@@ -361,7 +361,7 @@ class Trainer(TorchRun):
         self.positions.pop(number - self.config.memory, None)
 
     def predictions(self, played: Positions) -> Metrics:
-        """Return the Brier scores of network and heuristic on games that no update has used."""
+        """Return metrics of games that no update has used, such as Brier scores of network and heuristic."""
         heuristic = 1 / (1 + np.exp(-played.features[:, -1].astype(np.float32)))
         return {
             "games/positions": len(played.won),

@@ -53,7 +53,7 @@ SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run the command `train`: start a new run, or resume a run."""
+    """Run the command `train`: a new or resumed run, several seeds, a sweep, or rounds of best responses."""
     parser = _parser()
     arguments = parser.parse_args(argv)
     if sum(getattr(arguments, name) is not None for name in ("config", "resume", "responses")) != 1:
@@ -207,7 +207,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _train(run: Any) -> None:
-    """Train to the end of the run, and print how to continue or evaluate it."""
+    """Train to the end of the run, and print the command that continues or evaluates the run."""
     unit = "games" if run.config.LENGTH == "games" else "steps"
     print(
         f"run {run.folder}: {run.config.TRAINER}, {run.config.length:,} {unit}, "
@@ -270,7 +270,7 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--sweep",
         metavar="FILE",
-        help="train runs with different values of the settings in FILE (.yml), or continue them",
+        help="train runs with different values of the settings in FILE (.yml), or continue the sweep",
     )
     add(
         "--against",
@@ -281,8 +281,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--responses",
         metavar="FILE",
-        help="train in rounds with the settings in FILE (.yml), or continue the rounds: an exploiter of the "
-        "current agent, then a new value that is trained against all exploiters",
+        help="train in rounds with the settings in FILE (.yml), or continue the rounds: first an exploiter "
+        "of the current agent, then a new state value, which learns from games with all exploiters",
     )
 
 
@@ -299,7 +299,7 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[Any, Any]:
-    """Return the trainer's module and the settings of the file, overridden by the command line."""
+    """Return the trainer's module, and the settings of `--config` with the changes from the command line."""
     facts = read_config(config_path(arguments.config))
     trainer = import_module(TRAINERS[facts["trainer"]])
     config = trainer.Config.from_dict(changed(facts, arguments, trainer.Config.LENGTH))
@@ -316,7 +316,7 @@ def _fresh_folder(path: Path) -> Path:
 
 
 def changed(facts: Mapping[str, Any], arguments: argparse.Namespace, length: str) -> dict[str, Any]:
-    """Return the names and values of a configuration, overridden by values of the command line.
+    """Return the names and values of a configuration, with the changes from the command line.
 
     `length` is the name of the setting that `--steps` overrides.
     """
@@ -362,7 +362,7 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
 
 
 def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
-    """Return the run in a folder, to be continued."""
+    """Return the run of `--resume`, in the state of its checkpoint."""
     from risk_training.run import load_checkpoint
 
     folder = Path(arguments.resume)

@@ -20,7 +20,7 @@ AUTO, FLOAT32, BFLOAT16 = "auto", "float32", "bfloat16"
 PRECISIONS = (FLOAT32, BFLOAT16, AUTO)
 TENSORBOARD_TRACKER = "tensorboard"
 TRACKERS = (TENSORBOARD_TRACKER, "wandb", "trackio")
-MOST_BYTES = 1 << 14  # largest size of a configuration
+MOST_BYTES = 1 << 14  # largest size of a configuration, in bytes
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
 MOST_LANES = 1 << 14  # maximum number of lanes of an actor, and of decisions per lane between two updates
@@ -78,7 +78,8 @@ class Settings:
     def from_facts(cls, facts: Any, name: str) -> Self:
         """Return the settings from names and values.
 
-        Raises ValueError, which names the unknown or wrong setting. `name` stands for the whole of the facts.
+        Raises ValueError, which names the unknown or wrong setting. `name` is the name of the facts in
+        errors.
         """
         return _replaced(cls(), facts, name)
 
@@ -293,7 +294,7 @@ def put_value(facts: dict[str, Any], key: str, value: Any, source: str) -> None:
     """Set a value in the names and values of a configuration. A key may be `section.key`.
 
     Sections are copied before they are changed. Raises ValueError, with a message that begins with `source`,
-    if the key names a section that is none.
+    if a part of the key names a value that is not a section.
     """
     *sections, name = key.split(".")
     for section in sections:

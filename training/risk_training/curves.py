@@ -10,7 +10,7 @@ from risk_training.declared import ROWS, check_declared
 from risk_training.run_files import METRICS
 
 Row = Mapping[str, Any]
-MOST_BYTES = 1 << 30  # largest size of a log
+MOST_BYTES = 1 << 30  # largest size of a log, in bytes
 
 
 def read_log(folder: str | Path) -> list[Row]:

@@ -29,7 +29,7 @@ TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files
 TRAINED = "yours"  # the label of the agent that the demo trains
 # estimated CPU seconds of one core whose `loop_seconds` are LOOP, with compiled code
 START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
-LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS are the seconds of DEFAULT_DECISIONS of training
+LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS is the time of DEFAULT_DECISIONS decisions
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
 

@@ -76,7 +76,7 @@ class Decisions:
     observations: Array  # int8 (k, D)
     masks: Array  # uint8 (k, ceil(n / 8)): bits of the legal actions, as in `GameDecisions`
     actions: Array  # int32 (k,)
-    won: Array  # bool (k,): True if the seat won its game
+    won: Array  # bool (k,): True if the seat has the first place, also in a truncated game
 
     @classmethod
     def of(cls, games: list[GameDecisions]) -> Decisions:
@@ -97,7 +97,7 @@ def losses(
     """Return the cross-entropies of actions and results, and the share of equal actions, each a scalar.
 
     The inputs are observations int8 (k, D), masks bool (k, n), actions int64 (k,) of the teacher, and `won`
-    float32 (k,): 1 where the seat won its game.
+    float32 (k,): 1 where the seat has the first place in its game.
     """
     logits, values = network(observations, masks)
     policy_loss = -action_logprobs(logits, actions)[0].mean()

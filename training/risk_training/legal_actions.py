@@ -22,7 +22,7 @@ class LegalActions:
         self.starts = self.ends - counts
         self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # decision, int64 (m,)
         everyone = torch.arange(len(counts), device=counts.device)
-        self.decisions = everyone if decisions is None else decisions  # int64 (k,): numbers before `select`
+        self.decisions = everyone if decisions is None else decisions  # int64 (k,): number before `select`
 
     @classmethod
     def of(cls, masks: Tensor) -> LegalActions:

@@ -21,7 +21,7 @@ from risk_env.text.positions import HEADER, check_same_rules, from_text
 from risk_training.config import PositionSettings, RunSettings
 
 MOST_FILES = 10_000  # maximum number of files in a folder
-MOST_BYTES = 1 << 26  # maximum size of a file
+MOST_BYTES = 1 << 26  # maximum size of a file, in bytes
 
 
 class FoundPosition(NamedTuple):
@@ -85,7 +85,7 @@ def _positions(settings: PositionSettings, board: Board) -> Iterator[FoundPositi
 
 
 def _has_replays(path: Path) -> bool:
-    """Return True for a file of saved games, which begins with "{". Raises ValueError for a large file."""
+    """Return True for a file of saved games, which begins with "{"; raise ValueError above MOST_BYTES."""
     if regular_file(path).stat().st_size > MOST_BYTES:
         raise ValueError(f"{str(path)!r} has more than {MOST_BYTES} bytes")
     with path.open("rb") as file:

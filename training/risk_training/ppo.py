@@ -124,7 +124,7 @@ class Trainer(TorchRun):
             return Actors(config, self.executor)
         if not isinstance(self.executor, InProcess):
             raise ValueError(
-                "--workers must be 1 for one actor without staleness, because it plays in this process: "
+                "--workers must be 1 for one actor without staleness, which plays in this process: "
                 "use more actors with --set actors=N"
             )
         return SelfPlay(config, self.board, named=self.named)

@@ -40,9 +40,9 @@ class Responses(Settings):
 
     agent: str = "tactician"  # compiled bot that the first exploiter plays against
     exploiter: str = "selfplay_three"  # configuration of the exploiters
-    exploiter_settings: Mapping[str, Any] = field(default_factory=dict)  # settings that override it
+    exploiter_settings: Mapping[str, Any] = field(default_factory=dict)  # change this configuration
     value: str = "state_value_selfplay"  # configuration of the values
-    value_settings: Mapping[str, Any] = field(default_factory=dict)  # settings that override it
+    value_settings: Mapping[str, Any] = field(default_factory=dict)  # change this configuration
     exploiter_share: float = setting(0.3, 0.001, 0.999)  # share of the bots' seats that exploiters get
     rounds: int = setting(5, 1, MOST_ROUNDS)  # maximum number of rounds
     games: int = setting(600, 1, 10**6)  # number of games that measure a gain
@@ -156,5 +156,7 @@ def lines(settings: Responses, rounds: Sequence[Round]) -> list[str]:
     """Return a line for each round, and a line about the end."""
     told = [one.line(number) for number, one in enumerate(rounds, 1)]
     if rounds[-1].gain < settings.least_gain:
-        return [*told, f"a gain below {settings.least_gain:g} points ends the rounds: {rounds[-1].agent}"]
-    return [*told, f"all {settings.rounds} rounds are done; the last gain is above {settings.least_gain:g}"]
+        end = f"a gain below {settings.least_gain:g} points ends the rounds"
+        return [*told, f"{end}; the last agent is {rounds[-1].agent}"]
+    end = f"all {settings.rounds} rounds are done"
+    return [*told, f"{end}; the last gain is at least {settings.least_gain:g} points"]

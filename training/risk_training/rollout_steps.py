@@ -28,7 +28,7 @@ OF_DECISIONS = (
 OF_LANES = ("next_seats", "next_values", "next_potentials")
 
 Packed = Mapping[str, Array]
-Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and legal actions per decision (k,)
+Listed = tuple[torch.Tensor, torch.Tensor]  # legal actions (m,), and their number per decision (k,)
 
 
 class ObservationRecorder:
@@ -100,7 +100,7 @@ class Rollout:
     layout: Layout
     keeps_features: bool = True
     recorder: ObservationRecorder = field(default_factory=ObservationRecorder)  # if features are not kept
-    legal: list[Listed] = field(default_factory=list)  # by step; of actors only after `write_features`
+    legal: list[Listed] = field(default_factory=list)  # by step; for actors, filled by `write_features`
     received: dict[int, Packed] = field(default_factory=dict)  # by first lane: messages of the actors
 
     @classmethod

@@ -2,7 +2,7 @@
 
     config.yml        the settings
     checkpoint.pt     everything that resuming needs: tensors, numbers and strings, nothing pickled
-    policy.npz, ...   the policy at the checkpoint, an agent; each trainer has its own file names
+    policy.npz, ...   the policy at the checkpoint, as an agent; the file name depends on the trainer
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
     tensorboard/      the same metrics for TensorBoard, unless another tracker is set
 
@@ -44,7 +44,7 @@ from risk_training.run_files import CHECKPOINT, CONFIG, METRICS
 from risk_training.tracking import open_tracker
 from risk_training.win_rate import Seating, win_rate_by
 
-MOST_BYTES = 1 << 31  # largest size of a checkpoint
+MOST_BYTES = 1 << 31  # largest size of a checkpoint, in bytes
 MOST_WEIGHT = 65_504.0  # largest float16: files store weights as float16
 
 Metrics = dict[str, Any]

@@ -31,8 +31,8 @@ class RiskVecEnv(VecEnv):
     `RiskVecEnv` takes the arguments of `risk_env.envs.gymnasium_env.RiskEnv` (docs/gymnasium.md), except that
     `render_mode` is "rgb_array" or None.
 
-    Environment i plays the games `mix(seed, i, 0)`, `mix(seed, i, 1)`, ... If `seed` is None, the operating
-    system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
+    Game k of environment i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`). If `seed` is None, the
+    operating system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
 
     Observations are float32 (N, D), or a dict with `observation="structured"`. Masks come through
     `env_method("action_masks")`. The arrays that `reset` and `step` return are never written again. If a game

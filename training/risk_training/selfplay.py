@@ -307,8 +307,8 @@ class SelfPlay:
     ) -> None:
         """Restore the state that `game_state` returned, with the snapshots in `playing`.
 
-        With `is_from_file`, the positions are checked, which takes 1 ms each. Raises ValueError for a state
-        that does not fit these games, and for a snapshot without weights.
+        With `is_from_file`, the positions are checked, which takes 1 ms per lane. Raises ValueError for a
+        state that does not fit these games, and for a snapshot without weights.
         """
         for name in self._ARRAYS:
             restore(name, attrgetter(name)(self), state["arrays"][name])

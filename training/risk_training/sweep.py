@@ -1,6 +1,6 @@
 """Sweeps: runs of one configuration with different values of some settings (docs/sweeps.md).
 
-    sweep.db     an Optuna study with the trials, which continues a sweep that was interrupted
+    sweep.db     an Optuna study with the trials, from which an interrupted sweep continues
     sweep.csv    the trials with their values and win rates, best first
     sweep.png    win rates over the values of each key
     trial-N/     the run, or the runs, of trial N

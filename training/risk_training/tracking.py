@@ -15,7 +15,7 @@ from risk_training.config import TENSORBOARD_TRACKER, RunSettings
 from risk_training.run_files import TENSORBOARD, TRACKER_ID
 
 PROJECT = "risk_env"  # project of the runs in wandb and trackio
-MOST_BYTES = 64  # largest size of the file TRACKER_ID
+MOST_BYTES = 64  # largest size of the file TRACKER_ID, in bytes
 
 
 class Tracker(ABC):

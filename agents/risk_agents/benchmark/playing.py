@@ -84,8 +84,8 @@ def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
     """Play the games that the run's folder does not yet contain, and return all games of each track.
 
     The caller closes the stores. Raises ValueError if the agent cannot play a track or takes the name of a
-    registered agent, if an opponent does not have the version that the track needs, or if the folder contains
-    games of another agent, another version or another agent file.
+    registered agent, or if an opponent does not have the version that the track needs. Also raises ValueError
+    if the folder contains games of another agent, another version or another agent file.
     """
     played = []
     with same_agent(run), _executor(run) as executor:

@@ -326,7 +326,7 @@ def _check_times(times: dict[str, Any]) -> None:
 
 
 def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
-    """Raise ValueError unless `facts` is a dict with the keys of `kinds`, and values of these types."""
+    """Raise ValueError unless `facts` is a dict with the keys and the types of values in `kinds`."""
     if not isinstance(facts, dict):
         raise ValueError(f"{what} is {shortened(facts)}, but must be of type dict")
     for name in sorted(kinds.keys() ^ facts.keys()):

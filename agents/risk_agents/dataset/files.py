@@ -103,8 +103,9 @@ def read_decisions(path: str | Path) -> tuple[dict[str, Any], dict[str, Array]]:
     """Read a file of `write_parquet`, and return its facts and the columns of its k decisions.
 
     Column `observation` is int8 (k, D), and column `mask` is bool (k, n), True for legal actions. The other
-    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError for any
-    other file. A file is never expanded to more than MOST_TIMES its size, or 1 MiB for small files.
+    columns have shape (k,). Raises FileNotFoundError if `path` is not a regular file, and ValueError if
+    `write_parquet` cannot have written the file. A file is never expanded to more than MOST_TIMES its size,
+    or 1 MiB for small files.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq

@@ -167,7 +167,7 @@ class _Recording:
         )
 
     def _write(self, lanes: Array) -> None:
-        """Record the current decisions of `lanes`; the arena plays their actions next."""
+        """Record the current decisions of `lanes`, before the arena plays the actions."""
         batch = self.batch
         lanes = lanes[self.is_recorded[self.arena.players_to_act(lanes)]]
         if not len(lanes):

@@ -21,7 +21,7 @@ _NOT, _BEGINS, _IS = range(3)  # grades of a match: none, beginning of the name,
 
 
 class Understood(NamedTuple):
-    """Action that an answer means, and answers to the next decisions, about which the person is not asked."""
+    """Action that an answer means, and the answers to later decisions that the same answer settles."""
 
     action: int
     then: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ def _grade(said: str, argument: str, view: View) -> int:
 
 
 def _fit(part: str, name: str, view: View) -> int:
-    """Return the grade of the match between words and a name, or an alias of the territory `name`."""
+    """Return the grade of the match between words and a name; aliases of a territory match too."""
     board = view.board
     called = [name]
     if name in board.names_in_text:

@@ -84,7 +84,7 @@ def _joins(event: Event, first: Event) -> bool:
 
 
 def _sentence(group: list[Event], words: Words) -> tuple[str, str]:
-    """Return the player's name, or "" for a line about no single player, and a description of the events."""
+    """Return the player's name, or "" for a line about several players or none, and the events in words."""
     first = group[0]
     if len({event.seat for event in group}) > 1:
         places = ", ".join(f"{words.names[event.seat]} {words.place(event.territory)}" for event in group)

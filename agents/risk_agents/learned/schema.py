@@ -73,13 +73,13 @@ class Schema:
             )
         Rules.from_dict(dict(self.options))
 
-    def check(self, game: Self, policy: str) -> None:
-        """Raise ValueError if the policy cannot play games with the schema `game`.
+    def check(self, game: Self, source: str) -> None:
+        """Raise ValueError if weights with this schema cannot play games with the schema `game`.
 
-        The message names all differences.
+        The message names the weights by `source`, and lists all differences.
         """
         if other := differences(_facts(self), _facts(game)):
-            raise ValueError(f"policy {policy!r} was trained for {other}")
+            raise ValueError(f"{source!r} was trained for {other}")
 
 
 def _facts(schema: Schema) -> dict[str, Any]:

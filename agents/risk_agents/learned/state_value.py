@@ -2,7 +2,7 @@
 
 The input is the observation of the seat to act. Some networks also read dangers (`learned.dangers`). A
 network with two hidden layers computes a number for each player, in the order of turns from the observing
-player on. The softmax of these numbers over the living players is their win probabilities. The network is
+player on. The softmax of these numbers over the living players gives the win probabilities. The network is
 trained on positions at the start of turns (`risk_training.state_value`). The numbers of the network are
 float32 and are added in a fixed order, so these numbers have the same bits on every machine.
 """

@@ -64,7 +64,10 @@ class TrainedFile(ABC):
         return CompiledBot(name or str(self.made.get("name", source)), version, choose, memory, check)
 
     def check(self, rules: Rules, board: Board, source: str) -> None:
-        """Raise ValueError if the weights were trained for other games. The message calls them `source`."""
+        """Raise ValueError if the weights were trained for other games.
+
+        The message names the weights by `source`.
+        """
         self.schema.check(schema_of(rules, board), source)
 
     @abstractmethod
@@ -125,7 +128,7 @@ def _read(path: str | Path) -> tuple[dict[str, Array], dict[str, Any]]:
         _check_facts(facts)
         check_numbers(arrays)
     except UNREADABLE as error:
-        raise ValueError(f"policy file {str(path)!r} cannot be read: {error}") from error
+        raise ValueError(f"trained file {str(path)!r} cannot be read: {error}") from error
     return {name: values.astype(np.float32) for name, values in arrays.items()}, facts
 
 

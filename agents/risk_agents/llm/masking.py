@@ -42,7 +42,7 @@ def masked_values(value: Any, key: str) -> Any:
 def _parts(key: str) -> frozenset[str]:
     """Return all parts of `SHORTEST` characters of the key, the reversed key and their encodings.
 
-    The set also contains each part in lower case. It is empty if the key is shorter than `SHORTEST`.
+    The set also contains each part in lower case. The set is empty if the key is shorter than `SHORTEST`.
     """
     if len(key) < SHORTEST:
         return frozenset()

@@ -47,7 +47,7 @@ class LuckEvent(NamedTuple):
     seat: int  # seat in turn
     source: int  # attacking territory; -1 for a card
     target: int  # attacked territory; -1 for a card
-    luck: float  # change of the seat's win probability; the other seat's luck is the opposite
+    luck: float  # change of the seat's win probability; the other seat's luck is -`luck`
 
 
 def why_unknown(rules: Rules, board: Board, value: BeamValueFile = VALUE) -> str:
@@ -117,7 +117,7 @@ class LuckMeter:
     def of_game(self, game: Game) -> list[LuckEvent]:
         """Return the luck of every battle, re-rolled die and card since the beginning of a `Game`.
 
-        Raises ValueError for a game with other rules or another map than the meter.
+        Raises ValueError if the game's rules or map differ from those of the meter.
         """
         check_same_game(game.rules, game.board, self._rules, self._board)
         return self.events(game.beginning().records, game.actions)

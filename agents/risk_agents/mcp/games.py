@@ -33,7 +33,7 @@ _WIDTH = 400  # maximum number of characters of a line of the history
 
 
 class OpenGame(TextMatch):
-    """Match between bots and clients, with a lock; `client` is the address of the client who began it."""
+    """Match between bots and clients, with a lock; `client` is the address of the client that began it."""
 
     def __init__(
         self, rules: Rules, board: Board, players: Sequence[Agent | None], seed: int | None, client: str = ""

@@ -283,8 +283,8 @@ BOT = CompiledBot("beam", "3", choose, MEMORY)
 def other_turn(bot: CompiledBot, name: str, rank: int = 0, weighed: int = 0, width: int = 0) -> CompiledBot:
     """Return a variant of a beam (`BOT`, or a bot of `search.beam_value`) that plays other turns.
 
-    The variant drafts to the place of rank `rank`: 0 is the best, 1 the second best. `weighed` is its row of
-    WEIGHTS_FOR; 0 is the row for the number of players. A learned value ignores `weighed`. The variant keeps
-    at most `width` positions at each depth; 0 is the usual number.
+    The variant drafts to the place of rank `rank`: 0 is the best, 1 the second best. `weighed` is the
+    variant's row of WEIGHTS_FOR; 0 is the row for the number of players. A learned value ignores `weighed`.
+    The variant keeps at most `width` positions at each depth; 0 is the usual number.
     """
     return replace(bot, name=name, begins=(0,) * RANK + (rank, weighed, width))

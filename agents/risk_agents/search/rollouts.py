@@ -83,9 +83,10 @@ class Rollouts:
         `plans` are numbers of plans. `samples` are records (samples,) with the same seat in turn. `rng` draws
         the players, with the probabilities `likely` (float64 (6, players), default: even), and the random
         states of the bots. The judge evaluates a game when `turns` further turns of the seat have begun: 0
-        means the end of the current turn, and TO_THE_END means the end of the game. `memories`, int32 (M,) by
-        number, are memories of plans that have begun the turn. `drafts` are known drafts in this position, by
-        number. Known drafts are repeated, and drafts of other plans are added.
+        means the end of the current turn, and TO_THE_END means the end of the game. `memories` maps the
+        number of each plan that has begun the turn to the memory of the plan, int32 (M,). `drafts` maps the
+        number of a plan to its draft in this position. The drafts in it are repeated, and the drafts of other
+        plans are added to it.
         """
         self._check(samples, plans=plans, turns=turns)
         drafts = {} if drafts is None else drafts

@@ -112,7 +112,7 @@ class Budget:
     others: int = 4  # number of plans that are compared with the chosen plan before an attack
     turns: int = 2  # number of further turns of the seat in a rollout; at most MOST_TURNS
     claims: int = 400  # number of games before each claim; 0 to claim as usual
-    places: int = 100  # number of games for the place of the first troops; 0 to place them as usual
+    places: int = 100  # number of games for the place of the first troops; 0 to place the troops as usual
 
 
 BUDGET, LONG = Budget(), Budget(games=1600, again=400, claims=4000, places=1000)

@@ -136,7 +136,10 @@ def expand(tree, slot, there, num_successors, evaluator):
 
 @kernel
 def try_capture(tree, slot, there, num_successors, source, target, chance, evaluator):
-    """Add the successors of a capture, after which all or few troops move in; return their new number."""
+    """Add the successors of a capture, after which all or few troops move in.
+
+    Returns the new number of successors.
+    """
     nodes, facts = tree.nodes, tree.facts
     bank = facts[slot, BANK]
     if chance < TRUSTED_CHANCE:
@@ -195,7 +198,10 @@ def succeed(game, board, rules, seat, source, target, chance, all_in):
 
 @kernel
 def insert(tree, slot, there, num_successors, seat, source, target, all_in):
-    """Add the node in slot FRESH to the successors if it is good enough; return their new number."""
+    """Add the node in slot FRESH to the successors if it is good enough.
+
+    Returns the new number of successors.
+    """
     nodes, facts, paths, width = tree.nodes, tree.facts, tree.paths, tree.width
     place = equal_successor(nodes, paths, there, num_successors, seat, target)
     if place == NONE and num_successors < width:

@@ -184,7 +184,8 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--copies",
         action="store_true",
         default=None,
-        help="play all line-ups, copies of an agent included (for --population with three or more players)",
+        help="play all line-ups, including line-ups with several copies of an agent (for --population with "
+        "three or more players)",
     )
     add(
         "--luck",
@@ -450,7 +451,7 @@ def _analysed(
 ) -> tuple[list[Grid], list[str], dict[str, Any]]:
     """Return the tables, the lines and the facts of `--population`.
 
-    A line says why an analysis is missing.
+    If an analysis is missing, a line states the reason.
     """
     games = Games(results, len(config.entrants))
     grids: list[Grid] = []

@@ -42,8 +42,11 @@ from risk_env.text.escape import label
 
 LOAD_LIMIT = 900.0  # time limit for a process to load or compile the installed code, in seconds
 START_LIMIT = 120.0  # time limit for a process to make its agent, in seconds
-PREPARATION = 12.0  # time limit for the preparation of an agent from a file, per time limit of a decision
-REHEARSAL = 2.0  # thinking time of a rehearsal, without first actions, per time limit of a decision
+# time limit for the preparation of an agent from a file, as a multiple of the time limit for a decision
+PREPARATION = 12.0
+# thinking time of a rehearsal, without the first action in each phase, as a multiple of the time limit for a
+# decision
+REHEARSAL = 2.0
 REHEARSED_ROUNDS = 10  # maximum number of rounds of a rehearsal
 NO_DEAL = 1 << 62  # number of the deal of rehearsals, which no tournament plays
 Request = Callable[[dict[str, Any]], dict[str, Any]]

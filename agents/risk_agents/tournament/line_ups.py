@@ -6,7 +6,7 @@ an agent in a line-up is the share of games that one copy of the agent wins. All
 games of a line-up are played in seatings in which each agent changes seats.
 
 The alpha-rank (Omidshafiei et al. 2019) is defined for any number of players, but needs the pay-offs of all
-line-ups. A tournament without copies does not play them: add `--copies`.
+line-ups. A tournament without `--copies` does not play all line-ups.
 """
 
 from collections.abc import Sequence

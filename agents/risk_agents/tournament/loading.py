@@ -142,7 +142,7 @@ def refusal(spec: str, rules: Rules, board: Board) -> str:
 def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
     """Start an agent in a separate process, and return the agent's name and version.
 
-    A language model has no process. A spec that is a compiled bot is added to _COMPILED_IN_FILES.
+    A language model has no process. A spec that names a compiled bot is added to _COMPILED_IN_FILES.
     """
     if is_model(spec):
         model = ModelAgent(spec)  # sends no request before its first decision
@@ -157,7 +157,9 @@ def _introduced(spec: str, trial: Trial) -> tuple[str, str]:
         if trial.sandbox and is_in_file(spec):
             host.close()
             raise ProgramFault(
-                "crash", "a compiled bot plays in the tournament's own process, which is not in a sandbox"
+                "crash",
+                "a compiled bot from a file cannot run in a sandbox: leave out --sandbox, or use a Python "
+                "agent",
             )
         _COMPILED_IN_FILES.add(spec)
     else:

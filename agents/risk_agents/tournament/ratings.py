@@ -10,8 +10,8 @@ hundreds of bootstrap samples take only seconds.
 
 Games of the same deal form a cluster. Games with the same opening also form a cluster, even if their deals
 differ. Intervals come from a bootstrap over deals. If deals share openings, intervals are widened by the
-ratio of two cluster-robust standard errors: the standard error that is clustered by deals and openings
-(Cameron, Gelbach and Miller 2011), divided by the standard error that is clustered only by deals.
+ratio of two cluster-robust standard errors. The first is clustered by deals and openings (Cameron, Gelbach
+and Miller 2011), and the second only by deals.
 """
 
 from collections.abc import Iterator

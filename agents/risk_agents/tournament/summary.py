@@ -215,7 +215,7 @@ def _luck_gain(games: Games) -> float | None:
 
 
 def _squares(games: Games, values: Array) -> float:
-    """Return the sum of squared deviations of agents' results in deals from their mean rates."""
+    """Return a sum of squared deviations: of each agent's results by deal from the agent's mean rate."""
     K = games.num_agents
     parts, wholes = (games.by_deal(counted, games.seats, K) for counted in (values, np.ones(values.shape)))
     return float(((parts - wholes * parts.sum(axis=0) / wholes.sum(axis=0)) ** 2).sum())

@@ -29,7 +29,7 @@ LIMIT, FIRST_LIMIT = 20.0, 300.0  # time limits of a browser's request and of a 
 
 
 class Analyst:
-    """The server's handle of the process; the process answers one request after another.
+    """Handle of the analysis process, which answers one request after another.
 
     An `Analyst` is not thread-safe.
     """

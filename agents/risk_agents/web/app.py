@@ -1,7 +1,7 @@
 """Addresses of the server: the lobby, the pages of games, and a WebSocket for every browser.
 
-The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat. It
-then gets the frames that this seat may see, and may act only in decisions of this seat.
+The server checks all actions. A browser watches or plays. To play, the browser sends the secret of a seat.
+The browser then gets the frames that this seat may see, and may act only in decisions of this seat.
 """
 
 import asyncio
@@ -124,9 +124,10 @@ class Pages:
         return Response(static("icon.svg", PACKAGE), media_type="image/svg+xml", headers=PICTURE_HEADERS)
 
     def mode_picture(self, request: Request) -> Response:
-        """Return the picture of a preset on the map `map` of the query. The method runs in a thread.
+        """Return the picture of a preset on the map that the query parameter `map` names.
 
-        Returns status 404 for an unknown preset, and for a map that the lobby does not offer.
+        Returns status 404 for an unknown preset, and for a map that the lobby does not offer. Starlette runs
+        this method in a thread.
         """
         preset, map_name = request.path_params["preset"], request.query_params.get("map", "")
         if preset not in LOOKS or map_name not in self.lobby.maps:
@@ -167,11 +168,11 @@ class Pages:
         return {}
 
     async def agents(self, wish: Any) -> dict[str, Any]:
-        """Return the levels and techniques of all agents, and agents that cannot play the requested game."""
+        """Return all agents with level and technique, and the agents that cannot play the requested game."""
         return await self.lobby.agents(wish)
 
     async def moment(self, wish: Any) -> dict[str, Any]:
-        """Return the position at a moment of a game, with its players and their names.
+        """Return the position at a moment of a game, with the player and the name of each seat.
 
         The entry `over` is true if the game is over at this moment. Raises Refused if the viewer may not
         continue from this moment.
@@ -220,7 +221,8 @@ class Pages:
             asyncio.create_task(_listen(socket, table, viewer, may_pace=bool(token))),
         ]
         for task in tasks:
-            task.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
+            # reading the exception keeps asyncio from logging it
+            task.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

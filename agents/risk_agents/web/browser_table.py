@@ -185,7 +185,7 @@ class BrowserTable(Match):
     def _restore(self, actions: Sequence[int]) -> None:
         """Play the saved actions; raise Refused if an agent cannot play the game.
 
-        The agents of a new game begin later, in `play`, because their preparation takes long.
+        The agents of a new game begin later, in `play`, because their preparation takes a long time.
         """
         try:
             for player in self.players:
@@ -222,7 +222,7 @@ class BrowserTable(Match):
 
     @property
     def turn(self) -> str:
-        """Name of the player in turn, or "" if no turn is in progress."""
+        """Name of the player whose turn it is, or "" if no turn is in progress."""
         waits = self.is_preparing or self.problem or self.game.is_over or not self.game.round
         return "" if waits else self.setting.names[self.game.turn]
 
@@ -282,7 +282,7 @@ class BrowserTable(Match):
             return await self._answer
         threads = _COMPILED if isinstance(player, CompiledAgent) else None
         thinking = asyncio.get_running_loop().run_in_executor(threads, self.query_player)
-        # a pause would reveal a hidden decision, and nobody waits for the pauses of a settled set-up
+        # a pause would reveal a hidden decision; a set-up that the server plays alone needs no pauses
         is_at_once = self.game.phase in SECRET_PHASES or self._is_set_up_settled
         pace = 0.0 if is_at_once else self.pace
         return (await asyncio.gather(thinking, asyncio.sleep(pace)))[0]
@@ -338,7 +338,8 @@ class BrowserTable(Match):
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
             raise Refused(f"at most {MOST_COMPOSED} choices per second can be composed or undone: try again")
         taking = asyncio.ensure_future(self._take_answer(seat, decision, answer))
-        taking.add_done_callback(lambda task: task.cancelled() or task.exception())  # marks it as retrieved
+        # reading the exception keeps asyncio from logging it
+        taking.add_done_callback(lambda task: task.cancelled() or task.exception())
         await asyncio.shield(taking)  # the work continues if the browser disconnects
 
     def _check_current(self, seat: int, decision: int) -> None:
@@ -459,8 +460,8 @@ class BrowserTable(Match):
     def _show(self) -> None:
         """Show new frames to the viewers.
 
-        While another seat decides about a re-roll, a viewer gets no frames. The frames of the attack are
-        shown together with later frames, and not earlier than in an attack without a re-roll.
+        While another seat decides about a re-roll, a viewer gets no frames. The viewer gets the frames of the
+        attack after this decision.
         """
         is_secret = self.game.phase == Phase.REROLL
         self.held_back = {viewer for viewer in self._unseen if is_secret and viewer != self.game.seat}
@@ -472,7 +473,7 @@ class BrowserTable(Match):
             unseen.clear()
 
     def _next_question(self) -> tuple[int, dict[str, Any] | None]:
-        """Return the seat to act, and its decision for the page, or None if no person must act."""
+        """Return the seat to act, and the decision for the page (None if no person must act)."""
         seat, self._composition = self.game.seat, None
         self._planned = self._next_planned(seat)
         decides = seat in self._plans and self._planned is None
@@ -519,8 +520,8 @@ class BrowserTable(Match):
 
         Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
         is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
-        not from a moment in which another seat picks a headquarters. All facts that they do not know are
-        drawn again in the result.
+        not from a moment in which another seat picks a headquarters. All facts that the viewer does not know
+        are drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")

@@ -145,7 +145,7 @@ class Composition:
 
 
 def _words_of(game: Game, action: int) -> list[str]:
-    """Return an action in words, or [] if `_told` describes the troops that the action moves."""
+    """Return a list with the action in words, or [] if `_told` describes the troops that the action moves."""
     phase = game.phase
     if phase in (Phase.DRAFT, Phase.FORTIFY_FROM, Phase.FORTIFY_TO, *AMOUNT_PHASES):
         return []
@@ -163,10 +163,10 @@ def without_history(game: Game) -> Game:
 def settling_action(game: Game) -> int:
     """Return the action that the server chooses for a person in the set-up and in defence.
 
-    A claim takes the territory with the largest share of the person's territories among its sources. If
-    shares are equal, the territory in the smallest continent is claimed. A troop goes to the territory with
-    the most opposing troops on its sources, relative to its own troops. A defender rolls as many dice as
-    possible.
+    A claim takes the territory with the largest share of the person's territories among its sources, the
+    territories from which it can be attacked. If shares are equal, the territory in the smallest continent is
+    claimed. A troop goes to the territory with the most opposing troops on its sources, relative to its own
+    troops. A defender rolls as many dice as possible.
     """
     if game.phase == Phase.DEFEND:
         return int(game.legal_actions()[-1])

@@ -158,7 +158,7 @@ class Lobby:
         """
         name = secrets.token_urlsafe(8)
         table: BrowserTable = await self._beginning.run(self._begun, name, make_setting)
-        self._open(name, table)  # raises Refused without room; such a game is not saved
+        self._open(name, table)  # raises Refused if there is no room; such a game is not saved
         try:
             await self._beginning.run(self.store.add_game, name, table.setting.to_dict())
         except ValueError:
@@ -217,7 +217,8 @@ class Lobby:
     async def _restore(self, name: str) -> BrowserTable:
         """Open a saved game again, and return its table.
 
-        The game's agents act again in all earlier decisions, which can take long, while other games continue.
+        The game's agents act again in all earlier decisions. This can take a long time; other games continue
+        meanwhile.
         """
         try:
             table: BrowserTable = await self._opening.run(self._restored, name)

@@ -19,7 +19,7 @@ class Mode(NamedTuple):
 
     title: str
     words: str
-    rounds: int  # usual length: median of 200 games of four `breaker` (`two_player`: two), profile "fast"
+    rounds: int  # median length of 200 games of four `breaker` (`two_player`: two), profile "fast"
 
 
 MODES = {

@@ -17,7 +17,7 @@ from risk_env.text.positions import HEADER, PositionError
 
 
 class Part(NamedTuple):
-    """A part of a turn: words for the page, and phases in which the part can begin, the preferred first."""
+    """Part of a turn: words for the page, and phases with which it can begin, the preferred phase first."""
 
     words: str
     phases: tuple[str, ...]
@@ -69,7 +69,7 @@ def edited(game: Game, edit: dict[str, Any]) -> Game:
 
 
 def _cards(words: str) -> str:
-    """Return the names of cards on one line, or "-" without cards; raise Refused if they are too long."""
+    """Return the names of cards on one line, or "-" without cards; raise Refused if `words` is too long."""
     if len(words) > LONGEST_CARDS:
         raise Refused(f"cards has {len(words)} characters; at most {LONGEST_CARDS} are allowed")
     return " ".join(words.split()) or "-"

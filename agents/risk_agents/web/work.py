@@ -11,7 +11,7 @@ from risk_agents.web.browser_request import Refused
 
 
 class Busy(Refused):
-    """Error for a request that is refused only now, because too many jobs are waiting."""
+    """Error for a request that can be repeated later: too many jobs are waiting now."""
 
 
 class BoundedThreads:

@@ -18,7 +18,7 @@ from risk_env.board.names import MAX_NAME
 from risk_env.board.toml_table import MapError
 from risk_env.bounded_io import composed, read_file, shortened, text_of
 
-MOST_BYTES = 1 << 19  # maximum size of a file
+MOST_BYTES = 1 << 19  # maximum size of a file, in bytes
 OLD_ENCODING = "cp1252"  # the Windows variant of Latin-1
 FORMATS = "Domination, Conquest, Conquer Club, or a graph in JSON or CSV"
 

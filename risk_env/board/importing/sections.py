@@ -19,9 +19,8 @@ Sections = dict[str, list[SectionLine]]
 def read_sections(text: str, file: str = "") -> Sections:
     """Return the lines of each section, by the section's name in lower case.
 
-    `file` names the file in the place of a line (default: no name). Empty lines and lines that begin with
-    COMMENT are left out. Lines before the first header are in the
-    section "".
+    `file` is the name of the file in the place of each line (default: no name). Empty lines and lines that
+    begin with COMMENT are left out. Lines before the first header are in the section "".
     """
     sections: Sections = {"": []}
     section = sections[""]
