@@ -4,10 +4,9 @@ The code consists of the rules and the registered players. Several processes can
 Later processes load the code from disk (`compiler.cache`).
 """
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from multiprocessing import get_context
 from time import perf_counter
 from typing import Any
@@ -25,8 +24,6 @@ from risk_env.events import new_rolls
 from risk_env.game import Game
 from risk_env.game_vector import LEAST_LANES
 from risk_env.players import as_agent
-
-FEW_COLLECTIONS = 100_000  # number of new objects between two garbage collections during a compilation
 
 
 def compile_games(rules: Rules | None = None, board: Board | str = "classic") -> None:
@@ -85,26 +82,11 @@ def compile_player(player: Any) -> None:
 def compile_part(part: str) -> float:
     """Compile a part of the rules, or the player with this name, and return the time in seconds."""
     start = perf_counter()
-    with _few_collections():
-        if part in RULES:
-            RULES[part]()
-        else:
-            compile_player(bots.find(part))
+    if part in RULES:
+        RULES[part]()
+    else:
+        compile_player(bots.find(part))
     return perf_counter() - start
-
-
-@contextmanager
-def _few_collections() -> Iterator[None]:
-    """Run Python's garbage collector rarely in the `with` block.
-
-    With Python's usual thresholds, the collector takes a tenth of the compilation time.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(FEW_COLLECTIONS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def compile_parts(stages: Sequence[Iterable[str]], jobs: int = 1) -> Iterator[tuple[str, float]]:

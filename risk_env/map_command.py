@@ -1,6 +1,7 @@
 """The command `risk-env maps`: list, draw, check and import maps."""
 
 import argparse
+import filecmp
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -53,6 +54,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="import: .cards file of a Domination map (default: the file named in the map)",
     )
+    add(
+        "--picture",
+        metavar="FILE",
+        help="import: PNG or JPEG file to draw under the map; copied into the folder of --out",
+    )
     add("--mirror", action="store_true", help="import: make one-way borders two-way")
     add("--simplify", action="store_true", help="import: leave out features that the rules do not have")
     return parser
@@ -66,7 +72,7 @@ def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namesp
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
         parser.error(f"{arguments.action}: writes no file, so --out is not allowed")
-    for option in ("cards", "mirror", "simplify"):
+    for option in ("cards", "picture", "mirror", "simplify"):
         if getattr(arguments, option) and arguments.action != IMPORT:
             parser.error(f"{arguments.action}: --{option} is for import only")
 
@@ -119,6 +125,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         print("Nothing is written. Use --out MAP.toml to write the map.")
         return
+    _copy_picture(arguments, imported.board)
     with whole_file(Path(arguments.out)) as fresh:
         fresh.write_text(imported.text, encoding="utf-8")
     print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
@@ -130,7 +137,9 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
     If the import fails, print the problems and the decisions before the error is raised.
     """
     try:
-        return import_map(arguments.map, arguments.cards, arguments.mirror, arguments.simplify)
+        return import_map(
+            arguments.map, arguments.cards, arguments.mirror, arguments.simplify, arguments.picture
+        )
     except MapError as error:
         head, *lines = str(error).split("\n")
         notes = (f"  note: {decision}" for decision in getattr(error, "__notes__", ()))
@@ -139,9 +148,32 @@ def _imported(arguments: argparse.Namespace) -> ImportedMap:
         raise MapError(head.removesuffix(":")) from None
 
 
+def _copy_picture(arguments: argparse.Namespace, board: Board) -> None:
+    """Copy the picture of an imported map into the folder of the map file, unless the folder has it."""
+    if arguments.picture is None or board.drawing is None or board.drawing.picture is None:
+        return
+    place = Path(arguments.out).with_name(Path(arguments.picture).name)
+    if place.is_file() and filecmp.cmp(place, arguments.picture, shallow=False):
+        return
+    if place.exists():
+        raise FileExistsError(
+            f"{place}: the file exists; rename the picture or choose another folder for --out"
+        )
+    with whole_file(place) as fresh:
+        fresh.write_bytes(board.drawing.picture.content)
+    print(f"Wrote {place}.")
+
+
 def num_borders(board: Board) -> int:
     """Return the number of borders. A two-way border is one border."""
     return (len(board.borders) + len(board.one_way_borders)) // 2
+
+
+def _kind_of_drawing(board: Board) -> str:
+    """Return the origin of a map's drawing in words."""
+    if board.drawing is None:
+        return "automatic"
+    return "from the file, with a picture" if board.drawing.picture else "from the file"
 
 
 def description(board: Board) -> Iterator[str]:
@@ -156,7 +188,7 @@ def description(board: Board) -> Iterator[str]:
         f"size class: up to {sizes.territories} territories, {sizes.borders // 2} borders, "
         f"{sizes.continents} continents"
     )
-    yield f"drawing: {'from the file' if board.drawing else 'automatic'}"
+    yield f"drawing: {_kind_of_drawing(board)}"
     for preset in presets():
         numbers, problem = [], ""
         for players in preset_players(preset):

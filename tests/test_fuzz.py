@@ -20,6 +20,7 @@ QUICK = (
         "map",
         "random",
         *("domination", "conquest", "club", "json", "csv"),
+        "picture",
         "position",
         "save",
         "load",

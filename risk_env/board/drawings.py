@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import cos, hypot, pi, sin
+from pathlib import Path
 from typing import Any
 
+from risk_env.board.map_pictures import MapPicture, read_picture
 from risk_env.board.toml_table import TomlTable
 from risk_env.bounded_io import shortened
 
@@ -32,14 +34,18 @@ class Drawing:
     outlines: tuple[tuple[Ring, ...], ...]  # per territory, one or more closed rings
     wrapped: tuple[tuple[int, int], ...]  # borders drawn across the left and right edge of the map
     routes: tuple[tuple[int, int, Ring], ...]  # lines across the sea: the two territories, and the points
+    picture: MapPicture | None = None  # image under the drawing, stretched to its width and height
 
 
-def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
-    """Return the drawing of a map whose territories are `names`, or None if the map has no drawing."""
+def read_drawing(file: TomlTable, names: list[str], folder: Path | None) -> Drawing | None:
+    """Return the drawing of a map whose territories are `names`, or None if the map has no drawing.
+
+    `folder` is the folder of the map file (None: the map is not in a file, so it cannot have a picture).
+    """
     if "drawing" not in file.values:
         return None
     table = file.table("drawing")
-    table.only("width", "height", "centres", "labels", "outlines", "wrapped", "route")
+    table.only("width", "height", "centres", "labels", "outlines", "wrapped", "route", "picture")
     size = table.whole("width", 1, MAX_PIXELS), table.whole("height", 1, MAX_PIXELS)
     centres = _per_territory(table.table("centres"), names, lambda t, n: _point(t, n, size))
     if "outlines" in table.values:
@@ -54,7 +60,20 @@ def read_drawing(file: TomlTable, names: list[str]) -> Drawing | None:
         outlines=outlines,
         wrapped=_wrapped(table, names),
         routes=tuple(_route(route, names, size) for route in table.tables("route", MAX_ROUTES)),
+        picture=_picture(table, folder),
     )
+
+
+def _picture(table: TomlTable, folder: Path | None) -> MapPicture | None:
+    name = table.text("picture", default=None)
+    if name is None:
+        return None
+    if folder is None:
+        raise table.error(f"{shortened(name)}: only a map in a file can have a picture", "picture")
+    try:
+        return read_picture(folder, name)
+    except (OSError, ValueError) as error:
+        raise table.error(f"{shortened(name)} cannot be used: {error}", "picture") from None
 
 
 def discs(centres: Sequence[Point]) -> tuple[tuple[Ring, ...], ...]:

@@ -255,7 +255,7 @@ def load_map(name_or_path: str | PathLike[str]) -> Board:
         raise MapError(
             f"no map {shortened(name_or_path)}{similar}; shipped maps: {names}; or the path of a .toml file"
         )
-    return read_map(_file_text(path), str(path))
+    return read_map(_file_text(path), str(path), path.parent)
 
 
 def found_map(name: str, digest: str | None = None, board: Board | None = None) -> Board:
@@ -300,7 +300,8 @@ def _shipped_files() -> dict[str, Path]:
 
 @cache
 def _read_shipped(name: str) -> Board:
-    return read_map(_file_text(_shipped_files()[name]), name)
+    path = _shipped_files()[name]
+    return read_map(_file_text(path), name, path.parent)
 
 
 @lru_cache(maxsize=64)
@@ -319,8 +320,10 @@ def _file_text(path: Path) -> str:
         raise MapError(f"{path}: cannot be read: {error}; shipped maps: {', '.join(map_names())}") from error
 
 
-def read_map(text: str, source: str = "<text>") -> Board:
+def read_map(text: str, source: str = "<text>", folder: Path | None = None) -> Board:
     """Return the map in a TOML text. `source` names the text in error messages.
+
+    `folder` contains the picture of the map. Without a folder, a map with a picture is refused.
 
     Raises MapError if the text contains an error, is too large, or would take a TOML reader seconds to read.
     """
@@ -335,13 +338,13 @@ def read_map(text: str, source: str = "<text>") -> Board:
         values = composed_values(tomllib.loads(unmarked(text)))
     except (ValueError, RecursionError) as error:
         raise MapError(f"{source}: not TOML: {error}") from error
-    return _board(TomlTable(source, "", values))
+    return _board(TomlTable(source, "", values), folder)
 
 
 # ------------------------------------------------------------------------------------ board
 
 
-def _board(file: TomlTable) -> Board:
+def _board(file: TomlTable, folder: Path | None = None) -> Board:
     file.only(
         "name", "wilds", "random_cities", "continent", "territory", "mission", "objective", "chart", "drawing"
     )
@@ -365,7 +368,7 @@ def _board(file: TomlTable) -> Board:
         objectives=_objectives(file, names, len(territories)),
         charts=read_charts(file, places),
         colours=tuple(_colour(c) for c in continents),
-        drawing=read_drawing(file, places),
+        drawing=read_drawing(file, places, folder),
         source=file.file,
     )
 

@@ -8,6 +8,7 @@ from typing import Any
 import numba
 
 from risk_env.compiler.cache import cache_directory
+from risk_env.compiler.garbage import collect_rarely
 from risk_env.compiler.kernel_files import guard
 from risk_env.compiler.mode import PLAIN, numba_setting
 from risk_env.compiler.notice import report_compiling
@@ -74,4 +75,5 @@ def _cached(function: Callable[..., Any], options: dict[str, Any]) -> Any:
             entry = numba.njit(**_OPTIONS | options, cache=True)(function)
         guard(entry)
     report_compiling(entry, directory)
+    collect_rarely(entry)
     return entry

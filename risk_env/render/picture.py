@@ -12,6 +12,7 @@ from textwrap import wrap
 import numpy as np
 
 from risk_env.board.drawings import Drawing, Point, Ring
+from risk_env.board.map_pictures import MapPicture
 from risk_env.board.maps import Board
 from risk_env.core.types import NOBODY, Held
 from risk_env.render.geometry import DISC, Path, dashes, geometry_of, hatching, way
@@ -94,7 +95,18 @@ class Text:
     halo: str = ""
 
 
-Shape = Area | Lines | Box | Text
+@dataclass(frozen=True)
+class Image:
+    """An image that fills a rectangle with the upper left corner `x`, `y`."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    picture: MapPicture
+
+
+Shape = Area | Lines | Box | Text | Image
 
 
 @dataclass(frozen=True)
@@ -169,7 +181,7 @@ def in_order(shapes: Iterable[Shape]) -> list[Shape]:
 def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
     """Return the shape scaled from the origin by `factor`, then moved by `dx`, `dy`.
 
-    A Box or a Text keeps its size: only its place is scaled.
+    A Box, a Text or an Image keeps its size: only its place is scaled.
     """
 
     def put(points: Iterable[Point]) -> tuple[Point, ...]:
@@ -188,6 +200,8 @@ def placed(shape: Shape, dx: float, dy: float, factor: float = 1.0) -> Shape:
 
 def _map(board: Board, scene: Scene, drawing: Drawing) -> Iterator[Shape]:
     geometry = geometry_of(board)
+    if drawing.picture:
+        yield Image(0, 0, drawing.width, drawing.height, drawing.picture)
     for c, paths in enumerate(geometry.outer):
         yield Lines(paths, continent_colour(board, c), 6.0)
     for t in range(board.num_territories):

@@ -1,5 +1,6 @@
 """A position as an array of pixels, drawn by pygame-ce without a display."""
 
+import io
 import os
 from functools import lru_cache
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from risk_env.board.map_pictures import MapPicture
 from risk_env.board.maps import Board
-from risk_env.render.picture import Area, Box, Lines, Shape, Text, compose, in_order
+from risk_env.render.picture import Area, Box, Image, Lines, Shape, Text, compose, in_order
 from risk_env.render.scene import Scene
 
 FINER = 2  # shapes are drawn larger by this factor, then smoothed
@@ -56,6 +58,8 @@ def _draw_shape(pygame: Any, surface: Any, shape: Shape, scale: float) -> None:
             if shape.stroke:
                 _fill_box(pygame, surface, shape, shape.stroke, shape.pen / 2, scale)
             _fill_box(pygame, surface, shape, shape.fill, -shape.pen / 2, scale)
+        case Image():
+            _draw_image(pygame, surface, shape, scale)
         case Text():
             _draw_text(pygame, surface, shape, scale)
 
@@ -82,6 +86,24 @@ def _fill_box(pygame: Any, surface: Any, box: Box, colour: str, more: float, sca
     pygame.draw.rect(
         surface, colour, rect, border_radius=round((box.radius + more) * scale) if box.radius else 0
     )
+
+
+def _draw_image(pygame: Any, surface: Any, image: Image, scale: float) -> None:
+    size = round(image.width * scale), round(image.height * scale)
+    surface.blit(scaled(image.picture, size), (round(image.x * scale), round(image.y * scale)))
+
+
+@lru_cache(maxsize=4)
+def scaled(picture: MapPicture, size: tuple[int, int]) -> Any:
+    """Return an image in the size `size`. An image that cannot be decoded is transparent."""
+    pygame = import_pygame()
+    try:
+        decoded = pygame.image.load(io.BytesIO(picture.content))
+    except pygame.error:
+        return pygame.Surface(size, pygame.SRCALPHA, 32)
+    whole = pygame.Surface(decoded.get_size(), pygame.SRCALPHA, 32)
+    whole.blit(decoded, (0, 0))
+    return pygame.transform.smoothscale(whole, size)
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from risk_env.board.drawings import Point
 from risk_env.board.maps import Board
-from risk_env.render.picture import Area, Box, Lines, Picture, Shape, compose, compose_map, in_order
+from risk_env.render.picture import Area, Box, Image, Lines, Picture, Shape, compose, compose_map, in_order
 from risk_env.render.scene import Scene
 
 FONT = "Helvetica, Arial, DejaVu Sans, sans-serif"
@@ -44,6 +44,9 @@ def draw_shape(shape: Shape) -> str:
             size = f"width='{_n(width)}' height='{_n(height)}' rx='{_n(shape.radius)}'"
             pen = f" stroke='{shape.stroke}' stroke-width='{_n(shape.pen)}'" if shape.stroke else ""
             return f"<rect {corner} {size} fill='{shape.fill}'{pen}/>"
+        case Image(x, y, width, height, picture):
+            corner, size = f"x='{_n(x)}' y='{_n(y)}'", f"width='{_n(width)}' height='{_n(height)}'"
+            return f"<image {corner} {size} preserveAspectRatio='none' href='{picture.url}'/>"
     place = f"x='{_n(shape.x)}' y='{_n(shape.y + 0.36 * shape.size)}' font-size='{_n(shape.size)}'"
     halo = f" stroke='{shape.halo}' stroke-width='2.4' paint-order='stroke' stroke-linejoin='round'"
     look = (

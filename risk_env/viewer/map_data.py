@@ -19,6 +19,7 @@ def map_data(board: Board) -> dict[str, Any]:
         "name": board.name,
         "width": drawing.width,
         "height": drawing.height,
+        "picture": drawing.picture and drawing.picture.url,
         "territories": list(board.territories),
         "continent_of": list(board.continent_of),
         "symbols": board.symbols and list(board.symbols),

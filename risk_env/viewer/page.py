@@ -33,7 +33,7 @@ def replay_page(title: str, facts: dict[str, Any]) -> str:
     imports = json.dumps({"imports": {f"risk/{name}": _data_url(name) for name in MODULES}})
     style, start = static("viewer.css"), 'import "risk/replay";'
     scripts = " ".join(f"'{digest(script)}'" for script in (imports, start))
-    policy = f"default-src 'none'; script-src {scripts} data:; style-src '{digest(style)}'"
+    policy = f"default-src 'none'; img-src data:; script-src {scripts} data:; style-src '{digest(style)}'"
     parts = {
         "policy": f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         "title": html.escape(title),

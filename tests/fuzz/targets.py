@@ -17,6 +17,7 @@ import random
 import shutil
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,19 +27,23 @@ import numpy as np
 from risk_env import Game, IllegalAction, Rules, load_map
 from risk_env.board.importing.draft import Report
 from risk_env.board.importing.reader import decoded, format_of, import_map
+from risk_env.board.map_pictures import picture_of
 from risk_env.board.maps import Board, MapError, read_map
 from risk_env.board.tables import tables
 from risk_env.game import _CHECKSUM, _HEADER
 from risk_env.game_vector import GameVector
+from risk_env.render import rgb
 from risk_env.render.geometry import geometry_of
 from risk_env.text.check import complete
 from risk_env.text.positions import PositionError
 from tests.foreign_maps import FILES
 from tests.fuzz.mutations import as_json, change_bytes, change_text, change_value, change_word
 from tests.one_way import RING, one_way_text
+from tests.pictures import BASELINE, PROGRESSIVE, SIGNATURE, chunks_of, png, png_of
 
 CARDS_MARK = b"\n=====\n"  # between a map and its cards
 FOREIGN = {"club": "conquer club", **{name: name for name in ("domination", "conquest", "json", "csv")}}
+SMALL_PICTURE = 1 << 20  # maximum number of pixels of an image that the target decodes
 KEY = "sk-fuzz-0123456789abcdef"
 Seed = Any  # made by `make`, taken by `change`
 
@@ -176,6 +181,41 @@ def read_a_foreign_map(data: bytes) -> None:
     if board.drawing and board.num_territories <= 64:
         assert len(geometry_of(board).arrows) == len(board.one_way_borders)
     import_map(path, **options)
+
+
+def pictures() -> list[bytes]:
+    """Return images, one with a palette."""
+    palette = [(b"IHDR", (4).to_bytes(4) * 2 + bytes((8, 3, 0, 0, 0))), (b"PLTE", bytes(range(12)))]
+    pixels = (b"IDAT", zlib.compress(4 * b"\0\0\1\2\3"))
+    return [png(8, 6), png_of([*palette, pixels, (b"IEND", b"")]), BASELINE, PROGRESSIVE]
+
+
+def change_picture(content: bytes, rng: random.Random) -> bytes:
+    """Change bytes, or chunks of a PNG image with correct checksums."""
+    if not content.startswith(SIGNATURE) or rng.random() < 0.3:
+        return change_bytes(content, rng)
+    chunks = list(chunks_of(content))
+    at = rng.randrange(len(chunks))
+    kind, data = chunks[at]
+    match rng.randrange(4):
+        case 0:
+            chunks.insert(rng.randrange(len(chunks) + 1), chunks[at])
+        case 1:
+            del chunks[at]
+        case 2:
+            chunks[at] = rng.choice((b"acTL", b"IDAT", b"PLTE", b"\0\0\0\0", kind)), change_bytes(data, rng)
+        case 3:
+            size = [rng.choice((0, 1, 8, 10_000, 2**31 - 1, 2**32 - 1)) for _ in "xy"]
+            chunks[0] = b"IHDR", b"".join(side.to_bytes(4) for side in size) + chunks[0][1][8:]
+    return png_of(chunks)
+
+
+def read_a_picture(data: bytes) -> None:
+    """Check an image, and decode it if it is small."""
+    picture = picture_of(data)
+    assert picture.url.isascii()
+    if picture.width * picture.height <= SMALL_PICTURE:
+        assert rgb.scaled(picture, (8, 6)).get_size() == (8, 6)
 
 
 def random_names() -> list[str]:
@@ -1313,6 +1353,7 @@ def named() -> dict[str, Target]:
             name: Target(foreign_maps(wanted), change_foreign_map, read_a_foreign_map, (MapError,))
             for name, wanted in FOREIGN.items()
         },
+        "picture": Target(pictures, change_picture, read_a_picture, (ValueError,)),
         "position": Target(texts_of(Game.to_text), change_position, read_a_position, (PositionError,)),
         "save": Target(lambda: games(), change_save, read_a_save, (SavedGameError,)),
         "load": Target(lambda: games(), change_loaded, load_a_record, (ValueError,)),

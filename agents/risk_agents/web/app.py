@@ -349,7 +349,7 @@ def _page(page: str, module: str) -> HTMLResponse:
         "scripts": f'<script type="importmap">{imports}</script>\n<script type="module">{start}</script>',
     }
     allowed = f"'self' '{digest(imports)}' '{digest(start)}'"
-    policy = f"default-src 'none'; connect-src 'self'; img-src 'self'; script-src {allowed}; "
+    policy = f"default-src 'none'; connect-src 'self'; img-src 'self' data:; script-src {allowed}; "
     policy += f"style-src '{digest(style)}'"
     headers = {
         "Content-Security-Policy": f"{policy}; frame-ancestors 'none'",

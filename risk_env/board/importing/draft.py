@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from risk_env.board.map_pictures import MapPicture
 from risk_env.board.maps import MAX_TERRITORIES
 from risk_env.board.names import MAX_NAME, QUOTE, RESERVED_NAMES, key_of
 from risk_env.board.toml_table import MapError, similar_names
@@ -53,6 +54,9 @@ class MapDraft:
     borders: dict[tuple[int, int], None] = field(default_factory=dict)  # directed, an ordered set
     missions: list[DraftMission] = field(default_factory=list)
     wilds: int = 2
+    picture: MapPicture | None = None  # picture under the drawing; centres are pixels of the picture
+    picture_name: str = ""  # file name of the picture
+    size: tuple[int, int] = (0, 0)  # width and height of the drawing, in pixels; unused without centres
 
     def add_borders(self, source: int, targets: Iterable[int]) -> None:
         """Add borders from `source` to each of `targets`. Negative numbers (unknown names) are left out."""

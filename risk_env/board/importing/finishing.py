@@ -6,9 +6,10 @@ Problems are collected in a `Report`, so that one error can list them all.
 from collections import Counter
 
 from risk_env.board.borders import unreachable
+from risk_env.board.drawings import MAX_PIXELS
 from risk_env.board.generating.spec import CLASSIC_TERRITORIES
-from risk_env.board.importing.draft import DraftMission, DraftTerritory, MapDraft, Report
-from risk_env.board.importing.toml_text import MARGIN
+from risk_env.board.importing.draft import DraftMission, MapDraft, Report
+from risk_env.board.map_pictures import MapPicture
 from risk_env.board.maps import (
     COLOUR,
     MAX_BONUS,
@@ -24,6 +25,7 @@ from risk_env.core.types import MAX_MISSIONS
 
 WIDTH = 1200  # width of the drawing of a map with as many territories as the classic map, in pixels
 NARROWEST, WIDEST = 600, 3000
+MARGIN = 60  # distance between the centres and the edge of a drawing without a picture, in pixels
 MOST_PIXELS_APART = 10**7
 MOST_MISSION_TROOPS = 1000
 MOST_NAMED = 8  # maximum number of names in one sentence
@@ -199,31 +201,70 @@ def _finish_cards(draft: MapDraft, report: Report) -> None:
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:
-    """Scale the centres to a drawing. Leave all centres out if one is missing or `_scale` fails."""
+    """Scale the centres to a drawing. If this fails, leave all centres out.
+
+    If the map has a picture, the failure is a problem instead.
+    """
     missing = [t.name for t in draft.territories if t.centre is None]
-    places = [t.centre for t in draft.territories if t.centre is not None]
-    if not places:
-        report.decision("the file has no coordinates: the drawing is automatic")
+    if len(missing) == len(draft.territories):
+        problem = "the file has no coordinates"
     elif missing:
-        report.decision(f"no coordinates for {_listed(missing)}: the drawing is automatic")
-    elif problem := _scale(draft.territories):
-        report.decision(f"{problem}: the drawing is automatic")
+        problem = f"no coordinates for {_listed(missing)}"
     else:
-        return
-    for territory in draft.territories:
-        territory.centre = None
+        problem = _scale(draft)
+    if problem and draft.picture is not None:
+        report.problem(f"{problem}: a picture needs coordinates that are pixels of the picture")
+    elif problem:
+        report.decision(f"{problem}: the drawing is automatic")
+        for territory in draft.territories:
+            territory.centre = None
 
 
-def _scale(territories: list[DraftTerritory]) -> str:
+def _scale(draft: MapDraft) -> str:
     """Scale the centres to whole pixels. Return "", or the reason why the centres cannot be used."""
-    points = [territory.centre for territory in territories if territory.centre is not None]
-    low = [min(point[axis] for point in points) for axis in (0, 1)]
-    extent = max(max(point[axis] - low[axis] for point in points) for axis in (0, 1))
+    points = [territory.centre for territory in draft.territories if territory.centre is not None]
     width = min(WIDEST, max(NARROWEST, round(WIDTH * (len(points) / CLASSIC_TERRITORIES) ** 0.5)))
+    if draft.picture is not None:
+        problem = _scale_to_picture(draft, draft.picture, width)
+    else:
+        problem = _scale_to_points(draft, points, width)
+    places = {territory.centre for territory in draft.territories}
+    return problem or (
+        "" if len(places) == len(points) else "coordinates of several territories are the same"
+    )
+
+
+def _scale_to_picture(draft: MapDraft, picture: MapPicture, width: int) -> str:
+    """Scale the picture to a drawing of at most this width."""
+    outside = [t.name for t in draft.territories if t.centre is not None and not _is_on(picture, t.centre)]
+    if outside:
+        size = f"{picture.width} x {picture.height} pixels"
+        return f"coordinates outside the picture of {size}: {_listed(outside)}"
+    scale = min(width / picture.width, MAX_PIXELS / picture.height)
+    _place_centres(draft, (0, 0), scale, 0)
+    draft.size = max(1, round(scale * picture.width)), max(1, round(scale * picture.height))
+    return ""
+
+
+def _is_on(picture: MapPicture, point: tuple[float, float]) -> bool:
+    return 0 <= point[0] <= picture.width and 0 <= point[1] <= picture.height
+
+
+def _scale_to_points(draft: MapDraft, points: list[tuple[float, float]], width: int) -> str:
+    """Scale the centres to a drawing of this width, with a margin around the centres."""
+    low_x, low_y = (min(point[axis] for point in points) for axis in (0, 1))
+    extent = max(max(x - low_x for x, _ in points), max(y - low_y for _, y in points))
     if extent > MOST_PIXELS_APART:
         return f"coordinates are more than {MOST_PIXELS_APART} apart"
-    scale = (width - 2 * MARGIN) / extent if extent else 0.0
-    scaled = [tuple(MARGIN + round(scale * (p[axis] - low[axis])) for axis in (0, 1)) for p in points]
-    for territory, (x, y) in zip(territories, scaled, strict=True):
-        territory.centre = x, y
-    return "" if len(set(scaled)) == len(scaled) else "coordinates of several territories are the same"
+    _place_centres(draft, (low_x, low_y), (width - 2 * MARGIN) / extent if extent else 0.0, MARGIN)
+    places = [territory.centre for territory in draft.territories if territory.centre is not None]
+    draft.size = round(max(x for x, _ in places)) + MARGIN, round(max(y for _, y in places)) + MARGIN
+    return ""
+
+
+def _place_centres(draft: MapDraft, low: tuple[float, float], scale: float, margin: int) -> None:
+    """Scale the centres from the point `low`, and move them by `margin` pixels."""
+    for territory in draft.territories:
+        if territory.centre is not None:
+            x, y = (margin + round(scale * (territory.centre[axis] - low[axis])) for axis in (0, 1))
+            territory.centre = x, y

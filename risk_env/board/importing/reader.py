@@ -13,6 +13,7 @@ from risk_env.board.importing.finishing import finish
 from risk_env.board.importing.graph import KINDS, read_csv_graph, read_json_graph
 from risk_env.board.importing.sections import read_sections
 from risk_env.board.importing.toml_text import toml_of
+from risk_env.board.map_pictures import MapPicture, read_picture
 from risk_env.board.maps import Board, read_map
 from risk_env.board.names import MAX_NAME
 from risk_env.board.toml_table import MapError
@@ -32,13 +33,19 @@ class ImportedMap(NamedTuple):
 
 
 def import_map(
-    path: str | Path, cards: str | Path | None = None, mirror: bool = False, simplify: bool = False
+    path: str | Path,
+    cards: str | Path | None = None,
+    mirror: bool = False,
+    simplify: bool = False,
+    picture: str | Path | None = None,
 ) -> ImportedMap:
     """Return the map in a file from another program.
 
     `cards` is the `.cards` file of a Domination map (default: the file that the map names, if this file is in
     the same folder). `mirror` makes one-way borders two-way. `simplify` leaves out features that the rules do
-    not have. Raises MapError, which lists the problems of the file.
+    not have. `picture` is a PNG or JPEG file with the picture of the map. The coordinates of the map are then
+    pixels of the picture, and the map file must be written into the folder of the picture. Raises MapError,
+    which lists the problems of the file.
     """
     path = Path(path)
     report = Report(path.name, mirror, simplify)
@@ -49,17 +56,21 @@ def import_map(
         cards_text = _text_of_file(beside, "cards", report) if beside is not None else None
     elif cards is not None:
         raise MapError(f"{path.name}: only Domination maps have a .cards file")
-    return import_text(text, cards_text, path.stem, report)
+    return import_text(text, cards_text, path.stem, report, None if picture is None else Path(picture))
 
 
-def import_text(text: str, cards: str | None, name: str, report: Report) -> ImportedMap:
+def import_text(
+    text: str, cards: str | None, name: str, report: Report, picture: Path | None = None
+) -> ImportedMap:
     """Return the map in a text. `name` is the map's name if the text does not contain a name.
 
-    Raises MapError, which lists the problems of the text.
+    `picture` is the file of the map's picture. Raises MapError, which lists the problems of the text.
     """
     try:
         draft = _draft_of(text, cards, name[:MAX_NAME], report)
         draft.name = clean_name(draft.name, "map", report)
+        if picture is not None:
+            draft.picture, draft.picture_name = _picture_in(picture), picture.name
         finish(draft, report)
     except MapError:
         raise
@@ -67,7 +78,8 @@ def import_text(text: str, cards: str | None, name: str, report: Report) -> Impo
         report.problem(str(error))
     report.raise_problems()
     written = toml_of(draft, f"Imported from {shortened(report.file)}.")
-    return ImportedMap(read_map(written, report.file), written, tuple(report.decisions))
+    board = read_map(written, report.file, picture and picture.parent)
+    return ImportedMap(board, written, tuple(report.decisions))
 
 
 def format_of(text: str) -> str:
@@ -121,6 +133,13 @@ def _text_of_file(path: Path, what: str, report: Report) -> str:
         return decoded(read_file(path, MOST_BYTES), what, report)
     except (OSError, ValueError) as error:
         raise MapError(f"{path}: cannot be read: {error}") from None
+
+
+def _picture_in(path: Path) -> MapPicture:
+    try:
+        return read_picture(path.parent, path.name)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"picture {shortened(str(path))}: {error}") from None
 
 
 def _cards_beside(path: Path, text: str, report: Report) -> Path | None:

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from risk_env.board.importing.draft import DraftMission, MapDraft
 from risk_env.board.maps import NO_CARD
 
-MARGIN = 60  # distance between the centres and the edge of a drawing, in pixels
-
 
 def toml_of(draft: MapDraft, origin: str) -> str:
     """Return the text of a map file. `origin` becomes a comment in the first line."""
@@ -56,7 +54,9 @@ def _drawing(draft: MapDraft) -> Iterator[str]:
     centres = [territory.centre for territory in draft.territories if territory.centre is not None]
     if not centres:
         return
-    width, height = (round(max(centre[axis] for centre in centres)) + MARGIN for axis in (0, 1))
-    yield from ("", "[drawing]", f"width = {width}", f"height = {height}", "", "[drawing.centres]")
+    yield from ("", "[drawing]", f"width = {draft.size[0]}", f"height = {draft.size[1]}")
+    if draft.picture is not None:
+        yield f"picture = {quoted(draft.picture_name)}"
+    yield from ("", "[drawing.centres]")
     for territory, (x, y) in zip(draft.territories, centres, strict=True):
         yield f"{quoted(territory.name)} = [{x:g}, {y:g}]"

@@ -31,6 +31,7 @@ export class Board {
     this.tokens = map.centres.map(([x, y]) => token(x, y));
     root.replaceChildren(
       svg("defs", {}, ...textures(map.colours.seats.length)),
+      ...picture(map),
       ...map.continents.map(({ path, colour }) => svg("path", { d: path, class: "shore", stroke: colour })),
       ...this.areas,
       ...this.textures,
@@ -290,6 +291,12 @@ function placesOf(event) {
 export function shortNumber(number) {
   if (number < 10000) return String(number);
   return number < 1000000 ? `${Math.floor(number / 1000)}k` : `${Math.floor(number / 1000000)}M`;
+}
+
+/** Return the picture under the drawing, in a list that is empty if the map has no picture. */
+function picture(map) {
+  const size = { width: map.width, height: map.height, preserveAspectRatio: "none" };
+  return map.picture ? [svg("image", { href: map.picture, class: "picture", ...size })] : [];
 }
 
 function token(x, y) {
