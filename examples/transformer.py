@@ -136,7 +136,7 @@ class Network(nn.Module):
 
 
 class Attentive(Policy):
-    """The network as a player. Without a network, it loads the weights in MODEL."""
+    """The network as a player. If `network` is None, the player loads the weights in MODEL."""
 
     name = "transformer"
 
