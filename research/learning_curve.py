@@ -95,7 +95,7 @@ def moments(text: str) -> list[int]:
 
 
 def learning_rows(config: str, at: Sequence[int], games: int, folder: Path) -> list[Row]:
-    """Train in a folder up to the last number of games in `at`, and return a row for each number and table."""
+    """Train in a folder up to the last number of games in `at`, and return a row per number and table."""
     facts = read_config(config_path(config))
     trainer = import_module(TRAINERS[facts["trainer"]])
     settings = trainer.Config.from_dict(facts | {"games": at[-1] or 1})
