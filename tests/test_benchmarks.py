@@ -517,7 +517,7 @@ def test_hazards_of_states_and_groups() -> None:
 @pytest.mark.long
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
     value = str(judges.FILE)
-    strength.main(["random", "--players", "3", "--field", f"kept_out,{value}", "--games", "3"])
+    strength.main(["random", "--players", "3", "--field", "kept_out,beam", "--games", "3"])
     assert "0.0 % (" in capsys.readouterr().out
     strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
     assert f"{value}: 100.0 % (" in capsys.readouterr().out
