@@ -16,6 +16,7 @@ from benchmarks import (
     hazards,
     measures,
     models,
+    networks,
     peers,
     protocol,
     random_play,
@@ -528,6 +529,16 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     styles = [kept_out.find(name) for name in kept_out.STYLES]
     assert len(set(kept_out.STYLES.values())) == 12
     assert not {bot.begins for bot in styles} & {bot.begins for bot in used if bot.choose is style.choose}
+
+
+def test_tournaments_of_networks_and_bots(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    networks.main(["--games", "4", "--repeats", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    mixed, alone = ([cell.strip() for cell in line.split("|")[2:5]] for line in lines[-2:])
+    assert alone[2] == "0" and int(mixed[2].replace(",", "")) > 100
+    assert int(mixed[0]) >= 4 and int(alone[0]) >= 4
 
 
 # Workers
