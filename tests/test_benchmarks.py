@@ -16,6 +16,7 @@ from benchmarks import (
     hazards,
     measures,
     models,
+    networks,
     peers,
     protocol,
     random_play,
@@ -517,7 +518,7 @@ def test_hazards_of_states_and_groups() -> None:
 @pytest.mark.long
 def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.CaptureFixture[str]) -> None:
     value = str(judges.FILE)
-    strength.main(["random", "--players", "3", "--field", f"kept_out,{value}", "--games", "3"])
+    strength.main(["random", "--players", "3", "--field", "kept_out,beam", "--games", "3"])
     assert "0.0 % (" in capsys.readouterr().out
     strength.main([value, "--players", "3", "--field", "random", "--games", "3"])
     assert f"{value}: 100.0 % (" in capsys.readouterr().out
@@ -528,6 +529,16 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     styles = [kept_out.find(name) for name in kept_out.STYLES]
     assert len(set(kept_out.STYLES.values())) == 12
     assert not {bot.begins for bot in styles} & {bot.begins for bot in used if bot.choose is style.choose}
+
+
+def test_tournaments_of_networks_and_bots(capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    networks.main(["--games", "4", "--repeats", "1"])
+    lines = capsys.readouterr().out.splitlines()
+    mixed, alone = ([cell.strip() for cell in line.split("|")[2:5]] for line in lines[-2:])
+    assert alone[2] == "0" and int(mixed[2].replace(",", "")) > 100
+    assert int(mixed[0]) >= 4 and int(alone[0]) >= 4
 
 
 # Workers
