@@ -13,10 +13,11 @@ The network begins by imitating `grower`. In each round, the search plays all th
 The network then learns from the games of all rounds: the new scores of the actions, and the results. Each win
 is one seat's: a value belongs to the seat that decides, and is never negated for the next decision.
 
-Result with the seeds 0, 1 and 2, after about one minute each on one shared core: one round raises the win rate
-of the network against two `hunter`s from 39.7, 42.3 and 39.8 % to 60.7, 65.3 and 62.8 %, each in 600 games. The
-mean gain is 22.3 points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with these networks
-wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a second.
+Result with the seeds 0, 1 and 2, after about one minute each on one shared core: one round raises the win
+rate of the network against two `hunter`s from 39.7, 42.3 and 39.8 % to 60.7, 65.3 and 62.8 %, each in 600
+games. The mean gain is 22.3 points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with
+these networks wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a
+second.
 """
 
 from __future__ import annotations
