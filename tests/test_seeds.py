@@ -97,7 +97,7 @@ def test_best_responses_to_agents_of_other_kinds(
 ) -> None:
     spec = agent.format(python=sys.executable)
     command = [*SMALL, "--map", "classic", "--steps", "64", "--against", spec, "--out", str(tmp_path / "run")]
-    assert main([*command, "--set", "n_envs=2", "--set", "evaluation.games=2"]) == 0
+    assert main([*command, "--max-rounds", "3", "--set", "n_envs=2", "--set", "evaluation.games=2"]) == 0
     assert f"{spec}: win rate" in capsys.readouterr().out
 
 
