@@ -44,6 +44,13 @@ def test_the_demo_trains_an_agent_and_plays_it_against_the_ladder(
         demo.main(["--out", str(tmp_path / "out")])
 
 
+def test_the_first_board_needs_no_compiled_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path))
+    board = demo.opening(seed=1)
+    assert board.startswith(f"Round {demo.ROUNDS + 1}, Player ") and "Kamchatka" in board
+    assert not any(path.is_file() for path in tmp_path.rglob("*"))
+
+
 def test_what_the_demo_asks_the_tournament_for(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr("risk_agents.tournament.cli.main", asked.append)

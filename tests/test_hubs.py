@@ -6,6 +6,7 @@
 import importlib.util
 import json
 import random
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 import risk_env
+from tests.dockerfiles import health_code, instructions
 
 HUBS = Path(__file__).parent.parent / "examples" / "hubs"
 
@@ -52,6 +54,30 @@ def test_a_bundle_is_filled_in_and_valid(name: str, hubs: ModuleType, tmp_path: 
             compile(path.read_text(), str(path), "exec")
     with pytest.raises(SystemExit, match="exists already"):
         hubs.bundle(name, folder)
+
+
+def test_openenvs_container_starts_the_server_of_the_bundle_as_a_plain_user() -> None:
+    """Nothing is built here: the instructions are compared with the files of the bundle."""
+    folder = HUBS / "openenv"
+    lines = instructions(folder / "server" / "Dockerfile")
+    last, words = dict(lines), [word for word, _ in lines]
+    assert set(words) == {*("FROM", "RUN", "WORKDIR", "COPY", "USER", "ENV", "EXPOSE", "HEALTHCHECK", "CMD")}
+    assert last["USER"] == "risk" and words.index("USER") < words.index("CMD")
+    copied, warmed, synced = (
+        next(number for number, (_, rest) in enumerate(lines) if part in rest)
+        for part in ("--chown=risk . .", "risk-env warmup", "uv sync --frozen")
+    )
+    assert copied < synced < warmed and words.index("USER") < warmed  # the cache is in the user's home
+    program, *options = json.loads(last["CMD"])
+    project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
+    assert program in project["scripts"]
+    given = dict(zip(options[::2], options[1::2], strict=True))
+    assert given == {"--host": "0.0.0.0", "--port": last["EXPOSE"]}
+    source = (folder / "server" / "app.py").read_text()
+    assert all(f'add("{name}"' in source or f'add_argument("{name}"' in source for name in given)
+    assert f"http://127.0.0.1:{last['EXPOSE']}/health" in health_code(lines)
+    for text in ((folder / "openenv.yaml").read_text(), (folder / "README.md").read_text()):
+        assert re.search(rf"^(app_)?port: {last['EXPOSE']}$", text, re.MULTILINE)
 
 
 def test_kaggles_bundle_knows_all_maps() -> None:

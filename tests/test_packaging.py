@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import risk_env
+from tests.dockerfiles import health_code, instructions
 from tests.wheel_check import release_notes
 
 ROOT = Path(__file__).parent.parent
@@ -153,8 +154,7 @@ def test_the_dockerfile_serves_as_a_plain_user_on_the_port_that_it_checks() -> N
     pytest.importorskip("starlette")
     from risk_agents.web.cli import _parser
 
-    text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
-    lines = [line.split(" ", 1) for line in text.splitlines() if line and not line.startswith("#")]
+    lines = instructions(ROOT / "Dockerfile")
     assert {word for word, _ in lines} == DOCKER_WORDS
     last = dict(lines)  # the last line of each instruction
     assert last["USER"] == "risk" and [word for word, _ in lines].index("USER") < len(lines) - 1
@@ -165,10 +165,8 @@ def test_the_dockerfile_serves_as_a_plain_user_on_the_port_that_it_checks() -> N
     served = _parser().parse_args(options)
     assert (program, command, served.host) == ("risk-env", "serve", "0.0.0.0")
     assert Path(served.games).parent == Path(last["VOLUME"]) and int(last["EXPOSE"]) == served.port
-    python, _, code = json.loads(last["HEALTHCHECK"].partition("CMD ")[2])
-    compile(code, python, "exec")
-    assert f"http://127.0.0.1:{served.port}/" in code
-    assert {"web"} == {*re.findall(r"\[(\w+)\]\"", text)}
+    assert f"http://127.0.0.1:{served.port}/" in health_code(lines)
+    assert {"web"} == {*re.findall(r"\[(\w+)\]\"", " ".join(rest for _, rest in lines))}
 
 
 CHANGES = """# Changelog

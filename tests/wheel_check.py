@@ -186,13 +186,30 @@ def use_wheel(python: str, place: Path, commands: tuple[str, ...]) -> None:
         (here / name / "__init__.py").touch()
     (here / "mine.py").write_text(BOT, encoding="utf-8")
     (here / "mine.csv").write_text(GRAPH, encoding="utf-8")
+    seconds = seconds_to_board(Path(python).with_name("risk-env"), here, clean() | usual(place))
+    print(f"== risk-env demo: the first board after {seconds:.0f} s", flush=True)
     for words in commands:
-        print(f"== {words}", flush=True)
         program, *rest = shlex.split(words)
+        start = time.perf_counter()
         run(str(Path(python).with_name(program)), *rest, cwd=here, **usual(place))
+        print(f"== {words}: {time.perf_counter() - start:.0f} s", flush=True)
     for words, extra in EXTRA_COMMANDS.items():
         names_extra(python, words, extra, here, usual(place))
     without_home(python, here)
+
+
+def seconds_to_board(program: Path, here: Path, environment: dict[str, str]) -> float:
+    """Start `risk-env demo`, and return the time to its first board. Then end the demo."""
+    start, command = time.perf_counter(), (str(program), "demo", "--no-training", "--out", "runs/first")
+    quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, cwd=here, env=environment, stdout=subprocess.PIPE, **quiet) as demo:
+        try:
+            for line in demo.stdout or ():
+                if line.startswith(b"Round "):
+                    return time.perf_counter() - start
+        finally:
+            demo.terminate()
+    raise SystemExit(f"wheel-check: risk-env demo showed no board: status {demo.returncode}")
 
 
 def use_server(python: str, wheel: Path, place: Path) -> None:

@@ -6,6 +6,8 @@ strongest agents take part.
 
 import argparse
 import os
+import subprocess
+import sys
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -19,6 +21,7 @@ from risk_agents.tournament import cli as tournament
 from risk_env.arena import Arena
 from risk_env.batch import GameBatch
 from risk_env.cli import command_parser, require
+from risk_env.match import Match
 from risk_env.whole_file import new_folder
 from risk_training.cli import training_bar, win_rates
 
@@ -30,6 +33,7 @@ TRAINED = "yours"  # the label of the agent that the demo trains
 # estimated CPU seconds of one core whose `loop_seconds` are LOOP, with compiled code
 START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
 LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS is the time of DEFAULT_DECISIONS decisions
+ROUNDS = 3  # number of rounds before the first picture
 WATCHED = ("random", "attacker", "grower", "hunter", "breaker", "planner")
 
 
@@ -63,8 +67,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = new_folder(Path(time.strftime("runs/demo-%Y%m%d-%H%M%S")))
     console = Console(highlight=False)
     console.print(estimate(arguments, os.cpu_count() or 1, loop_seconds()))
-    console.rule("1. A game of six players (the first run compiles the rules)")
-    console.print(watch(arguments.seed), markup=False)
+    console.rule("1. Games of six players (the first run compiles the rules)")
+    console.print(f"After {ROUNDS} rounds of a game:\n{opening(arguments.seed)}", markup=False)
+    console.print(f"At the end of a game:\n{watch(arguments.seed)}", markup=False)
     agents = list(LADDER)
     if not arguments.no_training:
         console.rule("2. Training an agent for two players, by games against itself and agents of the ladder")
@@ -111,6 +116,30 @@ def loop_seconds() -> float:
     start = time.perf_counter()
     sum(number * number for number in range(500_000))
     return time.perf_counter() - start
+
+
+def opening(seed: int) -> str:
+    """Return the board after the first rounds of a game between the bots in `WATCHED`, as text.
+
+    Another process plays these rounds without compiled code, so the board is ready after a few seconds.
+    """
+    code = f"from risk_training import demo; print(demo.first_rounds({seed}))"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONIOENCODING": "utf-8"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        encoding="utf-8",
+        check=True,
+    )
+    return done.stdout
+
+
+def first_rounds(seed: int) -> str:
+    """Play the first rounds of a game between the bots in `WATCHED`, and return the board as text."""
+    match = Match("classic", "classic", WATCHED, seed, num_players=len(WATCHED))
+    match.run(rounds=ROUNDS)
+    return str(match.game)
 
 
 def watch(seed: int) -> str:
