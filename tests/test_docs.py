@@ -118,6 +118,13 @@ def cited_files(text: str) -> set[str]:
     return set(re.findall(rf"\b((?:{folders})/[a-z_0-9/-]+\.(?:md|py|toml|yml))\b", text))
 
 
+@pytest.mark.parametrize(
+    ("name", "most"), [("README.md", 100), ("CONTRIBUTING.md", 50), ("docs/training.md", 250)]
+)
+def test_a_page_stays_short(name: str, most: int) -> None:
+    assert len((ROOT / name).read_text().splitlines()) <= most
+
+
 def test_the_architecture_names_modules_by_their_present_names() -> None:
     """A name may be a path in the repository, a path from a package's folder, or the file's name alone."""
     folders = ("risk_env", "agents", "training", "benchmarks", "tests", "docs")

@@ -6,6 +6,7 @@ import-linter (`lint-imports`, pyproject.toml) checks the layers; this file chec
 import ast
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
@@ -138,6 +139,11 @@ def loaded_by(start: str) -> set[str]:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return set(done.stdout.split())
+
+
+def test_few_contracts_describe_the_imports() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    assert 1 <= len(contracts) <= 8
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
