@@ -136,7 +136,7 @@ class WatchedMatch(Match):
         self.seen: list[Turn] = []
 
     def step(self, action: int | str) -> None:
-        """Play an action; record a turn of the seat when it begins and when it ends."""
+        """Play an action, and record each turn of the seat when the turn ends."""
         super().step(action)
         game, seat = self.game, self._seat
         if game.round > 0 and game.turn == seat and self._begun is None and not game.is_over:

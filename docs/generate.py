@@ -195,7 +195,7 @@ def _argument(parser: argparse.ArgumentParser, action: argparse.Action) -> Row:
 BENCHMARKS = """# Benchmarks
 
 `make docs` writes these tables from the records in [benchmarks/results](../benchmarks/README.md), rounded
-to three digits.
+to three significant digits.
 
 ## Method
 
@@ -340,7 +340,7 @@ supply {cores:,.0f} cores. The learner uses one of the cores.
 
 
 def _short(number: float) -> str:
-    """Return a number with three digits."""
+    """Return a number, rounded to three significant digits."""
     return f"{float(f'{number:.3g}'):,.{0 if number >= 100 else 1}f}"
 
 

@@ -149,9 +149,9 @@ def tests_of(
 
 
 def points_of(model: MaskablePPO, measure: Callable[[], Any], seconds: float = 0.0) -> dict[str, Any]:
-    """Train until both lengths of a run are reached, and measure the model at each length.
+    """Train until the budgets of decisions and of CPU seconds are reached, and measure the model at each.
 
-    `seconds` is the time that was spent before.
+    `seconds` is the CPU time, in seconds, that was spent before this call.
     """
     found: dict[str, Any] = {}
     while len(found) < 2:

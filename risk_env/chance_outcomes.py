@@ -228,7 +228,7 @@ def _extra_dice(games: Games, table: Tables, attack_dice: int, defence_dice: int
 
 @lru_cache(maxsize=32)
 def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
-    """Return a pair for each combination of faces: a number to draw, and the number of rolls that show it."""
+    """Return a pair for each combination of faces: number to draw, and number of rolls with these faces."""
     combinations = []
     for attack, ways in _side(attack_dice):
         for defence, other_ways in _side(defence_dice):

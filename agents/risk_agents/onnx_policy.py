@@ -139,7 +139,10 @@ class OnnxPolicy(Policy):
         schema = Schema(source, digest, columns, game.num_actions, trained.to_dict())
         schema.check(game, str(self.path))
         if parse_json(self._facts.get("actions", "null")) != ActionSpace(rules, board).to_json():
-            raise ValueError(f"agent={str(self.path)!r}: the model's action numbers differ from the game's")
+            raise ValueError(
+                f"agent={str(self.path)!r}: the action numbers of the model differ from those of the game; "
+                "export the model again for these rules and this map"
+            )
 
     @cached_property
     def _session(self) -> Any:

@@ -22,8 +22,8 @@ def chances_by_play(rules: Rules, board: Board, bot: str, games: int = GAMES) ->
 
     The estimate is the share of `games` games that the seat wins when `bot` continues the position at all
     seats. A game that no seat wins within `max_rounds` counts equally for all seats that are alive in the
-    position. The same position always gives the same estimates. The function can be the argument `evaluate`
-    of `Game.replay`.
+    position. If the rules have no `max_rounds`, the limit is MOST_ROUNDS. The same position always gives the
+    same estimates. The function can be the argument `evaluate` of `Game.replay`.
     """
     limited = rules.replace(max_rounds=rules.max_rounds or MOST_ROUNDS)
     lanes = GameVector(limited, board, games, observation=None, mask=None, autoreset=False)

@@ -40,7 +40,8 @@ def _chart(table: TomlTable, num_players: int, names: list[str]) -> Chart:
     seats = table.tables(str(num_players), num_players)
     if len(seats) < num_players:
         raise table.error(
-            f"{len(seats)} tables [[chart.{num_players}]]; a chart needs one table for each seat",
+            f"number of [[chart.{num_players}]] tables: {len(seats)}; must be {num_players}, "
+            "one for each seat",
             str(num_players),
         )
     owner, troops = [-1] * len(names), [0] * len(names)

@@ -580,7 +580,7 @@ def _to_place(rules: Rules, _: Board) -> Form:
 def _objective(rules: Rules, _: Board) -> Form:
     """Return the form of an objective (RULES 9.3).
 
-    The text is `-`, `face up` or the holder, followed by the Reward that lies on the objective.
+    The text is `-`, `face up` or the holder. If a Reward lies on the Objective, the text also names it.
     """
     holders = {"-": int(Held.NOT_IN_PLAY), "face up": int(Held.FACE_UP)}
     holders |= {f"player {seat}": seat for seat in range(rules.num_players)}

@@ -160,7 +160,7 @@ def _with(arguments: argparse.Namespace, **changes: Any) -> argparse.Namespace:
 def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[str, list[seeds.Point]]:
     """Train a run for each seed, or continue the runs that an earlier call began.
 
-    Shows and returns their curves.
+    Writes the learning curves to files, prints win rates or gains, and returns the curves.
     """
     config = _settings(arguments)[1]
     path = config_path(arguments.config)

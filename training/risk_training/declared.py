@@ -174,7 +174,9 @@ def check_declared(name: str, value: Any, declared: Declared) -> None:
     elif isinstance(declared, Mapping):
         if not isinstance(value, dict) or value.keys() != declared.keys():
             given = list(value) if isinstance(value, dict) else value
-            raise ValueError(f"{name} has names {shortened(given)} instead of {shortened(list(declared))}")
+            raise ValueError(
+                f"{name}={shortened(given)}: must be a table with the keys {shortened(list(declared))}"
+            )
         for key, inner in declared.items():
             check_declared(f"{name}.{key}", value[key], inner)
     elif isinstance(declared, tuple):

@@ -143,7 +143,7 @@ def best_attack(game, board, rules, seat):
 
 @kernel
 def is_thin(game, board, rules, seat, leader):
-    """Return True if the seat has less than half of the troops and next draft of the rival `leader`."""
+    """Return True if the seat has fewer troops than half the sum of troops and next draft of `leader`."""
     power = total_troops(game, leader) + troops_due(game, board, rules, leader)
     return 2 * total_troops(game, seat) < power
 

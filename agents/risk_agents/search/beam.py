@@ -177,8 +177,9 @@ def draft(game, memory, tree, evaluator):
 
 @kernel
 def search_drafts(game, rank, memory, tree, evaluator):
-    """Plan a turn that drafts to the place of rank `rank`, or to the last place; return the turn's value.
+    """Plan a turn that drafts to the place of rank `rank`; return the turn's value.
 
+    If there are fewer places, the turn drafts to the place of the lowest rank.
     The value is -1 if there is no place.
     """
     value = -1.0

@@ -216,7 +216,9 @@ def _reading(path: str | Path) -> Iterator[None]:
         raise
     except sqlite3.OperationalError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:
-            raise OSError(f"{path} cannot be read: {error} (is the disk full?)") from error
+            raise OSError(
+                f"{path} cannot be read: {error} (is the disk full, or another process at work?)"
+            ) from error
         raise StoreError(f"{path} is not a readable tournament file: {error}") from error
     except (sqlite3.Error, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise StoreError(f"{path} is not a readable tournament file: {error}") from error
