@@ -21,6 +21,7 @@ from risk_agents.game_files import read_games
 from risk_agents.registry import load
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.summary import Estimate
 from risk_agents.workers import InProcess
 from risk_env import bots, cli
 from risk_env.board.maps import load_map
@@ -442,6 +443,11 @@ def test_the_record_of_the_shipped_agents_makes_the_page(
     assert game.replay().is_over and entry.replays == [(f"replays/{shown['page']}", shown["title"])]
     page = leaderboard.page_of([entry], "<p>first</p>")
     assert "<p>first</p>" in page and "all games played again" in page
+    best = replace(entry.scores["duel"], score=Estimate(99.0, 98.0, 100.0))
+    better = entry._replace(file="better.jsonl", scores={"duel": best})
+    monkeypatch.setattr(leaderboard.LeaderboardEntry, "mean", None)  # as if a track was missing
+    page = leaderboard.page_of([entry, better])
+    assert page.index("better.jsonl") < page.index("hunter.jsonl")
     monkeypatch.setattr(record, "MOST_ACTIONS", 0)
     assert not list(record.shown_games([tmp_path / "hunter.jsonl"]))
 
