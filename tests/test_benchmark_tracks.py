@@ -394,6 +394,23 @@ def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
         pass
 
 
+def test_all_tracks_are_the_tracks_that_an_agent_can_play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = list(map(find, names()))
+    tracks_played, refused = playing.playable(NamedAgent(None, "marshal"), every)
+    assert [track.title for track in tracks_played] == ["duel-1"]
+    assert "num_players=2, not 3" in refused["three-1"] and "map=" in refused["new_maps-1"]
+    for agent in ("beam", "bot.py:Bot", "cmd:bot"):
+        assert playing.playable(NamedAgent(None, agent), every) == (every, {})
+    with pytest.raises(ValueError, match="can play no track: policy 'marshal'"):
+        playing.playable(NamedAgent(None, "marshal"), [find("six")])
+    monkeypatch.setattr("risk_agents.benchmark.cli.play_tracks", lambda run, console: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["marshal", "--quick", "--quiet", "--out", "none.jsonl"])
+    assert "left out: six-1: policy 'marshal'" in capsys.readouterr().err
+
+
 def test_an_agent_has_a_name_of_its_own() -> None:
     entrant = Entrant("hunter", "hunter", "1", True)
     assert playing.own_name(entrant) == "hunter"
