@@ -21,6 +21,7 @@ from risk_agents.game_files import read_games
 from risk_agents.registry import load
 from risk_agents.tournament.config import Entrant, TournamentConfig
 from risk_agents.tournament.results import GameResult
+from risk_agents.tournament.summary import Estimate
 from risk_agents.workers import InProcess
 from risk_env import bots, cli
 from risk_env.board.maps import load_map
@@ -393,6 +394,23 @@ def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
         pass
 
 
+def test_all_tracks_are_the_tracks_that_an_agent_can_play(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    every = list(map(find, names()))
+    tracks_played, refused = playing.playable(NamedAgent(None, "marshal"), every)
+    assert [track.title for track in tracks_played] == ["duel-1"]
+    assert "num_players=2, not 3" in refused["three-1"] and "map=" in refused["new_maps-1"]
+    for agent in ("beam", "bot.py:Bot", "cmd:bot"):
+        assert playing.playable(NamedAgent(None, agent), every) == (every, {})
+    with pytest.raises(ValueError, match="can play no track: policy 'marshal'"):
+        playing.playable(NamedAgent(None, "marshal"), [find("six")])
+    monkeypatch.setattr("risk_agents.benchmark.cli.play_tracks", lambda run, console: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        main(["marshal", "--quick", "--quiet", "--out", "none.jsonl"])
+    assert "left out: six-1: policy 'marshal'" in capsys.readouterr().err
+
+
 def test_an_agent_has_a_name_of_its_own() -> None:
     entrant = Entrant("hunter", "hunter", "1", True)
     assert playing.own_name(entrant) == "hunter"
@@ -442,6 +460,11 @@ def test_the_record_of_the_shipped_agents_makes_the_page(
     assert game.replay().is_over and entry.replays == [(f"replays/{shown['page']}", shown["title"])]
     page = leaderboard.page_of([entry], "<p>first</p>")
     assert "<p>first</p>" in page and "all games played again" in page
+    best = replace(entry.scores["duel"], score=Estimate(99.0, 98.0, 100.0))
+    better = entry._replace(file="better.jsonl", scores={"duel": best})
+    monkeypatch.setattr(leaderboard.LeaderboardEntry, "mean", None)  # as if a track was missing
+    page = leaderboard.page_of([entry, better])
+    assert page.index("better.jsonl") < page.index("hunter.jsonl")
     monkeypatch.setattr(record, "MOST_ACTIONS", 0)
     assert not list(record.shown_games([tmp_path / "hunter.jsonl"]))
 

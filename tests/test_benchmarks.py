@@ -531,9 +531,12 @@ def test_a_field_of_opponents_that_nothing_was_trained_with(capsys: pytest.Captu
     assert not {bot.begins for bot in styles} & {bot.begins for bot in used if bot.choose is style.choose}
 
 
-def test_tournaments_of_networks_and_bots(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tournaments_of_networks_and_bots(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")
+    monkeypatch.setattr(networks, "RULES", networks.RULES.replace(max_rounds=2))
     networks.main(["--games", "4", "--repeats", "1"])
     lines = capsys.readouterr().out.splitlines()
     mixed, alone = ([cell.strip() for cell in line.split("|")[2:5]] for line in lines[-2:])

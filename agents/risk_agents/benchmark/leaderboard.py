@@ -55,6 +55,11 @@ class LeaderboardEntry(NamedTuple):
         """Mean score over all tracks; None unless the file contains the newest version of every track."""
         if set(self.titles) != {find(name).title for name in names()}:
             return None
+        return self.mean_of_own
+
+    @property
+    def mean_of_own(self) -> float:
+        """Mean score over the tracks of the file."""
         return sum(score.score.value for score in self.scores.values()) / len(self.scores)
 
 
@@ -147,7 +152,7 @@ def _content(entries: Sequence[LeaderboardEntry], introduction: str) -> Iterator
     """Yield the parts of the page, as HTML."""
     by_title = {title: track for entry in entries for title, track in entry.titles.items()}
     tracks = sorted(by_title.values(), key=lambda track: (names().index(track.name), -track.version))
-    ranked = sorted(entries, key=lambda entry: (entry.mean is None, -(entry.mean or 0.0)))
+    ranked = sorted(entries, key=lambda entry: (entry.mean is None, -entry.mean_of_own))
     yield introduction
     yield f"<p>{ABOUT}</p>"
     yield _scores(ranked, tracks)
