@@ -13,7 +13,13 @@ from risk_agents import kept_out
 from risk_agents.agent_list import NamedAgent
 from risk_agents.benchmark import leaderboard, playing, tracks
 from risk_agents.benchmark.cli import main
-from risk_agents.benchmark.result_file import TESTED, ResultFileError, read_recorded, read_results
+from risk_agents.benchmark.result_file import (
+    TESTED,
+    ResultFileError,
+    header_of,
+    read_recorded,
+    read_results,
+)
 from risk_agents.benchmark.scoring import TrackScore, score_of
 from risk_agents.benchmark.tracks import Track, find, names, play_digest
 from risk_agents.benchmark.verification import check_game, verify
@@ -38,6 +44,8 @@ RELEASED = {
     "new_maps-1": "c08e2bb9057bbd8378e2ea7b6cb17781243873211675a4a7bffb2e3a8e608358",
     "six-1": "e1d17b4149348822d54627456ae417695988d14b61d35559318c4409f7719899",
     "three-1": "8684f280a403929df2ce14ead3c29f22a8d185498bf55fe4a8e0c1e449e7063d",
+    "train_duel-1": "5dd942f2520f27d10c9887e75dcad6b860a0fdb92c497424dc85a0d2b2a55588",
+    "train_three-1": "2198bb347c01d151c3454456ef01bbd5ccf0d3707b9c71318b1f58828cd414fa",
 }
 
 
@@ -54,6 +62,46 @@ def test_tracks_fix_their_games(name: str) -> None:
     assert not {each.label for each in track.opponents if each.kept_out} & {"grower", "beam", "tactician"}
     assert all(bool(each.agent in bots.names()) or each.kept_out for each in track.opponents)
     assert len(track.configs(track.entrants)) == len(track.boards)  # maps and rules are those of the release
+
+
+@pytest.mark.parametrize(("name", "games"), [("train_duel", "duel"), ("train_three", "three")])
+def test_a_training_track_has_the_games_of_a_track_and_a_budget_of_decisions(name: str, games: str) -> None:
+    track, other = find(name), find(games)
+    assert (track.rules, track.maps, track.seed, track.deals) == (
+        other.rules,
+        other.maps,
+        other.seed,
+        other.deals,
+    )
+    assert track.opponents == other.opponents
+    most = track.training_decisions
+    assert most is not None and other.training_decisions is None
+    for allowed in ("0", "00", str(most)):
+        track.check_training(allowed)
+    for wrong in ("", "-1", str(most + 1), "1e3", "²", "9" * 400):
+        with pytest.raises(ValueError, match=f"from 0 to {most}"):
+            track.check_training(wrong)
+        other.check_training(wrong)
+
+
+def test_a_training_track_is_played_only_with_the_number_of_decisions(tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "result.jsonl"
+    with pytest.raises(ValueError, match="track train_duel-1: decisions=''"):
+        main(["random", "--track", "train_duel", "--quick", "--quiet", "--out", str(out)])
+    chosen, refused = playing.playable(NamedAgent(None, "random"), [find("duel"), find("train_duel")])
+    assert [track.name for track in chosen] == ["duel"] and "--decisions N" in refused["train_duel-1"]
+
+
+def test_a_header_with_a_training_track_states_the_number_of_decisions() -> None:
+    recorded = max(record.RESULTS.glob(f"{record.NAME}-*.json"))
+    header = json.loads(recorded.read_text())["rows"][0]["header"]
+    track = {"name": "train_duel", "version": 1, "digest": RELEASED["train_duel-1"], "score": {}}
+    facts = header | {"tracks": [track], "card": header["card"] | {"decisions": "1000000"}}
+    assert [each.title for each in header_of(facts).tracks] == ["train_duel-1"]
+    for decisions in ("", "1000001", "<b>"):
+        facts["card"]["decisions"] = decisions
+        with pytest.raises(ValueError, match="an agent of this track must state"):
+            header_of(facts)
 
 
 def test_new_maps_are_small_maps_of_different_sizes_without_the_classic_map() -> None:
@@ -397,13 +445,13 @@ def test_a_run_on_a_full_disk_can_be_continued(tmp_path: Path) -> None:
 def test_all_tracks_are_the_tracks_that_an_agent_can_play(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    every = list(map(find, names()))
+    every = [find(name) for name in names() if find(name).training_decisions is None]
     tracks_played, refused = playing.playable(NamedAgent(None, "marshal"), every)
     assert [track.title for track in tracks_played] == ["duel-1"]
     assert "num_players=2, not 3" in refused["three-1"] and "map=" in refused["new_maps-1"]
     for agent in ("beam", "bot.py:Bot", "cmd:bot"):
         assert playing.playable(NamedAgent(None, agent), every) == (every, {})
-    with pytest.raises(ValueError, match="can play no track: policy 'marshal'"):
+    with pytest.raises(ValueError, match="can play no track: 'marshal' was trained"):
         playing.playable(NamedAgent(None, "marshal"), [find("six")])
     monkeypatch.setattr("risk_agents.benchmark.cli.play_tracks", lambda run, console: 1 / 0)
     with pytest.raises(ZeroDivisionError):

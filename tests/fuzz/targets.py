@@ -1279,7 +1279,7 @@ def result_lines() -> list[Any]:
             "sha256": "ab" * 32,
         },
         "quick": True,
-        "card": {"method": "none", "budget": "", "code": "https://example.org"},
+        "card": {"method": "none", "budget": "", "decisions": "0", "code": "https://example.org"},
         "machine": {"system": "x"},
         "times": {"date": "2026-11-26", "seconds": 1.5, "ms_a_turn": {track.name: 0.5}},
     }

@@ -128,7 +128,8 @@ def _benchmark(arguments: argparse.Namespace, console: Console) -> None:
     sandbox(arguments.sandbox)  # raises an error if this machine cannot provide the sandbox
     folder = path.with_name(path.name + FOLDER_SUFFIX)
     limits = arguments.sandbox, arguments.workers, arguments.chunk_limit
-    run = BenchmarkRun(agent, _tracks(arguments.track, agent), arguments.quick, folder, *limits)
+    tracks = _tracks(arguments.track, agent, arguments.decisions)
+    run = BenchmarkRun(agent, tracks, arguments.quick, folder, *limits)
     try:
         played = play_tracks(run, console)
     except KeyboardInterrupt:
@@ -160,14 +161,18 @@ def _check_outputs(path: Path, arguments: argparse.Namespace) -> None:
             raise ValueError(f"--{name} has {len(text)} characters; at most {LONGEST_TEXT} are allowed")
 
 
-def _tracks(text: str, agent: NamedAgent) -> list[Track]:
+def _tracks(text: str, agent: NamedAgent, decisions: str) -> list[Track]:
     """Return the tracks of `--track` without duplicates.
 
-    If `text` is ALL, the tracks that the agent cannot play are left out, and the reasons are printed.
+    `decisions` is the text of `--decisions`. If `text` is ALL, the tracks that the agent cannot play are left
+    out, and the reasons are printed.
     """
     if text != ALL:
-        return [find(name) for name in dict.fromkeys(name.strip() for name in text.split(","))]
-    tracks, refused = playable(agent, list(map(find, names())))
+        tracks = [find(name) for name in dict.fromkeys(name.strip() for name in text.split(","))]
+        for track in tracks:
+            track.check_training(decisions)
+        return tracks
+    tracks, refused = playable(agent, list(map(find, names())), decisions)
     for title, reason in refused.items():
         print(for_terminal(f"left out: {title}: {reason}"), file=sys.stderr)
     return tracks

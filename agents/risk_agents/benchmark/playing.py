@@ -65,13 +65,21 @@ def default_path(agent: NamedAgent) -> Path:
     return Path(f"benchmark-{words.strip('-.') or 'agent'}{SUFFIX}")
 
 
-def playable(agent: NamedAgent, tracks: Sequence[Track]) -> tuple[list[Track], dict[str, str]]:
+def playable(
+    agent: NamedAgent, tracks: Sequence[Track], decisions: str = ""
+) -> tuple[list[Track], dict[str, str]]:
     """Return the tracks that an agent can play, and the reason for each other track, by title.
 
-    Raises ValueError if the agent can play no track.
+    `decisions` is the number of decisions in the training of the agent, as a text ("": unknown). Raises
+    ValueError if the agent can play no track.
     """
     refused: dict[str, str] = {}
     for track in tracks:
+        try:
+            track.check_training(decisions)
+        except ValueError as error:
+            refused[track.title] = str(error)
+            continue
         reasons = (refusal(agent.spec, track.rules, board) for board in track.boards)
         if reason := next(filter(None, reasons), ""):
             refused[track.title] = reason

@@ -58,6 +58,7 @@ _AGENT: dict[str, type] = {"name": str, "version": str, "registered": bool, "com
 CARD: dict[str, str] = {  # parts of an agent's card, and their meaning
     "method": "method of the agent",
     "budget": "training budget of the agent",
+    "decisions": "number of decisions in the training of the agent, required by training tracks",
     "code": "address of the agent's code",
 }
 _TRACK: dict[str, type] = {"name": str, "version": int, "digest": str, "score": dict}
@@ -282,6 +283,7 @@ def _checked_tracks(facts: dict[str, Any]) -> tuple[Track, ...]:
                 f"track {track.title} has digest {shortened(each['digest'])}, but the released track has "
                 f"{track.digest}"
             )
+        track.check_training(facts["card"]["decisions"])
         tracks.append(track)
     if len({track.name for track in tracks}) < len(tracks):
         raise ValueError("tracks contains the same track twice")

@@ -1,11 +1,13 @@
 """Tracks: fixed sets of games that measure agents, each in a file `tracks/NAME-VERSION.toml`.
 
-A track fixes the rules, the maps, the deals, the opponents and the time limits. A released file never
-changes: a new version of a track is a new file.
+A track fixes the rules, the maps, the deals, the opponents and the time limits. A training track also limits
+the decisions on which an agent was trained. A released file never changes: a new version of a track is a new
+file.
 """
 
 import hashlib
 import json
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,7 +28,10 @@ from risk_env.match import Match
 FOLDER = Path(__file__).parent / "tracks"
 MOST_BYTES = 1 << 16  # maximum size of a track file, in bytes
 ALL = "all"
-ORDER = ("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps")
+ORDER = (
+    *("duel", "three", "six", "claim", "mission", "capital", "command_room", "new_maps"),
+    *("train_duel", "train_three"),
+)
 PLAYED_ROUNDS = 20  # number of rounds whose actions `play_digest` hashes
 
 
@@ -61,6 +66,7 @@ class Track:
     game_time: float  # time limit for all decisions of a seat in one game, in seconds
     opponents: tuple[Opponent, ...]
     digest: str  # SHA-256 of the file
+    training_decisions: int | None  # maximum number of decisions in the training of an agent, or no limit
 
     @property
     def title(self) -> str:
@@ -92,6 +98,18 @@ class Track:
     def games(self, quick: bool) -> int:
         """Return the number of games on each map."""
         return (self.quick_deals if quick else self.deals) * self.rules.num_players
+
+    def check_training(self, decisions: str) -> None:
+        """Raise ValueError unless an agent that was trained on this number of decisions may play the track.
+
+        `decisions` is the text of `--decisions`, "" if it was not given.
+        """
+        most = self.training_decisions
+        if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):
+            raise ValueError(
+                f"track {self.title}: decisions={shortened(decisions)}: an agent of this track must state "
+                f"the number of decisions of its training, from 0 to {most} (--decisions N)"
+            )
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:
         """Return a configuration for each map; the first of the `entrants` is the measured agent."""
@@ -150,7 +168,10 @@ def read_track(path: Path) -> Track:
     same = ("name", "version", "about", "seed", "deals", "quick_deals", "time_limit", "game_time")
     values = {name: facts[name] for name in same}
     digest = hashlib.sha256(content).hexdigest()
-    return Track(rules=rules, maps=maps, opponents=opponents, digest=digest, **values)
+    most = facts.get("training_decisions")
+    return Track(
+        rules=rules, maps=maps, opponents=opponents, digest=digest, training_decisions=most, **values
+    )
 
 
 def rules_digest(rules: Rules) -> str:
