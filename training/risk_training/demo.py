@@ -41,13 +41,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Run the command `demo`."""
     parser = command_parser("demo")
     add = parser.add_argument
-    add(
-        "--games",
-        type=int,
-        default=280,
-        metavar="N",
-        help="number of two-player games (default: %(default)s)",
-    )
+    add("--games", type=int, default=280, metavar="N", help="number of two-player games (default: 280)")
     add("--six-games", type=int, default=36, metavar="N", help="number of six-player games (default: 36)")
     add(
         "--decisions",
