@@ -4,8 +4,11 @@
 
 The learner has one seat in each lane. Each game draws new opponents: bots, and earlier versions of the
 learner. The network reads `risk_env.features`, and scores the actions of territories and borders with
-shared weights. The program prints the win rate of the learner in 600 games against two `grower`s. With seed
-0, the win rate is 21.5 % before training, 56.2 % after 61,440 decisions and 68.3 % after 122,880 decisions.
+shared weights. The program prints the win rate of the learner in 600 games against two `grower`s.
+
+Result with the seeds 0, 1 and 2, after 36 to 45 seconds each on one shared core: 122,880 decisions raise the
+win rate from 21.5, 26.8 and 23.8 % to 68.3, 62.7 and 57.8 %. The mean is 62.9 % (95 % t interval 49.9 to
+76.0 %; an even share is 33.3 %). End to end, the program makes 2,700 to 3,400 decisions a second.
 """
 
 import argparse
