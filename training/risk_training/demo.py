@@ -62,8 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     console = Console(highlight=False)
     console.print(estimate(arguments, os.cpu_count() or 1, loop_seconds()))
     console.rule("1. Games of six players (the first run compiles the rules)")
-    console.print(f"After {ROUNDS} rounds of a game:\n{opening(arguments.seed)}", markup=False)
-    console.print(f"At the end of a game:\n{watch(arguments.seed)}", markup=False)
+    show_games(console, arguments.seed)
     agents = list(LADDER)
     if not arguments.no_training:
         console.rule("2. Training an agent for two players, by games against itself and agents of the ladder")
@@ -110,6 +109,12 @@ def loop_seconds() -> float:
     start = time.perf_counter()
     sum(number * number for number in range(500_000))
     return time.perf_counter() - start
+
+
+def show_games(console: Console, seed: int) -> None:
+    """Print the board after some rounds of a game, and the final board of another game."""
+    console.print(f"After {ROUNDS} rounds of a game:\n{opening(seed)}", markup=False)
+    console.print(f"At the end of another game:\n{watch(seed)}", markup=False)
 
 
 def opening(seed: int) -> str:
