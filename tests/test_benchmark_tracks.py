@@ -456,7 +456,7 @@ def test_all_tracks_are_the_tracks_that_an_agent_can_play(
     monkeypatch.setattr("risk_agents.benchmark.cli.play_tracks", lambda run, console: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         main(["marshal", "--quick", "--quiet", "--out", "none.jsonl"])
-    assert "left out: six-1: policy 'marshal'" in capsys.readouterr().err
+    assert "left out: six-1: 'marshal' was trained" in capsys.readouterr().err
 
 
 def test_an_agent_has_a_name_of_its_own() -> None:
