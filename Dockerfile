@@ -15,4 +15,4 @@ VOLUME /games
 EXPOSE 8642
 HEALTHCHECK --interval=30s --timeout=10s --start-period=60s \
     CMD ["python", "-c", "from urllib.request import urlopen; urlopen('http://127.0.0.1:8642/', timeout=8)"]
-ENTRYPOINT ["risk-env", "serve", "--host", "0.0.0.0", "--games", "/games/risk-games.sqlite"]
+ENTRYPOINT ["risk-env", "serve", "--host", "0.0.0.0", "--database", "/games/risk-games.sqlite"]

@@ -610,8 +610,7 @@ def play(
     At most `lanes` games run at once, or one game if an agent plays. This does not change the results. Seat s
     of game g has player s or, with `line_ups`, int (games, P), player `line_ups[g, s]`. Game g plays deal g
     or, with `deals`, int (games,), deal `deals[g]`. A deal has the seed `seeds.game_seed(seed, deal)` and the
-    start position, if any, from `positions`. `progress` is called with the number of games that have just
-    ended.
+    start position, if any, from `positions`. `progress` gets the number of games that have just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)

@@ -164,7 +164,7 @@ def test_the_dockerfile_serves_as_a_plain_user_on_the_port_that_it_checks() -> N
     program, command, *options = json.loads(last["ENTRYPOINT"])
     served = _parser().parse_args(options)
     assert (program, command, served.host) == ("risk-env", "serve", "0.0.0.0")
-    assert Path(served.games).parent == Path(last["VOLUME"]) and int(last["EXPOSE"]) == served.port
+    assert Path(served.database).parent == Path(last["VOLUME"]) and int(last["EXPOSE"]) == served.port
     assert f"http://127.0.0.1:{served.port}/" in health_code(lines)
     assert {"web"} == {*re.findall(r"\[(\w+)\]\"", " ".join(rest for _, rest in lines))}
 

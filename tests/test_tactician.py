@@ -79,7 +79,5 @@ def test_it_beats_the_bots_whose_turns_it_chooses_among() -> None:
 
 def test_it_refuses_games_that_its_value_does_not_know() -> None:
     rules = Config(preset="secret_mission", players=3, tables=(3,)).rules_for(3)
-    with pytest.raises(
-        ValueError, match="'tactician' was trained for victory='domination', not 'mission'"
-    ):
+    with pytest.raises(ValueError, match="'tactician' was trained for victory='domination', not 'mission'"):
         load("tactician").check(rules, BOARD)

@@ -179,7 +179,7 @@ def play(path: Path, agents: Sequence[str], **numbers: int) -> None:
 
     `numbers` are the options `players`, `games` and `seed`.
     """
-    named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "jobs": os.cpu_count() or 1}
+    named: dict[str, Any] = {"agents": ",".join(agents), **numbers, "workers": os.cpu_count() or 1}
     named["out"] = path.with_suffix(".sqlite")
     if find_spec("matplotlib"):
         named["report"] = path.with_suffix(".html")

@@ -184,8 +184,7 @@ def _add_limits(parser: argparse.ArgumentParser) -> None:
         "--copies",
         action="store_true",
         default=None,
-        help="play all line-ups, including line-ups with several copies of an agent (for --population with "
-        "three or more players)",
+        help="also play line-ups with copies of an agent (for --population with three or more players)",
     )
     add(
         "--luck",
