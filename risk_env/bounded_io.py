@@ -150,6 +150,9 @@ def read_zip(content: bytes, most: int, names: Collection[str] | None = None) ->
                 raise ValueError(
                     f"{len(archive.filelist)} files in the archive; at most {MOST_ENTRIES} are allowed"
                 )
+            missing = sorted(set(names or ()) - set(archive.namelist()))
+            if missing:
+                raise ValueError(f"the archive does not contain {', '.join(map(repr, missing))}")
             entries = [archive.getinfo(name) for name in (archive.namelist() if names is None else names)]
             if sum(entry.file_size for entry in entries) > most:
                 raise ValueError(f"archive too large: at most {most} bytes are allowed when expanded")

@@ -18,6 +18,7 @@ from risk_env.board.map_pictures import (
     MOST_BYTES,
     MOST_NAME,
     MOST_PARTS,
+    MOST_SCANS,
     MOST_SIDE,
     picture_of,
     problem_of_file_name,
@@ -104,7 +105,10 @@ HOSTILE: dict[str, tuple[bytes, str]] = {
     "jpeg of fill bytes": (b"\xff\xd8" + (1 << 20) * b"\xff", "damaged"),
     "jpeg of fill bytes in a scan": (BASELINE[:-2] + (1 << 20) * b"\xff" + b"\0", "damaged"),
     "jpeg of segments": (b"\xff\xd8" + 2 * MOST_PARTS * b"\xff\xe0\0\2", f"more than {MOST_PARTS}"),
-    "jpeg of scans": (BASELINE[:-2] + 2 * MOST_PARTS * BASELINE[SCAN:-2], f"more than {MOST_PARTS}"),
+    "jpeg of scans": (
+        BASELINE[:-2] + MOST_SCANS * BASELINE[SCAN:-2] + b"\xff\xd9",
+        f"more than {MOST_SCANS} scans",
+    ),
 }
 
 
@@ -163,6 +167,20 @@ def test_a_map_file_names_a_picture_beside_it(tmp_path: Path, monkeypatch: pytes
         MapError, match=r"drawing, picture: 'two.png': only a map in a file can have a picture"
     ):
         read_map(with_picture("two.png"))
+
+
+def test_a_picture_that_is_a_link_to_itself_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "two.png").symlink_to("other.png")
+    (tmp_path / "other.png").symlink_to("two.png")
+    (tmp_path / "two.toml").write_text(with_picture("two.png"))
+    with pytest.raises(MapError, match="drawing, picture"):
+        load_map(tmp_path / "two.toml")
+
+
+def test_the_first_message_of_a_browser_has_room_for_the_largest_picture() -> None:
+    from risk_agents.serving.connections import MOST_UNREAD
+
+    assert 4 * MOST_BYTES / 3 < 0.9 * MOST_UNREAD
 
 
 @pytest.mark.parametrize(

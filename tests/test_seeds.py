@@ -2,6 +2,8 @@
 
 import json
 import sys
+from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 from risk_env.cli import main
 from risk_training import cli, seeds
+from risk_training.config import TRAINERS
 from risk_training.curves import read_log
 
 SETTINGS = {
@@ -138,3 +141,21 @@ def test_a_best_response_needs_a_league(tmp_path: Path, capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         main(["train", "--resume", str(tmp_path), "--seeds", "2"])
     assert "--seeds is part of the settings of the run" in capsys.readouterr().err
+
+
+def test_a_best_response_of_any_trainer_is_resumed_with_the_name_of_its_agent(tmp_path: Path) -> None:
+    command = ["train", "--config", "tiny", "--against", "grower", "--out", str(tmp_path / "run")]
+    small = [
+        "--set",
+        "n_envs=2",
+        "--set",
+        "n_steps=16",
+        "--set",
+        "batch_size=32",
+        "--set",
+        "evaluation.games=2",
+    ]
+    assert main([*command, *small, "--steps", "32"]) == 0
+    assert main(["train", "--resume", str(tmp_path / "run"), "--against", "grower", "--steps", "64"]) == 0
+    for path in TRAINERS.values():
+        assert "named" in signature(import_module(path).Trainer).parameters

@@ -5,16 +5,16 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
 from risk_env.bounded_io import read_file, shortened
 
-MOST_BYTES = 1 << 21  # maximum size of a file
+MOST_BYTES = 640 << 10  # maximum size of a file; its URL fits the first message of a browser game
 MOST_SIDE = 10_000  # maximum width and height, in pixels
 MOST_PIXELS = 1 << 24  # maximum number of pixels: 64 MiB in the memory of a browser
 MOST_PARTS = 20_000  # maximum number of chunks of a PNG image and of segments of a JPEG image
+MOST_SCANS = 64  # maximum number of scans of a JPEG image: each takes time for all pixels
 MOST_NAME = 100  # maximum number of characters of a file name
 SUFFIXES = (".png", ".jpg", ".jpeg")
 
@@ -41,7 +41,7 @@ class MapPicture:
     height: int  # in pixels
     content: bytes = field(repr=False)
 
-    @cached_property
+    @property
     def url(self) -> str:
         """The image as a `data:` URL."""
         return f"data:{self.media_type};base64,{base64.b64encode(self.content).decode()}"
@@ -56,7 +56,11 @@ def read_picture(folder: Path, name: str) -> MapPicture:
     if problem := problem_of_file_name(name):
         raise ValueError(f"{shortened(name)} {problem}")
     path = folder / name
-    if path.resolve().parent != folder.resolve():
+    try:
+        place = path.resolve().parent
+    except RuntimeError as error:  # Python 3.11 and 3.12
+        raise ValueError(f"{shortened(name)} is a link to itself") from error
+    if place != folder.resolve():
         raise ValueError(f"{shortened(name)} is a link to a file outside the folder of the map")
     return picture_of(read_file(path, MOST_BYTES))
 
@@ -123,11 +127,11 @@ def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def _jpeg_size(content: bytes) -> tuple[int, int]:
     """Return the width and height of a JPEG image. Raises ValueError if its segments are damaged."""
-    at, size, has_scan = len(_JPEG), None, False
+    at, size, scans = len(_JPEG), None, 0
     for _ in range(MOST_PARTS):
         kind, data, at = _jpeg_segment(content, at)
         if kind == _END:
-            if size is None or not has_scan:
+            if size is None or scans == 0:
                 raise ValueError(_DAMAGED)
             if at < len(content):
                 raise ValueError(_AFTER_END)
@@ -137,7 +141,10 @@ def _jpeg_size(content: bytes) -> tuple[int, int]:
                 raise ValueError(_DAMAGED)
             size = _frame_size(kind, data)
         elif kind == _SCAN:
-            at, has_scan = _end_of_scan(content, at), True
+            scans += 1
+            if scans > MOST_SCANS:
+                raise ValueError(f"more than {MOST_SCANS} scans")
+            at = _end_of_scan(content, at)
     raise ValueError(f"more than {MOST_PARTS} segments")
 
 

@@ -85,7 +85,10 @@ class Actors:
 
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         for name in config.league.bots:
-            load_bot(name)  # the state of games, which is sent to workers, contains no agents in Python
+            try:
+                load_bot(name)  # the state of games, which is sent to workers, contains no agents in Python
+            except ValueError as error:
+                raise ValueError(f"actors={config.actors}, staleness={config.staleness}: {error}") from error
         self.config, self.executor = config, executor
         self.states: list[State] = []  # by actor: state of the games before the running rollout
         self.snapshots: dict[str, Weights] = {}  # by name of the snapshot

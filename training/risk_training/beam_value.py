@@ -305,8 +305,14 @@ class Trainer(TorchRun):
     CONFIG, FILE, KIND = Config, BEAM_VALUE_FILE, BeamValueFile
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Config,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         self.network = Network(num_columns(self.rules, self.board), *config.hidden_sizes).to(self.device)
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 
 from risk_agents.progress import progress_bar
-from risk_agents.registry import load, load_bot
+from risk_agents.registry import UnnamedCodeError, load, load_bot
 from risk_agents.rules_arguments import NAMES, add_rules_arguments, options_of
 from risk_agents.workers import WorkExecutor, add_options, open_executor
 from risk_agents.workers.executor import WorkLostError
@@ -294,8 +294,13 @@ def _new(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
         raise ValueError(f"--out {arguments.out}: {there}")
     trainer, config = _settings(arguments)
     folder = Path(arguments.out) if arguments.out else _fresh_folder(path)
-    named = {"named": _named(arguments)} if config.TRAINER == SELFPLAY else {}
-    return trainer.Trainer(config, folder, executor, **named)
+    try:
+        return trainer.Trainer(config, folder, executor, _named(arguments))
+    except UnnamedCodeError as error:
+        raise ValueError(
+            f"--config {arguments.config}: {error}; give a registered name or a trained file (.npz), or name "
+            "the agent with --against"
+        ) from error
 
 
 def _settings(arguments: argparse.Namespace) -> tuple[Any, Any]:
@@ -304,8 +309,8 @@ def _settings(arguments: argparse.Namespace) -> tuple[Any, Any]:
     trainer = import_module(TRAINERS[facts["trainer"]])
     config = trainer.Config.from_dict(changed(facts, arguments, trainer.Config.LENGTH))
     most = max(1, config.length // EVALUATIONS)
-    is_set = any(text.partition("=")[0].strip() == INTERVAL for text in arguments.set or ())
-    if arguments.against is not None and not is_set and config.evaluation.interval > most:
+    given = [*arguments.values, *(text.partition("=")[0].strip() for text in arguments.set or ())]
+    if arguments.against is not None and INTERVAL not in given and config.evaluation.interval > most:
         config = replace(config, evaluation=replace(config.evaluation, interval=most))
     return trainer, config
 

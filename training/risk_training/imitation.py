@@ -7,7 +7,7 @@ the teacher's seat. Every round plays new games.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -111,8 +111,14 @@ class Trainer(TorchRun):
     CONFIG, FILE, KIND = Config, POLICY_FILE, PolicyFile
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Config,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         if not isinstance(self.executor, InProcess):
             raise ValueError("--workers must be 1: trainer imitation plays its games in this process")
         for name in (config.teacher, *config.bots):

@@ -246,7 +246,7 @@ class Run(ABC):
         settings = state["config"] | {name: value for name, value in changes.items() if value is not None}
         find_device(str(settings.get("device", CPU)))  # not an error of the checkpoint
         try:
-            run = cls(cls.CONFIG.from_dict(settings), folder, executor, **({"named": named} if named else {}))
+            run = cls(cls.CONFIG.from_dict(settings), folder, executor, named)
             run._restore(state)
         except UnnamedCodeError as error:
             raise ValueError(

@@ -14,7 +14,7 @@ import math
 import random
 import time
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from operator import methodcaller
@@ -189,8 +189,14 @@ class Trainer(Run):
     CONFIG = Config
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Config,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         if not isinstance(self.executor, InProcess):
             raise ValueError("--workers must be 1: trainer sb3 plays its games in this process")
         self.spent["snapshots"] = 0.0

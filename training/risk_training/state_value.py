@@ -406,8 +406,14 @@ class Trainer(TorchRun):
     CONFIG, FILE, KIND = Config, STATE_VALUE_FILE, StateValueFile
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Config,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         columns = input_columns(self.board, config.dangers)
         self.network = Network(len(columns), living(columns, self.board), *config.hidden_sizes).to(
             self.device

@@ -141,8 +141,14 @@ class Trainer(TorchRun):
     CONFIG, FILE, KIND = Config, TURN_POLICY_FILE, TurnPolicyFile
     config: Config
 
-    def __init__(self, config: Config, folder: str | Path, executor: WorkExecutor | None = None) -> None:
-        super().__init__(config, folder, executor)
+    def __init__(
+        self,
+        config: Config,
+        folder: str | Path,
+        executor: WorkExecutor | None = None,
+        named: Sequence[str] = (),
+    ) -> None:
+        super().__init__(config, folder, executor, named)
         self.judge = config.judge_file()
         columns = len(input_columns(self.board))
         self.network = StateNetwork(columns, *config.hidden_sizes, len(NAMES)).to(self.device)

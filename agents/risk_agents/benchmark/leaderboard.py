@@ -23,8 +23,8 @@ from risk_env.whole_file import whole_file
 TITLE = "risk_env leaderboard"
 ABOUT = (
     "The score of a track is 0 for an even share of the wins, and 100 for every game won. The mean covers "
-    "all tracks. Brackets: 95 % confidence interval. Rows with the word quick contain only the first deals "
-    "of each track, so their intervals are wide. Press a heading to sort."
+    "all tracks without a limit of training. Brackets: 95 % confidence interval. Rows with the word quick "
+    "contain only the first deals of each track, so their intervals are wide. Press a heading to sort."
 )
 ABOUT_OPPONENTS = (
     "The columns train and kept out show the score against each group of opponents. The other columns show "
@@ -52,15 +52,21 @@ class LeaderboardEntry(NamedTuple):
 
     @property
     def mean(self) -> float | None:
-        """Mean score over all tracks; None unless the file contains the newest version of every track."""
-        if set(self.titles) != {find(name).title for name in names()}:
+        """Mean score over all tracks without a limit of training.
+
+        None unless the file contains the newest version of each of these tracks.
+        """
+        newest = map(find, names())
+        if any(track.training_decisions is None and track.title not in self.titles for track in newest):
             return None
         return self.mean_of_own
 
     @property
     def mean_of_own(self) -> float:
-        """Mean score over the tracks of the file."""
-        return sum(score.score.value for score in self.scores.values()) / len(self.scores)
+        """Mean score over the tracks of the file; training tracks count only if there are no others."""
+        general = [track.name for track in self.header.tracks if track.training_decisions is None]
+        scores = [self.scores[name].score.value for name in general or self.scores]
+        return sum(scores) / len(scores)
 
 
 def read_folder(folder: str | Path) -> list[Path]:
