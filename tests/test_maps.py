@@ -521,7 +521,7 @@ WRONG = {
     "chart of a wrong type": (("[[chart.3]]", "[chart.3]"), "not TOML|not a list of tables"),
     "chart with too few seats": (
         ('[[chart.3]]\ncapital = "Brazil"\ntroops = { Brazil = 3 }', ""),
-        "chart, 3: 2 tables",
+        r"chart, 3: number of \[\[chart.3\]\] tables: 2",
     ),
     "chart with too many seats": (
         ("[[chart.3]]", "[[chart.3]]\n[[chart.3]]"),
