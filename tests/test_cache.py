@@ -32,9 +32,9 @@ def places(tmp_path, monkeypatch):
     temporary.mkdir()
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(temporary))
-    cache._cache_root.cache_clear()
+    cache.cache_root.cache_clear()
     yield home / ".cache" / "risk_env", temporary / f"risk_env-{os.getuid()}"
-    cache._cache_root.cache_clear()
+    cache.cache_root.cache_clear()
 
 
 def directory():
@@ -149,7 +149,7 @@ def kernels(tmp_path, monkeypatch, caplog):
     """
     monkeypatch.setenv("RISK_ENV_CACHE_DIR", str(tmp_path / "compiled"))
     monkeypatch.setattr(notice, "_reported", set())
-    cache._cache_root.cache_clear()
+    cache.cache_root.cache_clear()
     source = tmp_path / "kernels" / "kernels.py"
     source.parent.mkdir()
     source.write_text(KERNELS)
@@ -166,7 +166,7 @@ def kernels(tmp_path, monkeypatch, caplog):
         return [record.getMessage() for record in caplog.records if "compiling" not in record.getMessage()]
 
     yield tmp_path / "compiled", call
-    cache._cache_root.cache_clear()
+    cache.cache_root.cache_clear()
 
 
 def files(folder):
@@ -227,7 +227,7 @@ def test_files_or_folders_that_vanish_are_made_again(kernels):
         path.unlink()
     assert call() == [] and files(folder)
     shutil.rmtree(folder)
-    cache._cache_root.cache_clear()
+    cache.cache_root.cache_clear()
     assert call() == [] and files(folder)
 
 

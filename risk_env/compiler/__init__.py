@@ -6,6 +6,7 @@ untested versions of Numba, or with RISK_ENV_PLAIN_NUMBA=1 (`mode`).
 """
 
 from risk_env.compiler.bound import BoundKernel, compiled_for
+from risk_env.compiler.cache import cache_root
 from risk_env.compiler.decorators import (
     brief_entry_point,
     entry_point,
@@ -15,6 +16,7 @@ from risk_env.compiler.decorators import (
     vectorized_entry_point,
 )
 from risk_env.compiler.intrinsics import in_memory, in_vectors
+from risk_env.compiler.kernel_files import lacks_code
 from risk_env.compiler.mode import BOUNDS_CHECKED, JIT_DISABLED, PLAIN
 
 __all__ = [
@@ -23,12 +25,14 @@ __all__ = [
     "PLAIN",
     "BoundKernel",
     "brief_entry_point",
+    "cache_root",
     "compiled_for",
     "entry_point",
     "in_memory",
     "in_vectors",
     "inlined",
     "kernel",
+    "lacks_code",
     "unordered_entry_point",
     "vectorized_entry_point",
 ]

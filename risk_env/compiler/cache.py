@@ -29,7 +29,7 @@ def cache_directory(folder: Path, module: str) -> str | None:
     Each module has its own cache folder, because compiled code refers to the name under which the module was
     imported.
     """
-    root = _cache_root()
+    root = cache_root()
     if root is None:
         return None
     directory = root / f"{module}-{cache_key(folder)}"
@@ -37,7 +37,7 @@ def cache_directory(folder: Path, module: str) -> str | None:
 
 
 @cache
-def _cache_root() -> Path | None:
+def cache_root() -> Path | None:
     """Return the folder that contains all cache folders.
 
     The folder is the one that the user has chosen, or the first usual root that only this user can write to.

@@ -110,3 +110,15 @@ def guard(entry: Any) -> None:
     if not PLAIN:
         cache._cache_file = KernelFiles(cache.cache_path, cache._impl.filename_base)
     entry._cache = GuardedCache(cache)
+
+
+def lacks_code(entry: Any) -> bool:
+    """Return True if the cache contains no compiled code of an entry point yet.
+
+    An entry point without a cache lacks no code: nothing could be saved.
+    """
+    cache = getattr(entry, "_cache", None)
+    if not isinstance(cache, GuardedCache):
+        return False
+    name = glob.escape(cache._impl.filename_base)
+    return not any(Path(cache.cache_path).glob(f"{name}.*.nbc"))

@@ -14,12 +14,14 @@ from risk_agents.agent_list import labelled, split_agents
 from risk_agents.game_files import load_game
 from risk_agents.human.terminal import Terminal
 from risk_agents.play.terminal_table import Leave, TerminalTable
+from risk_agents.play.uncompiled import must_wait, play_uncompiled
 from risk_agents.registry import HUMAN, SPECS, check_programs
 from risk_agents.rules_arguments import MAP, PRESET, add_rules_arguments, rules_of
 from risk_env.arguments import check_seat
 from risk_env.board.maps import load_map
 from risk_env.board.rules import BOOK, Rules, check_rules
 from risk_env.cli import INTERRUPTED, PROGRAM, SUCCESS, command_parser
+from risk_env.compiler import JIT_DISABLED
 from risk_env.game import Game
 
 OPPONENTS = ("planner", "breaker", "grower", "hunter", "attacker")  # default opponents
@@ -41,7 +43,14 @@ def main(argv: Sequence[str]) -> int:
             f"{', '.join(sorted(given))}"
         )
     terminal = Terminal()
-    terminal.say("Preparing the bots. The first time, this takes up to a few minutes.")
+    if must_wait(_specs(arguments)):
+        terminal.say(
+            "The game begins with uncompiled code, so the bots are slow. Another process compiles the code "
+            "for your next games, which takes a few minutes."
+        )
+        play_uncompiled(argv)
+    if not JIT_DISABLED:
+        terminal.say("Preparing the bots. The first time, this takes up to a few minutes.")
     table = _begun(arguments, terminal) if arguments.resume is None else _resumed(arguments, terminal)
     try:
         return play(table)
@@ -118,8 +127,20 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _opponents(arguments: argparse.Namespace) -> list[str]:
+    """Return the opponents that the command line names."""
+    return split_agents(arguments.opponents or "", "--opponents")
+
+
+def _specs(arguments: argparse.Namespace) -> Sequence[str]:
+    """Return the specs of the players that the command line or the saved game names."""
+    if arguments.resume is None:
+        return _opponents(arguments) or OPPONENTS
+    return [labelled(player).spec for player in load_game(arguments.resume).players]
+
+
 def _begun(arguments: argparse.Namespace, terminal: Terminal) -> TerminalTable:
-    opponents = split_agents(arguments.opponents or "", "--opponents")
+    opponents = _opponents(arguments)
     rules = rules_of(vars(arguments), BOOK, len(opponents) + 1 if opponents else None)
     board = load_map(arguments.map or MAP)
     check_rules(rules, board)
