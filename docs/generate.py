@@ -205,8 +205,9 @@ to three significant digits.
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
-  minutes. Each measure is repeated, and the table shows the best result. The records also contain the
-  medians.
+  minutes. Environments, other libraries and presets are therefore measured several times, and the tables
+  show the best results. [Whole games](#whole-games) are measured once, in CPU time. The tables of
+  [workers](#workers) show medians.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
   its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
@@ -329,10 +330,10 @@ alternating windows (medians with 95 % intervals):
 
 SCALING = """
 The games are tournament games of six `beam`s. The decisions are from self-play with one actor for each
-worker: *decisions played* without learning, *decisions trained* with a learner on one core. If there are
-as many workers as cores, the learner and the *driver* (the main process) share a core with a worker. The
-load of the machine at the start was {load:g}. The rates above are per second of wall time, so other
-processes reduce the rates.
+worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
+brackets is the ratio to one worker of the same kind. If there are as many workers as cores, the learner and
+the *driver* (the main process) share a core with a worker. The load of the machine at the start was
+{load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
 supply {cores:,.0f} cores. The learner uses one of the cores.
