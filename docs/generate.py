@@ -56,8 +56,8 @@ seat.
 
 `GameBatch` returns int8 codes 0 ... {MOST_CODE}. The meaning of a column contains "(count)" if its codes are
 [codes of counts](#codes-of-counts). All other interfaces return float32. These interfaces divide the code of
-a count by {COUNT_DIVISOR:g} and do not change any other code, so flags are 0 or 1. The columns of continents are
-never divided. T is the number of territories, and G the number of global columns.
+a count by {COUNT_DIVISOR:g} and do not change any other code, so flags are 0 or 1. The columns of continents
+are never divided. T is the number of territories, and G the number of global columns.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
