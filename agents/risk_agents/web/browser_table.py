@@ -155,7 +155,8 @@ class BrowserTable(Match):
         has_no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self.setting, self.pace = setting, PACE
-        self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
+        self.problem = ""  # reason why the game has stopped
+        self.notice = ""  # reason why the game waits
         self.viewers = 0  # number of sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
@@ -169,7 +170,7 @@ class BrowserTable(Match):
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames not yet shown
         self.bytes = 0  # size of all frames
         self.held_back: set[int] = set()  # viewers who currently get no messages
-        self._answers = [0] * self.game.num_players  # number of decisions, by seat
+        self._answers = [0] * self.game.num_players  # number of earlier decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
@@ -330,9 +331,10 @@ class BrowserTable(Match):
     async def answer(self, seat: int, decision: int, answer: Answer) -> None:
         """Play or compose a person's choice, or run a command.
 
-        A choice that does not wait is played after all choices that wait. Raises Refused if `decision` is not
-        the current decision of the seat, if the choice or the command is not allowed, and after too many
-        composed choices in a second.
+        A choice without `compose` is played after all composed choices.
+
+        Raises Refused if `decision` is not the current decision of the seat, or if the choice or the command
+        is not allowed. After too many composed choices in a second, further choices are also refused.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -520,8 +522,8 @@ class BrowserTable(Match):
 
         Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
         is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
-        not from a moment in which another seat picks a headquarters. All facts that the viewer does not know
-        are drawn again in the result.
+        not from a moment in which another seat picks a headquarters. For these people, all facts that the
+        viewer does not know are drawn again.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -660,7 +662,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
     if not most:
         raise Refused("the request has both action and troops: this decision takes only one of them")
     if not 1 <= troops <= most:
-        raise Refused(f"troops={troops}: must be from 1 to {most} with this territory")
+        raise Refused(f"troops={troops}: must be from 1 to {most} on this territory")
     return f"{game.action_text(action)} {troops}"
 
 

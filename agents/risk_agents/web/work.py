@@ -21,7 +21,7 @@ class BoundedThreads:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread, and return its result; raise Busy if too many jobs are waiting."""
+        """Call a function in a thread and return its result; raise Busy if `most` jobs run or wait."""
         if self._doing >= self._most:
             raise Busy("the server is busy: try again soon")
         self._doing += 1
