@@ -410,7 +410,7 @@ export class Asker {
     this.draw();
   }
 
-  /** Handle a key: a digit begins a number, a letter presses its button, `q` moves the focus to the answers. */
+  /** Handle a key: a digit begins a number, a letter presses its button, `q` focuses the first answer. */
   key(event) {
     if (!this.question || event.target.matches("select, textarea, input:not([type=range])")) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -23,7 +23,7 @@ export function keepToken(game, token) {
   if (localStorage.getItem(game) === null) localStorage.setItem(game, token);
 }
 
-/** Post a JSON value to an address and return the response; throw an Error if the server refuses the value. */
+/** Post a JSON value to an address and return the response; throw an Error if the server refuses it. */
 export async function post(address, value) {
   const headers = { "Content-Type": "application/json" };
   const answer = await (
