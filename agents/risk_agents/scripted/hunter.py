@@ -126,8 +126,8 @@ def touches(game, board, territory, owner):
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
     """Simulate a route through the prey's territories; return the first target and the troops left.
 
-    The number of troops left is negative if the route does not succeed. A route fails if the stack is expected
-    to lose a battle, or if the seat's other stacks cannot capture the territories outside the route.
+    The number of troops left is negative if the route fails. A route fails if the stack is expected to lose
+    a battle, or if the seat's other stacks cannot capture the territories outside the route.
     """
     clear(seen)
     first, here = NONE, source
