@@ -14,10 +14,10 @@ The network then learns from the games of all rounds: the new scores of the acti
 is the win probability of the seat that decides. With three players, a value is never negated for the next
 decision.
 
-Results with the seeds 0, 1 and 2, after about one minute each on one shared core: against two `hunter`s, the
-network wins 39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after it.
-The mean gain is 22.3 points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with these
-networks wins 65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a second.
+The seeds 0, 1 and 2 took about one minute each on one shared core. Against two `hunter`s, the network wins
+39.7, 42.3 and 39.8 % of 600 games before the first round, and 60.7, 65.3 and 62.8 % after it. The mean gain
+is 22.3 points (95 % t interval 19.5 to 25.2; an even share is 33.3 %). The search with these networks wins
+65.0, 68.3 and 63.3 % of 60 games. A run has about 92,000 decisions, 1,600 to 2,000 a second.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ turn the hidden units of territories into scores of territories, borders and car
 the same on every map. Each training round records games of `beam` on another map.
 
 Result of one run (seed 0), after 7 minutes on one core: 60 rounds, 215,739 decisions of `beam`, 510 decisions
-a second from game to update. As one of three players against `hunter` and `breaker`, the network wins 60.2 %
-of 1,800 games on twelve maps that it has not seen (95 % interval 57.9 to 62.4 %). An even share is 33.3 %.
-On each map, the network wins at least 50.7 %. The maps are `classic` and random maps of 8 to 48 territories.
-The second command above prints these numbers.
+a second from game to update. Against `hunter` and `breaker`, the network wins 60.2 % of 1,800 games on twelve
+maps that it has not seen (95 % interval 57.9 to 62.4 %). An even share of three players is 33.3 %. On each
+map, the network wins at least 50.7 %. The maps are `classic` and random maps of 8 to 48 territories. The
+second command above prints these numbers.
 """
 
 from __future__ import annotations

@@ -10,10 +10,9 @@ territory and its continent. The score of an attack is the product of a query of
 target. Each training round records games of `beam` on another map.
 
 Result of one run (seed 0), after 3.4 minutes on one core: 30 rounds, 105,028 decisions of `beam`, 510
-decisions a second from game to update. As one of three players against `hunter` and `breaker`, the network
-wins 53.9 % of 1,800 games on twelve maps that it has not seen (95 % interval 51.6 to 56.2 %). An even share
-is 33.3 %. On each map, the network wins at least 38.0 %. It wins most on small maps, like the maps of its
-training.
+decisions a second from game to update. Against `hunter` and `breaker`, the network wins 53.9 % of 1,800 games
+on twelve maps that it has not seen (95 % interval 51.6 to 56.2 %). An even share of three players is 33.3 %.
+On each map, the network wins at least 38.0 %. It wins most on small maps, like the maps of its training.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Training and play use the same features. The features of a territory are its own features and the scaled sum
 of its neighbours' own features. The features of the board have three parts: all territories' own features,
-the global columns, and the features of the source and the target of the current move.
+the global columns, and the features of the current move's source and target.
 """
 
 from typing import Any, NamedTuple

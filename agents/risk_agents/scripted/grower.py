@@ -96,10 +96,10 @@ def growing_attack(game, board, rules, seat):
 def attack_worth(game, board, seat, bold, wanted, source, target):
     """Return the worth of an attack, or 0 if the attack is not worthwhile.
 
-    An attack is worthwhile if its target belongs to the wanted continent or to a continent that a rival
-    holds, or if the seat's territories enclose the target. An attack is also worthwhile if it frees a strong
-    source from its only enemy, or earns the card of this turn. Against a single rival (`bold`), any majority
-    of more than two troops is worthwhile, because nobody else profits from the losses of both sides.
+    An attack is worthwhile if its target is enclosed, or belongs to the wanted continent or to a continent
+    that a rival holds. An attack is also worthwhile if it frees a strong source from its only enemy, or earns
+    the card of this turn. Against a single rival (`bold`), any majority of more than two troops is
+    worthwhile, because nobody else profits from the losses of both sides.
     """
     worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:

@@ -2,9 +2,9 @@
 
 With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
 attacks, and strong programs make them. The worth of a rival grows with its number of cards and the value of
-the next set, and decreases with its number of troops (`worth_of`). A hunt begins when one stack, with the
-whole draft, is expected to survive a route through territories of the rival. Other stacks must be able to
-capture the rival's other territories.
+the next set. The worth decreases with the rival's number of troops (`worth_of`). A hunt begins when one
+stack, with the whole draft, is expected to survive a route through territories of the rival. Other stacks
+must be able to capture the rival's other territories.
 """
 
 import numpy as np

@@ -102,8 +102,8 @@ class Setting:
             raise Refused("the saved game must have one name and one token for each seat")
         if not all(map(is_label, names)):
             raise Refused(
-                "the saved game has a name that is not a valid label: a label has 1 to "
-                f"{LABEL_LETTERS} printable characters, and no space at its ends"
+                f"the saved game has a name that is not a valid label: 1 to {LABEL_LETTERS} printable "
+                "characters, with no space at either end"
             )
         mode, begun = facts["mode"], facts["begun"]
         if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
@@ -744,8 +744,8 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 
     `decision` is the number of the seat's earlier decisions.
 
-    In the result, `most` is the maximum number of troops that the seat can place or move, or 0 if the
-    decision is not about an amount. `left` is the number of troops left to place, of which an answer can
+    In the result, `most` is the maximum number of troops of the decision, or 0 if the decision is not about
+    an amount. `left` is the number of troops left to place, of which an answer can
     place at most `placeable`. `composes` is True if choices can wait until they are confirmed. `settles` is
     the group of decisions that the command `settle` leaves to the server, or None.
     """
