@@ -292,7 +292,7 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(server.lobby.tables) == {first, second}
             listed = server.get("/api/games").json()
-            assert "2 other games that are watched" in refused(server, "/api/games", WISH)
+            assert "2 other games are watched" in refused(server, "/api/games", WISH)
             assert [entry["game"] for entry in server.get("/api/games").json()] == [
                 entry["game"] for entry in listed
             ]

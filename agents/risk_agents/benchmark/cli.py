@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="play only the first deals of each track, about two minutes in total",
     )
-    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
+    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-AGENT.jsonl)")
     add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
     add("--verify", metavar="FILE", help="verify this result file: play all its games again and compare")
     for name, meaning in CARD.items():

@@ -74,8 +74,8 @@ class LeaderboardEntry(NamedTuple):
 def read_folder(folder: str | Path) -> list[Path]:
     """Return the result files in a folder.
 
-    Raises NotADirectoryError if the folder does not exist, and ValueError if it contains no result file or
-    more than MOST_FILES.
+    Raises NotADirectoryError if the folder does not exist. Raises ValueError if the folder contains no result
+    file, or more than MOST_FILES.
     """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")

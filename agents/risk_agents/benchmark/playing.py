@@ -167,7 +167,7 @@ def _play(
 
 @contextmanager
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
-    """Add the duration of a run to AGENT_FILE.
+    """Context manager of a run: check that the agent stays the same, and add the duration to AGENT_FILE.
 
     Raises ValueError if AGENT_FILE is damaged, or if the agent's file has changed since the first game.
     """

@@ -78,7 +78,7 @@ class ResultFileError(ValueError):
 class Header:
     """First line of a result file."""
 
-    facts: Mapping[str, Any]  # checked JSON
+    facts: Mapping[str, Any]  # content of the line, which has been checked
     tracks: tuple[Track, ...]
 
     @property

@@ -1,8 +1,8 @@
 """Tracks: fixed sets of games that measure agents, each in a file `tracks/NAME-VERSION.toml`.
 
 A track fixes the rules, the maps, the deals, the opponents and the time limits. A training track also limits
-the decisions on which an agent was trained. A released file never changes: a new version of a track is a new
-file.
+the number of decisions on which an agent was trained. A released file never changes: a new version of a track
+is a new file.
 """
 
 import hashlib

@@ -34,7 +34,7 @@ from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 # AT_FRONT, BEHIND   troops beyond one per territory: on border territories, on the seat's other territories
 # STACK, RIVAL       largest stack at a border: of the seat, of a rival
 # FALLING            expected number of the seat's territories that fall now
-# FALLEN             the same after a rival drafts half of the largest income
+# FALLEN             expected number that fall after a rival drafts half of the largest income
 # IN_REACH           expected number of enemy territories that the seat can capture
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # Columns of an owner: square root of the troops, share of all troops, share of the territories, troops due,

@@ -61,7 +61,10 @@ class Analysis:
         return await self._playing.run(_edited, checked)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
-        """Return the estimated win probabilities of all seats, with intervals, from GAMES games of BOT."""
+        """Return the win probabilities of all seats, and their 95 % intervals.
+
+        The probabilities are estimated from GAMES games that BOT plays to the end.
+        """
         checked = checked_wish(wish, {"position": str})
         request = {"type": "chances", "position": checked["position"], "bot": BOT, "games": GAMES}
         chances = await self._thinking.run(self._analyst.request, request)

@@ -86,7 +86,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
 
 def posts(path: str, *answers: Callable[[Any], Awaitable[dict[str, Any]]]) -> list[Route]:
-    """Return a route for each answer. The address of a route is the path and the name of the answer."""
+    """Return a POST route for each function in `answers`.
+
+    The address of a route is `path`, a slash and the name of the function.
+    """
     return [Route(f"{path}/{answer.__name__}", answering(answer), methods=["POST"]) for answer in answers]
 
 

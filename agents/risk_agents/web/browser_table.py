@@ -63,7 +63,7 @@ MOST_COMPOSED = 20  # maximum number of choices per second that are composed or 
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere, and is only shown
 
 
-# compiled bots always compute, so more threads would only delay the event loop
+# compiled bots never wait for anything, so more threads would only delay the event loop
 _COMPILED = ThreadPoolExecutor(2)
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
@@ -522,8 +522,8 @@ class BrowserTable(Match):
 
         Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
         is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
-        not from a moment in which another seat picks a headquarters. For these people, all facts that the
-        viewer does not know are drawn again.
+        not from a moment in which another seat picks a headquarters. In this case, all facts that the viewer
+        does not know are drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -582,7 +582,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 
 
 class Feed:
-    """Messages for one viewer, to whom `sent` frames have been sent."""
+    """Messages for one viewer, who has already got `sent` frames."""
 
     def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
@@ -745,9 +745,9 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
     `decision` is the number of the seat's earlier decisions.
 
     In the result, `most` is the maximum number of troops of the decision, or 0 if the decision is not about
-    an amount. `left` is the number of troops left to place, of which an answer can
-    place at most `placeable`. `composes` is True if choices can wait until they are confirmed. `settles` is
-    the group of decisions that the command `settle` leaves to the server, or None.
+    an amount. `left` is the number of troops left to place, of which an answer can place at most `placeable`.
+    `composes` is True if choices can wait until they are confirmed. `settles` is the group of decisions that
+    the command `settle` leaves to the server, or None.
     """
     question = {
         "decision": decision,

@@ -32,8 +32,8 @@ class NotKept(ValueError):
 class GameStore:
     """Database of a server's games, in an SQLite file.
 
-    After `add_game` or `add_action` has returned, its data survives even if the server is killed. Only one
-    server at a time can use the file. The methods can be called from any thread.
+    After `add_game` or `add_action` has returned, the saved data survives even if the server is killed. Only
+    one server at a time can use the file. The methods can be called from any thread.
     """
 
     def __init__(self, path: str | Path) -> None:

@@ -119,8 +119,8 @@ class Lobby:
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game with the same players and other dice, and return the new game's name and setting.
 
-        Raises Refused unless the old game is over, or `token` is the secret of the person who began it. A
-        recorded game is also refused.
+        Raises Refused unless the old game is over, or `token` is the secret of the person who began the old
+        game. A recorded game is also refused.
         """
         table = await self.table(name)
         setting = table.setting
@@ -133,7 +133,8 @@ class Lobby:
     async def delete(self, name: str, token: str) -> None:
         """Delete a game.
 
-        Raises Refused if the game does not exist, or if `token` is not the secret of the person who began it.
+        Raises Refused if the game does not exist, or if `token` is not the secret of its owner, the person
+        who began the game.
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
@@ -334,7 +335,7 @@ class Lobby:
             unwatched = [name for name, table in self.tables.items() if name != wanted and not table.viewers]
             if not unwatched:
                 raise Refused(
-                    f"the server has {len(self.tables) - 1} other games that are watched: try again later"
+                    f"the server has no room: {len(self.tables) - 1} other games are watched; try again later"
                 )
             self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 

@@ -97,7 +97,7 @@ def _mission_progress(game: Game, seat: int, mission: Mission) -> str:
     owner = game.owner.tolist()
     if mission.kind == "continents":
         told = [_continent(game, seat, c) for c in mission.continents]
-        return f"You hold {', '.join(told)}."
+        return f"Territories that you hold: {', '.join(told)}."
     if mission.kind == "territories":
         strong = [t for t, held in enumerate(owner) if held == seat and game.troops[t] >= mission.min_troops]
         return f"You hold {len(strong)} of {mission.territories} territories."
@@ -160,7 +160,7 @@ def sets_pay(game: Game) -> str:
         return f"Sets pay {FIXED_SETS}."
     set_values, traded = int(game.tables.rules["set_values"][0]), int(game.record.sets_traded)
     now, after = (troops_for_set(set_values, traded + number) for number in (1, 2))
-    return f"The next set pays {now} troops, the one after it {after}."
+    return f"The next set pays {now} troops, and the set after that pays {after} troops."
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:

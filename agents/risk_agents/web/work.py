@@ -1,4 +1,4 @@
-"""Run slow work in threads instead of on the event loop, and refuse work if too many jobs are waiting."""
+"""Run slow work in threads instead of on the event loop, and refuse work if too many jobs run or wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risk_agents.web.browser_request import Refused
 
 
 class Busy(Refused):
-    """Error for a request that can be repeated later: too many jobs are waiting now."""
+    """Error for a request that can be repeated later: too many jobs run or wait now."""
 
 
 class BoundedThreads:
