@@ -5,8 +5,8 @@ play depends. These facts are the phase, the owners, the troops, the territories
 decision, and whether a territory was captured this turn. Forced actions are played at once, as in every game.
 Owners are relative to the player in turn, so a situation is the same state for both seats.
 
-A *position* is the owners and troops at the start of a turn. No state occurs twice within a turn. The order
-of states places each state after all its successors of the same turn.
+A *position* consists of the owners and troops at the start of a turn. No state occurs twice within a turn.
+The order of states places each state after all its successors of the same turn.
 """
 
 from typing import Any, NamedTuple

@@ -136,7 +136,7 @@ def _eliminated(group: list[Event], words: Words) -> str:
     (event,) = group
     counts = ((event.number, "card"), (len(event.objectives), "Objective"))
     taken = " and ".join(_plural(number, what) for number, what in counts if number)
-    return f"threw {words.names[event.other]} out of the game{f' and took {taken}' if taken else ''}"
+    return f"eliminated {words.names[event.other]}{f' and took {taken}' if taken else ''}"
 
 
 def _plural(number: int, what: str) -> str:

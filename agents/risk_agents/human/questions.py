@@ -19,15 +19,15 @@ from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_wor
 _QUESTIONS = {
     Phase.CAPITAL: "Where do you put your capital?",
     Phase.CLAIM: "Which territory do you claim?",
-    Phase.DEPLOY: "Where do you put a troop? {in_hand} left in your hand.",
-    Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? {neutral_in_hand} left.",
+    Phase.DEPLOY: "Where do you put a troop? Troops left: {in_hand}.",
+    Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? Troops left: {neutral_in_hand}.",
     Phase.HEADQUARTERS: (
         "Which of your territories is your headquarters? Your choice stays secret until all players have "
         "chosen."
     ),
     Phase.TRADE: "{trade}",
     Phase.BONUS: "Which territory on your cards gets the bonus troops?",
-    Phase.DRAFT: "Where do you place troops? {draft_left} to place.",
+    Phase.DRAFT: "Where do you place troops? Troops left: {draft_left}.",
     Phase.DRAFT_AMOUNT: "How many troops for {target}? At most {most}.",
     Phase.ATTACK: "What do you attack? `done` ends the attacks.",
     Phase.ATTACK_DICE: "{source} ({at_source}) attacks {target} of {owner} ({at_target}): how many dice?",

@@ -84,8 +84,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
 def worth_of(game, rules, other, armies):
     """Return the worth of eliminating a rival, in troops, at least 0.1.
 
-    The rival's cards and the advantage of having one rival less are worth troops. A third of the rival's
-    troops (`armies`) is subtracted.
+    The worth is the worth of the rival's cards, plus SPOILS, minus a third of the rival's troops (`armies`).
     """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
