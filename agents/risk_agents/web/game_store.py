@@ -116,7 +116,7 @@ class GameStore:
     def games(self, most: int) -> tuple[list[str], str]:
         """Return the names of at most `most` games, newest first, and an error message.
 
-        The message is "" unless the file is damaged.
+        The message is "" unless the file cannot be read.
         """
         listed = (
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "

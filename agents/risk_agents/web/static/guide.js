@@ -91,7 +91,7 @@ export class Guide {
     return this.facts.map.territories[t];
   }
 
-  /** The territory that should get the troops, its continent, and the territory that the continent lacks. */
+  /** Return the territory for the new troops, its continent, and the missing territory of the continent. */
   plan() {
     const { territories, continents, continent_of } = this.facts.map;
     const { owner } = this.asker.board.state;
@@ -101,7 +101,7 @@ export class Guide {
     return { advised, continent: continents[c].name, wanted };
   }
 
-  /** The attack with the best odds, from the chosen territory if there is one. */
+  /** Return the attack with the best odds, from the chosen territory if there is one. */
   best() {
     const { question, source } = this.asker;
     return question.legal

@@ -89,7 +89,7 @@ export class Asker {
     this.drawn();
   }
 
-  /** Move the keyboard focus to the first answer; without answers, to the text of the question. */
+  /** Move the keyboard focus to the first answer, or else to another button or the text of the question. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
@@ -125,7 +125,7 @@ export class Asker {
     this.send(waits ? { ...answer, compose: true } : answer, question);
   }
 
-  /** Number of troops that a click on a territory places. */
+  /** Number of troops that a click on a territory places, if the territory has room. */
   get count() {
     const { phase, placeable } = this.question;
     return this.composes && placeable ? Math.min(placeable, this.each[phase] ?? PLACES[phase]) : 1;

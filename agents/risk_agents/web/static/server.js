@@ -1,6 +1,6 @@
 // Requests of a page to the server, and the secrets in them. The link of a seat contains the secret of the
 // seat. The browser keeps the secret after the server has accepted it. Anybody can write a link, so a link
-// never replaces a kept secret.
+// never replaces the secret that is kept for later visits.
 
 const INVITATIONS = "new invitations"; // no game has this name
 
