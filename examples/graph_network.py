@@ -132,7 +132,7 @@ class GraphPolicy(Policy):
         self.network = network or trained()
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Make the tensors of the map; raise ValueError for other rules than RULES."""
+        """Make the tensors of the map; raise ValueError if more than `max_rounds` differs from RULES."""
         if rules.replace(max_rounds=None) != RULES.replace(max_rounds=None):
             raise ValueError(f"{self.name} plays only {RULES}")
         self.graph = MapGraph(board)

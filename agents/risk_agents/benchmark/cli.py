@@ -185,7 +185,7 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
     heading = (
         "track",
         "score",
-        "score against train opponents",
+        "score against training opponents",
         "score against kept-out opponents",
         "games",
         "wins",

@@ -39,7 +39,7 @@ def headquarters_progress(game, rules, seat):
 
 @kernel
 def mission_progress(game, board, seat, mission):
-    """Return the seat's progress in its mission: from 0, and about 3 if the mission is nearly fulfilled."""
+    """Return the seat's progress in its mission, which is about 3 shortly before the mission is fulfilled."""
     kind = board.mission_kind[mission]
     target = int64(board.mission_target[mission])
     if kind == Mission.DESTROY and target != seat:
