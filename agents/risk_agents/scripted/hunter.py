@@ -45,7 +45,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """Return the action of the hunt in the current phase, or NONE if there is no hunt or `grower` decides."""
+    """Return the action of the hunt in the current phase, or NONE if the hunt does not decide the action."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, CAUTION, seen)
