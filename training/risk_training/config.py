@@ -66,7 +66,7 @@ TWO = range(2, 3)  # for a list of two entries: allowed lengths
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that are checked against their declarations whenever they are created."""
+    """A group of settings. Creating an object checks each value against the declaration of its field."""
 
     SECTION: ClassVar[str] = ""  # prefix of setting names in errors
 
@@ -78,8 +78,8 @@ class Settings:
     def from_facts(cls, facts: Any, name: str) -> Self:
         """Return the settings from names and values.
 
-        Raises ValueError, which names the unknown or wrong setting. `name` is the name of the facts in
-        errors.
+        Raises ValueError, which names the unknown or wrong setting. `name` denotes the whole group of
+        settings in error messages.
         """
         return _replaced(cls(), facts, name)
 
@@ -315,7 +315,8 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
         raise ValueError(
-            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: {', '.join(names)}"
+            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: the path of a "
+            f"file, or one of {', '.join(names)}"
         )
     facts = read_names(path, f"config {str(path)!r}")
     trainer = facts.get("trainer")
@@ -329,7 +330,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 def read_names(path: Path, name: str) -> dict[str, Any]:
     """Return the names and values of a YAML file.
 
-    Raises ValueError if the file contains no names and values; the message begins with `name`.
+    Raises ValueError, with a message that begins with `name`, if the file does not contain names and values.
     """
     try:
         text = read_text(path, MOST_BYTES)
@@ -359,7 +360,7 @@ def _reader() -> Any:
 
     Aliases are rejected, because a short text with aliases can expand without bound. Duplicate names in one
     mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
-    brackets is limited while reading, because the reader's time per token grows with the number of open
+    brackets is limited during reading, because the reader's time per token grows with the number of open
     brackets.
     """
     import yaml
