@@ -70,7 +70,7 @@ def bot_games() -> Work:
 
 
 def single_game() -> Work:
-    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions of each."""
+    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions at each."""
     from risk_env import Game
 
     game = Game("classic", profile="fast", seed=SEED)
@@ -208,7 +208,7 @@ def check(before: dict[str, Any], now: dict[str, Any]) -> int:
         (name, f"{count / 1e6:.2f}", f"{100 * growth[name]:+.1f} %" if name in growth else "new")
         for name, count in now["counts"].items()
     ]
-    print("\n".join(table(("work", "million instructions", f"since {before['version']}"), rows)))
+    print("\n".join(table(("work", "million instructions", f"change since {before['version']}"), rows)))
     if before["versions"] != now["versions"]:
         print(f"Versions differ: {before['versions']} in the record, {now['versions']} now")
     slower = [name for name, change in growth.items() if change > LIMIT]

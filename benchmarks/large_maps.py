@@ -1,9 +1,9 @@
 """Time of the first use of a large map: `python -m benchmarks.large_maps [--record]`.
 
-Each measurement is a new process. The process with an empty cache also compiles the code. `GameBatch` is the
-time from `import risk_env` to the end of 20 steps of 16 games. `risk-env play` is the time from the start of
-the command to its first question, with the default opponents. The input then ends, so the command saves the
-game and ends. Both play on a random map.
+Each measurement is a new process, timed from its start to its end. The process with an empty cache also
+compiles the code. `GameBatch` is a process that imports risk_env and plays 20 steps of 16 games.
+`risk-env play` is the command with the default opponents, up to its first question. The input then ends, so
+the command saves the game and ends. Both processes use a random map.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def report(record: dict[str, Any]) -> str:
         (row["work"], row["cache"], row["runs"], f"{row['wall_s']:.1f}", f"{row['cpu_s']:.1f}")
         for row in record["rows"]
     ]
-    text = f"First use of the map `{record['map']}`; the least of the runs."
+    text = f"First use of the map `{record['map']}`. Each time is the shortest of the runs."
     return "\n".join(["# Large maps", "", *heading_lines(record), "", text, "", *table(columns, rows)])
 
 

@@ -119,7 +119,13 @@ def measured(config: TournamentConfig, games: int) -> Row:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    columns = ["tournament", "games", "decisions", "by networks", "decisions per second of CPU time"]
+    columns = [
+        "tournament",
+        "games",
+        "decisions",
+        "decisions by networks",
+        "decisions per second of CPU time",
+    ]
     cells = []
     for row in record["rows"]:
         rates = row["per_second"]

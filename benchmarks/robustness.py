@@ -204,8 +204,8 @@ def section(played: TableRows) -> list[str]:
         )
         for row in played.rows
     ]
-    title = f"## {played.players} players, set-up {played.setup} (even {even:.1f} %)"
-    return ["", title, "", *table(("opponents", "games", "won, %", "won / even", "gap, points"), lines)]
+    title = f"## {played.players} players, set-up {played.setup} (even share {even:.1f} %)"
+    return ["", title, "", *table(("opponents", "games", "won, %", "won / even share", "gap, points"), lines)]
 
 
 def largest_gap(tables: Sequence[TableRows]) -> str:

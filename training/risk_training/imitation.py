@@ -151,8 +151,8 @@ class Trainer(TorchRun):
     def learn(self, played: Decisions) -> Metrics:
         """Fit the network to these decisions.
 
-        The metric `games/agreement` is the share of equal actions (`losses`) in the first epoch. No earlier
-        step has used the decisions of this epoch.
+        The metric `games/agreement` is the share of equal actions (`losses`) in the first epoch. In
+        this epoch, each minibatch contains decisions that no earlier step has used.
         """
         learning_rate = self.set_learning_rate()
         epochs = [self.minibatches(len(played.actions)) for _ in range(self.config.n_epochs)]
