@@ -91,8 +91,8 @@ class Actors:
             except ValueError as error:
                 raise ValueError(f"actors={config.actors}, staleness={config.staleness}: {error}") from error
         self.config, self.executor = config, executor
-        self.states: list[State] = []  # by actor: state of the games before the running rollout
-        self.snapshots: dict[str, Weights] = {}  # by name of the snapshot
+        self.states: list[State] = []  # by actor: state before the running rollout
+        self.snapshots: dict[str, Weights] = {}  # weights of the snapshots, by name
         self.joining: list[int] = []  # number of decisions at each snapshot that joins the leagues next
         self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading

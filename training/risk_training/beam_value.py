@@ -317,7 +317,7 @@ class Trainer(TorchRun):
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )
-        self.positions: dict[int, Positions] = {}  # by number of the round
+        self.positions: dict[int, Positions] = {}  # latest positions, by number of the round
         self.ahead: dict[str, Any] | None = None  # weights that play the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
 
@@ -385,7 +385,7 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # pass after pass
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # one pass after another
         losses = [
             self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)
         ]

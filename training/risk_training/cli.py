@@ -42,7 +42,7 @@ SELFPLAY = "selfplay"
 LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-RESUMED = ("steps", "against")  # arguments beside --resume
+RESUMED = ("steps", "against")  # arguments that --resume allows
 # settings of a best response to an agent in Python: each seat of each game needs a separate agent
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
 EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
@@ -92,7 +92,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 class _Runs:
-    """Runs of `responses.run_rounds`, with the arguments of the command line."""
+    """Training of the runs of `responses.run_rounds`, with the arguments of the command line."""
 
     def __init__(self, arguments: argparse.Namespace, executor: WorkExecutor) -> None:
         self._arguments, self._executor = arguments, executor
@@ -386,7 +386,7 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
 
 
 def config_path(name: str) -> Path:
-    """Return the file of a configuration, given its path or the name of a shipped configuration."""
+    """Return the path of a configuration, given a path or the name of a shipped configuration."""
     path = Path(name)
     shipped = Path(__file__).parent / "configs" / path.with_suffix(".yml").name
     return shipped if not path.exists() and path.parent == Path() and shipped.exists() else path

@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 14  # largest size of a configuration, in bytes
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
 MOST_LANES = 1 << 14  # maximum number of lanes of an actor, and of decisions per lane between two updates
-MOST_GAMES = 10**6  # maximum number of games per round
+MOST_GAMES = 10**6  # maximum number of games per training round
 MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
@@ -241,7 +241,7 @@ def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
 
 
 def typed_number(name: str, value: Any, kind: str) -> float:
-    """Return a number of YAML as `kind`, "int" or "float". Raises ValueError for any other value."""
+    """Return a number from YAML as `kind`, "int" or "float". Raises ValueError for any other value."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -281,8 +281,8 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 def set_value(facts: dict[str, Any], text: str) -> None:
     """Set a value in the names and values of a configuration, given as a string `KEY=VALUE`.
 
-    VALUE is YAML. A key may be `section.key`. Raises ValueError for a string of another form. `Settings`
-    checks the key and the value later.
+    VALUE is written in YAML. A key may be `section.key`. Raises ValueError for a string of another form.
+    `Settings` checks the key and the value later.
     """
     key, equals, written = text.partition("=")
     if not equals or not all(key.strip().split(".")):

@@ -178,7 +178,7 @@ def _best_of(run: Path) -> str:
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Return the rules and the map of the command line.
 
-    For a trained policy, the default is the rules and the map with which it was trained.
+    For a trained policy, the default is the rules and the map of its training.
     """
     wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):
@@ -208,9 +208,9 @@ def _scores(
 
 
 def _table(agent: str, scores: Sequence[Score]) -> Table:
-    table = Table(title=f"{agent}, all seats over the same deals", box=None, title_justify="left")
+    table = Table(title=f"{agent}: every deal from every seat", box=None, title_justify="left")
     table.add_column("against")
-    for name in ("games", "win rate", "95 %", "by seat", "rounds", "truncated"):
+    for name in ("games", "win rate", "95 % interval", "win rate by seat", "mean rounds", "truncated"):
         table.add_column(name, justify="right")
     for score in scores:
         table.add_row(

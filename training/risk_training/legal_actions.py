@@ -20,9 +20,9 @@ class LegalActions:
         self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
-        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # decision, int64 (m,)
+        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision
         everyone = torch.arange(len(counts), device=counts.device)
-        self.decisions = everyone if decisions is None else decisions  # int64 (k,): number before `select`
+        self.decisions = everyone if decisions is None else decisions  # int64 (k,): before `select`
 
     @classmethod
     def of(cls, masks: Tensor) -> LegalActions:

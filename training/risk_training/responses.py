@@ -123,7 +123,7 @@ def _check_trainers(settings: Responses, runs: Runs) -> None:
         name, values = getattr(settings, part), getattr(settings, f"{part}_settings")
         if (actual := runs.config(name, values).TRAINER) != trainer:
             raise ValueError(
-                f"{part}={name!r} has trainer {actual!r}: must be a configuration of {trainer!r}"
+                f"{part}={name!r} has trainer {actual!r}: must be a configuration of trainer {trainer!r}"
             )
 
 

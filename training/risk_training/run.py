@@ -52,7 +52,7 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """A training run and its folder. A trainer is a subclass that defines update, state and policy.
+    """A training run and its folder. A trainer is a subclass that defines the abstract methods.
 
     `named` are the specs of opponents that may run code (`registry.load_opponent`).
     """
@@ -78,12 +78,12 @@ class Run(ABC):
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
         self._saved_steps = 0  # number of steps at the latest checkpoint
-        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # CPU seconds by part
+        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # CPU seconds by part of the run
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
     def begin(self) -> None:
-        """Prepare the first update of a new run: load the initial weights, if the settings name them."""
+        """Prepare the first update of a new run: load the initial weights if `begin_with` is set."""
         if self.config.begin_with is not None:
             self.load_first_weights(self.config.begin_with)
 

@@ -183,7 +183,7 @@ class LeagueVecEnv(RiskVecEnv):
     def _note(self, ended: Array, numbers: Array) -> None:
         """Report the results of games that have ended to the league, except games of a replaced opponent.
 
-        `ended` are the lanes of these games, and `numbers` (N, 6) are the players in all lanes.
+        `ended` are the lanes of these games, and `numbers` (N, 6) are the players at all seats.
         """
         names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:

@@ -323,7 +323,7 @@ class SelfPlay:
         self.chance.bit_generator.state = state["chance"]
         self.draws.set_state(torch.from_numpy(np.array(state["draws"])))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
-        if self.are_in_python:  # games end with the learner, as they did when they began
+        if self.are_in_python:  # the state does not contain `stop_at_death`
             seats = self.arena.numbers[:, : self.rules.num_players] == CALLER
             self.arena.stop_at_death[:] = np.where(self.opponent != "", seats.argmax(axis=1), NOBODY)
         if self.keeps_memory:

@@ -266,7 +266,7 @@ def play_chunk(
 class Games:
     """Whole games with one number of players, beginning with game number `first`.
 
-    The players are scripted bots, and `tactician` if there is a `judge`.
+    The players are compiled bots, and `tactician` if there is a `judge`.
     """
 
     def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
@@ -311,7 +311,7 @@ class Games:
             is_over = records["phase"][lanes] == Phase.OVER
             over, lanes = lanes[is_over], lanes[~is_over]
             winners[game_of[over]] = records["winner"][over]
-            in_turns = lanes[records["round_number"][lanes] > 0]  # after the setup
+            in_turns = lanes[records["round_number"][lanes] > 0]  # after the set-up
             pieces.append(self._seen(arena, in_turns, game_of))
             self._change_players(arena, in_turns)
             free = over[: count - following]
@@ -343,7 +343,7 @@ class Games:
             memory[GATHER] = 1 + self.chance.choice(own)
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
-        """Draw the numbers of players in `seated`, with probabilities `weights`."""
+        """Draw players, as indices into `seated`, with probabilities `weights`."""
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:

@@ -111,7 +111,7 @@ def _check_grid(sweep: Sweep, facts: Mapping[str, Any]) -> None:
         if isinstance(values, Span):
             raise ValueError(f"keys.{key}: sampler 'grid' needs {{values: [...]}}, not a range")
     if "trials" in facts:
-        raise ValueError(f"trials={facts['trials']}: sampler 'grid' has one trial for each combination")
+        raise ValueError(f"trials={facts['trials']}: leave out, as sampler 'grid' tries every combination")
     check_range("number of combinations", sweep.trials, 1, MOST_TRIALS)
 
 
@@ -138,7 +138,7 @@ def _choice_or_span(name: str, facts: Any) -> Choice | Span:
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number of YAML, which reads 1e-3 as text. An integer stays an integer."""
+    """Return a number from YAML, which reads 1e-3 as text. An integer stays an integer."""
     kind = "int" if isinstance(value, int) else "float"
     number = typed_number(name, value, kind)
     check_range(name, number, -MOST_STEPS, MOST_STEPS)

@@ -57,7 +57,7 @@ class Config(StateNetworkSettings):
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
     bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
     samples: int = setting(2, 1, 1000)  # samples of each plan when a turn begins
-    judge: str | None = None  # file of a state value (default: the value of `strategist`)
+    judge: str | None = None  # state value: file or agent (default: the value of `strategist`)
 
     def judge_file(self) -> StateValueFile:
         """Return the value that evaluates positions after a turn.
