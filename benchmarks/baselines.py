@@ -5,9 +5,8 @@
 
 A *cell* is a method with a number of players. The command trains a run for each cell and seed, with the
 configurations in `benchmarks/baseline_configs`. It then measures the weights at the end of each run. All
-cells get their first seed before a cell gets its second. If the command is interrupted, the same command
-continues; finished runs and finished measurements are kept. A cell is recorded with the seeds that are
-finished.
+cells get their first seed before a cell gets a second seed. If the command is interrupted, the same command
+continues; finished runs and finished measurements are kept. A cell is recorded with its finished seeds.
 
 The trained agent plays every seat equally often, and one opponent plays all other seats. The table shows
 percentages of games won: the interquartile mean over seeds, and over seeds and opponents in the column "all".

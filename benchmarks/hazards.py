@@ -72,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report, and store the report with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
-    parser.add_argument("--field", required=True, metavar="A,B,...", help="players of the other seats")
+    parser.add_argument(
+        "--field", required=True, metavar="A,B,...", help="players to draw for the other seats"
+    )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
     parser.add_argument("--seed", type=int, default=39, help="seed of all games (default: 39)")

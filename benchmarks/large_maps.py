@@ -51,7 +51,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--territories", type=at_least_one, default=180, metavar="N", help="size of the map (default: 180)")
+    add(
+        "--territories",
+        type=at_least_one,
+        default=180,
+        metavar="N",
+        help="territories of the map (default: 180)",
+    )
     add("--repeats", type=at_least_one, default=3, metavar="N", help="runs with a full cache (default: 3)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -80,7 +86,7 @@ def measure(work: str, name: str, repeats: int) -> list[dict[str, Any]]:
 
 
 def run(work: str, name: str, folder: Path, number: int) -> dict[str, float]:
-    """Do a piece of work in a new process, with its cache in `folder`; return the seconds."""
+    """Do a piece of work in a new process with a cache in `folder`, and return wall and CPU seconds."""
     words = [
         word.format(name=name, folder=folder, run=number) if "\n" not in word else word
         for word in WORKS[work]

@@ -3,9 +3,9 @@
     python -m benchmarks.leaderboard results/ --record
 
 The command plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores.
-With `--verify`, all games are played again and compared with the files. With `--record`, `benchmarks/results`
-gets the headers of the files, and one game of each agent on each track in SHOWN. `make docs` makes the page
-docs/leaderboard.html from this record.
+With `--verify`, all games are played again and compared with the files. With `--record`, the headers of the
+files are stored in `benchmarks/results`, with one game of each agent on each track in SHOWN. `make docs`
+makes the page docs/leaderboard.html from this record.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def shown_games(paths: Sequence[Path]) -> Iterator[tuple[str, RecordedGame]]:
 
 
 def _line(shown: tuple[str, RecordedGame]) -> str:
-    """Return a game as a line of JSON. Its `result` names the result file, and the page of the replay."""
+    """Return a game as a line of JSON. The key `result` names the result file and the page of the replay."""
     file, game = shown
     title = f"{game.track.title}, {game.result.rounds} rounds"
     facts = {"file": file, "page": f"{Path(file).stem}-{game.track.title}.html", "title": title}

@@ -277,7 +277,7 @@ def threads_lines(measures: dict[str, Any]) -> list[str]:
 
 
 class Aim(NamedTuple):
-    """A goal of a run: a value of at least `bound` or, if `less` is true, a value below `bound`."""
+    """A goal of a run: a value of at least `bound` or, if `less` is True, a value below `bound`."""
 
     words: str
     found: float | None  # None: not measured

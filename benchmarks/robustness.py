@@ -1,4 +1,4 @@
-"""Win rates of an agent against bots of each style, compared with its win rate against the known bots.
+"""Win rates of an agent against bots of each style, compared with the win rate against known bots.
 
     python -m benchmarks.robustness beam --games 300
     python -m benchmarks.robustness strategist --players 5 --setups deal --games 100 --out games

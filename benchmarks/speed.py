@@ -54,7 +54,7 @@ class Play(NamedTuple):
     """Games in progress, with the arrays that the kernels need to continue them."""
 
     tables: Tables
-    games: Array  # (N,) records
+    games: Array  # (N,) game records
     pickers: Array  # uint64 (N,)
     lanes: Array  # int64 (N,)
 
@@ -203,7 +203,7 @@ class Run(NamedTuple):
 
 
 def time_run(begin: Play, sweeps: int) -> Run:
-    """Time one run."""
+    """Play one run, and return its times."""
     play = begin.copy()
     cpu = time.thread_time()
     wall = time_of(lambda: play.on(sweeps))
@@ -221,7 +221,7 @@ class Census(NamedTuple):
 def take_census(begin: Play, sweeps: int) -> Census:
     """Play the games of a run again and count decisions and events.
 
-    This is not timed.
+    The census is not timed.
     """
     play = begin.copy()
     census = Census(
@@ -410,5 +410,5 @@ def first_use_lines(seconds: dict[str, Any]) -> list[str]:
         "",
         *table(("game", "seconds"), rows),
         "",
-        f"The second game has another preset. It compiled {seconds['compiled_by_second']} more kernels.",
+        f"The second game has another preset, and compiled {seconds['compiled_by_second']} more kernels.",
     ]

@@ -149,7 +149,7 @@ def tests_of(
 
 
 def points_of(model: MaskablePPO, measure: Callable[[], Any], seconds: float = 0.0) -> dict[str, Any]:
-    """Train until the budgets of decisions and of CPU seconds are reached, and measure the model at each.
+    """Train until both budgets (decisions, CPU seconds) are reached, and measure the model at each budget.
 
     `seconds` is the CPU time, in seconds, that was spent before this call.
     """

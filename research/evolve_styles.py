@@ -7,8 +7,8 @@
 A population of styles plays games of five and six players, with dealt and with claimed territories. The
 shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
 The others are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
-styles. The score of a style is its win rate divided by the even share, so it depends on the population. With
-`--against`, one style plays in each game, and bots with these names play the other seats.
+styles. The score of a style is its win rate divided by the even share, so the score depends on the
+population. With `--against`, one style plays in each game, and bots with these names play the other seats.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OTHERS = (
 )
 SETUPS = ("deal", "claim")
 POPULATION, KEPT, NEW = 120, 40, 10
-GAMES_EACH = 30  # number of games at each table in a generation, per bot
+GAMES_EACH = 30  # number of games per bot and table in a generation
 CHANGED = 2  # number of parameters that are drawn again in a copy
 LANES = 1024
 

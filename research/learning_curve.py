@@ -185,7 +185,9 @@ def draw(record: dict[str, Any], path: Path) -> None:
         panel.axhline(1 / players, color="grey", linestyle=":", label="even share")
         if len(field) > 1:
             best = record["best_script"]
-            panel.axhline(best["won"], color="black", linestyle="--", label=f"{best['name']} in its place")
+            panel.axhline(
+                best["won"], color="black", linestyle="--", label=f"{best['name']} instead of the learner"
+            )
         panel.set(title=title, xlabel="minutes of one core", ylabel="games won", ylim=(0, 0.8))
         panel.title.set_fontsize("small")
         panel.grid(alpha=0.3)

@@ -173,7 +173,7 @@ def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> Non
 
 
 def positions_of(table: Table, count: int) -> Array:
-    """Return starts of turns, records (count,), each from another game of the FIELD."""
+    """Return starts of turns, records (count,), each from a different game of FIELD."""
     rng, rows = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
     batch = GameVector(
@@ -204,7 +204,7 @@ def samples_of(table: Table, position: Array) -> Array:
 
 
 def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
-    """Return the lanes in which these plans and the games after them are played."""
+    """Return the lanes in which these plans, and the games after the plans, are played."""
     return Rollouts(table.rules, load_map("classic"), plans, PLAYING_ON, judge_heuristically, LANES)
 
 
@@ -280,7 +280,7 @@ def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace)
 
 
 def plays(spec: str, table: Table) -> bool:
-    """Return True if an agent plays such games."""
+    """Return True if an agent plays the games of a table."""
     try:
         registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
     except ValueError:
@@ -291,7 +291,8 @@ def plays(spec: str, table: Table) -> bool:
 def regrets(data: Data, achieved: Array) -> Array:
     """Return the regret of each position, (N,).
 
-    The best plan of one half of the games is compared with `achieved`, (N, 2) by half, in the other half.
+    `achieved` (N, 2) are the win probabilities of the choice in both halves of the games. The best plan of
+    one half is compared with the choice in the other half.
     """
     best = data.chances.argmax(axis=1)  # (N, 2)
     rows = np.arange(len(best))

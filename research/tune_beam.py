@@ -1,4 +1,4 @@
-"""Tuning of the weights of `beam` for a number of players, by playing.
+"""Tuning of the weights of `beam` for a number of players, in games against other bots.
 
 In every game, a beam with weights drawn around the present weights plays one seat. Bots drawn from OPPONENTS
 play the other seats. After each round, a linear regression estimates the slope of winning by each weight, and
