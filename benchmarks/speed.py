@@ -405,8 +405,8 @@ def first_use_lines(seconds: dict[str, Any]) -> list[str]:
         (f"second game, {seconds['then']}", f"{seconds['second_s']:.2f}"),
     ]
     return [
-        "The table shows the seconds from `import risk_env` to the end of the first game "
-        f"({seconds['game']}), in a new process, and the seconds of a second game in the same process:",
+        "The first game is played in a new process "
+        f"({seconds['game']}). Its time begins with `import risk_env`. A second game follows in the same process:",
         "",
         *table(("game", "seconds"), rows),
         "",

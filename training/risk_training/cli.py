@@ -285,8 +285,8 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--responses",
         metavar="FILE",
-        help="train, or continue, rounds of best responses with the settings in FILE (.yml): an exploiter of "
-        "the current agent, then a state value that learns from games with all exploiters",
+        help="train, or continue, rounds of best responses (settings in FILE, .yml): an exploiter of the "
+        "current agent, then a state value from games with all exploiters",
     )
 
 

@@ -2,7 +2,8 @@
 
 In each round, the trainer `selfplay` trains a policy against the current agent: the exploiter. If the
 exploiter gains at least `least_gain` over the even share of wins, the trainer `state_value` trains a new
-value, in games with all exploiters so far. In the next round, the agent is `tactician` with this value.
+value. Its training games include all exploiters so far. In the next round, the agent is `tactician` with this
+value.
 
     round-N/exploiter/   the run of the exploiter
     round-N/value/       the run of the next agent's value

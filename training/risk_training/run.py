@@ -239,8 +239,7 @@ class Run(ABC):
 
         `length` replaces the configured number of steps, and `device` the configured device. `named` are the
         specs of opponents that may run code. Raises ValueError if the folder has no checkpoint of this
-        version, if this machine does not have the device, or if the run has an opponent that may not run its
-        code.
+        version, if the machine lacks the device, or if an opponent may not run its code.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
