@@ -405,8 +405,8 @@ def first_use_lines(seconds: dict[str, Any]) -> list[str]:
         (f"second game, {seconds['then']}", f"{seconds['second_s']:.2f}"),
     ]
     return [
-        "The first game is played in a new process "
-        f"({seconds['game']}). Its time begins with `import risk_env`. A second game follows in the same process:",
+        f"The first game ({seconds['game']}) is played in a new process. The time begins with "
+        "`import risk_env`. A second game follows in the same process:",
         "",
         *table(("game", "seconds"), rows),
         "",
