@@ -62,16 +62,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar="N,...",
         help="training games before each measurement (default: %(default)s)",
     )
-    add(
-        "--games", type=at_least_one, default=240, metavar="N", help="games per result (default: %(default)s)"
-    )
+    add("--games", type=at_least_one, default=240, metavar="N", help="games per result (default: 240)")
     add("--record", action="store_true", help="store data and picture in research")
-    add(
-        "--draw",
-        type=Path,
-        metavar="DATA",
-        help="draw a picture of stored data next to the data, and train nothing",
-    )
+    add("--draw", type=Path, metavar="DATA", help="draw a picture next to stored data, and train nothing")
     arguments = parser.parse_args(argv)
     if arguments.draw:
         draw(json.loads(arguments.draw.read_text(encoding="utf-8")), arguments.draw.with_suffix(".png"))
