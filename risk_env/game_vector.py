@@ -92,6 +92,8 @@ class FixedArrays:
 class GameVector(FixedArrays):
     """`num_games` games (lanes). The caller begins, steps, reads and finishes any of the lanes.
 
+    The arguments are those of `GameBatch` (docs/batch.md).
+
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
     lanes together. An `arena.Arena` plays the lanes with its players.
@@ -271,7 +273,10 @@ class GameVector(FixedArrays):
         return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
-        """Raise IllegalAction unless `actions`, int (N,), are legal in `lanes`, int (k,)."""
+        """Raise IllegalAction unless `actions[lane]` is legal in each of `lanes`, int (k,).
+
+        `actions` is int (N,).
+        """
         self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -308,9 +313,9 @@ class GameVector(FixedArrays):
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
         text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The rules of
-        the position may differ in `max_rounds` only. The position determines future dice and cards. With
-        `reseed`, the seed of the lane's game determines future dice and cards instead. Call `ask` afterwards
-        to write observation, mask and seat.
+        the position must be the rules of the batch, except `max_rounds`. The position determines future dice
+        and cards. With `reseed`, the seed of the lane's game determines future dice and cards instead. Call
+        `ask` afterwards to write observation, mask and seat.
 
         Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
         The batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
@@ -319,7 +324,7 @@ class GameVector(FixedArrays):
         listed = positions if is_several(positions) else [positions] * len(lanes)
         if len(listed) != len(lanes):
             raise ValueError(
-                f"positions: {len(listed)} positions for {len(lanes)} lanes; give one, or one per lane"
+                f"positions: {len(listed)} positions for {len(lanes)} lanes; pass one, or one per lane"
             )
         places = [f"lane {lane}" for lane in lanes]
         records = records_of(listed, places, self.rules, self.board)
@@ -331,10 +336,10 @@ class GameVector(FixedArrays):
         self.game_over[lanes] = self._games["seat"][lanes] < 0
 
     def load_records(self, lanes: Array, records: Array) -> None:
-        """Begin these lanes, int (k,), at records (k,) of games. The records are not checked.
+        """Copy the game records `records` (k,) into these lanes, int (k,). The records are not checked.
 
-        Search uses this method for thousands of copies of a game. The records determine future dice. Use
-        `load` for records of unknown origin.
+        Searches use this method for thousands of copies of a game. The records determine future dice and
+        cards. Use `load` for records of unknown origin.
         """
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:
@@ -344,7 +349,7 @@ class GameVector(FixedArrays):
         self._games[lanes] = records
 
     def reseed(self, lanes: Array, seeds: Array) -> None:
-        """Draw future dice and cards in these lanes, int (k,), from seeds, uint64 (k,).
+        """Let `seeds`, uint64 (k,), determine future dice and cards in these lanes, int (k,).
 
         Hidden facts stay as they are (`Game.reseed`).
         """
@@ -374,10 +379,10 @@ class GameVector(FixedArrays):
             play_on(self._games, lane, self.tables)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play an action, int (N,), in each of these lanes.
+        """Play the action `actions[lane]` in each of these lanes, int (k,).
 
-        Writes reward, terminated, truncated and game_over. If an action is not legal, raises IllegalAction
-        and steps no lane.
+        `actions` is int (N,). Writes reward, terminated, truncated and game_over. If an action is not legal,
+        raises IllegalAction and steps no lane.
         """
         lanes, actions = self.as_lanes(lanes), contiguous(self.as_actions(actions))
         self._check_legal(actions, lanes)

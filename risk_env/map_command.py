@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--out",
         metavar="FILE",
-        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
+        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import (default: no file)",
     )
     add(
         "--cards",
@@ -108,7 +108,7 @@ def draw_map(arguments: argparse.Namespace) -> None:
 
 
 def check_map(arguments: argparse.Namespace) -> None:
-    """Print the size of a map, and the presets that can be played on it."""
+    """Print the size of a map, and the presets that can be played on the map."""
     for line in description(load_map(arguments.map)):
         print(for_terminal(line))
 
@@ -128,7 +128,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     _copy_picture(arguments, imported.board)
     with whole_file(Path(arguments.out)) as fresh:
         fresh.write_text(imported.text, encoding="utf-8")
-    print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
+    print(f"Wrote {arguments.out}. To play on this map: {PROGRAM} play --map {arguments.out}")
 
 
 def _imported(arguments: argparse.Namespace) -> ImportedMap:

@@ -295,7 +295,7 @@ class PolicyAgent(Agent):
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.name, self.version = policy, policy.name, policy.version
-        if prepares(policy, Policy):  # without this, tournaments rehearse with another policy of the class
+        if prepares(policy, Policy):  # otherwise a tournament would play a rehearsal with this policy
             self.prepare = policy.prepare  # type: ignore[method-assign]
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:

@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
 The learner plays one seat. Opponents inside the environment play the other seats. An observation is a report
-(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step. See
+(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns take one step. See
 docs/llm.md.
 """
 
