@@ -115,7 +115,7 @@ def observe_game(games, i, boards, rules, seat, words, observation):
 
 @entry_point
 def determinize_game(games, i, boards, rules, seat, seed):
-    """Draw again all facts of game `i` that `seat` does not know.
+    """Redraw all facts of game `i` that `seat` does not know.
 
     The generator continues from `seed` (uint64).
     """

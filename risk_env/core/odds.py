@@ -4,9 +4,9 @@
 Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
 `defenders` is the number of troops on the attacked territory.
 
-A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
-falls or one attacker is left. The number of attackers left counts the attacker's troops on both territories,
-before the attacker chooses the number of troops that move in.
+A battle is a blitz (RULES 3.2.4). Both sides roll the most dice (RULES 3.2.2) until the territory falls or
+one attacker is left. After a capture, the number of attackers left counts the attacker's troops on both
+territories.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot passes the array from
 `odds_table` to its kernels, which call `win_chance`, `left_after` and `defenders_after`. Results within the
@@ -33,7 +33,8 @@ Floats = NDArray[np.float64]
 
 WIN, ATTACKER_LEFT, DEFENDER_LEFT = range(3)  # indices on the last axis of a table
 LEAST_TABLE = 32  # minimum size of a table in troops; for smaller armies `far_odds` would not be close
-MOST_CELLS = 1_000_000  # maximum attackers × defenders that `battle_odds` computes exactly, in about 10 ms
+# maximum product attackers × defenders for which `battle_odds` computes exact odds, in about 10 ms
+MOST_CELLS = 1_000_000
 _FAR = 192  # troops per side of the battles to which `far_odds` is fitted
 
 
@@ -41,7 +42,7 @@ class BattleOdds(NamedTuple):
     """Odds of a blitz: probability that the territory falls, and expected troops left on either side."""
 
     win: float
-    attacker_left: float
+    attacker_left: float  # troops on both territories
     defender_left: float
 
 
@@ -52,8 +53,8 @@ def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
     """Return the numbers of rolls in which the defender loses 0, 1, ... troops (RULES 3.2.3).
 
     The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
-    troops that both sides lose together. The counts add up to 6 to the power of the number of dice:
-    `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
+    troops that both sides lose together. The counts add up to 6 to the power of the number of dice. For
+    example, `roll_outcomes(3, 2)` returns 2275, 2611 and 2890, which add up to 7776.
     """
     compared = min(attack_dice, defence_dice)
     counts = np.zeros(compared + 1, np.int64)
@@ -286,7 +287,7 @@ def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float
 def battle_odds(attackers: int, defenders: int) -> BattleOdds:
     """Return the odds of a blitz (RULES 3.2.4).
 
-    The odds are exact while attackers × defenders is at most `MOST_CELLS`. Beyond that they come from
+    The odds are exact if attackers × defenders is at most `MOST_CELLS`. Otherwise the odds come from
     `far_odds`.
     """
     attackers = _whole("attackers", attackers, 1)

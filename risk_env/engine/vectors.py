@@ -12,7 +12,7 @@ from risk_env.core.bits import ONE, ZERO
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS
 
 WORD = 64  # number of elements in a word of a bitset
-BLOCKS = 8  # number of blocks, each with one number per seat
+BLOCKS = 8  # number of blocks that `rotate_blocks` rotates; a block has one number per seat
 EVERY_OTHER_OF = 8  # number of words of which `rotate_every_other` rotates the first, third, ...
 
 
