@@ -176,7 +176,7 @@ class TallyBook:
     def convert_cycles(self, cycles: int, seconds: float) -> None:
         """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
 
-        `cycles` is the number of processor cycles of the whole call, and `seconds` is its duration.
+        `cycles` is the number of processor cycles of the whole call, and `seconds` is the call's duration.
         """
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
@@ -245,8 +245,8 @@ class Arena(FixedArrays):
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat that stops the lane when eliminated
-        # (N,) seat whose next turn stops the lane when it begins, NOBODY or ANY_SEAT
+        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) elimination of this seat stops the lane
+        # (N,) the lane stops when a turn of this seat begins; ANY_SEAT: at every turn, NOBODY: at no turn
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) next action to play in each lane, or NO_ACTION
         self.states = np.zeros(N, np.int8)  # (N,) RUNNING, OVER, STOPPED or REFUSED (`engine.play_on`)
@@ -301,14 +301,14 @@ class Arena(FixedArrays):
         self._play(nobody, True, 1)
 
     def check_numbers(self) -> None:
-        """Raise ValueError if `numbers` contain an unknown player number in any lane.
+        """Raise ValueError if `numbers` contains an unknown player number in any lane.
 
-        Call this method after `numbers` have been read from a file.
+        Call this method after `numbers` has been read from a file.
         """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
     def _check_players(self, lanes: Numbers) -> None:
-        """Raise ValueError if `numbers` contain an unknown player number in these lanes."""
+        """Raise ValueError if `numbers` contains an unknown player number in these lanes."""
         numbers = self.numbers[lanes]
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
@@ -689,7 +689,7 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(
-            f"line_ups contains {line_ups.min()} ... {line_ups.max()}: all must be 0 ... {num_players - 1}"
+            f"line_ups contain {line_ups.min()} ... {line_ups.max()}: all must be 0 ... {num_players - 1}"
         )
     return line_ups
 

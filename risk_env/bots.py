@@ -30,7 +30,7 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 
 @dataclass(frozen=True)
 class CompiledBot:
-    """A bot whose compiled code plays on the array of game records.
+    """A bot whose compiled code reads game records and writes actions.
 
     `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`.
     `games` (N,), `boards` (1,) and `rules` (1,) are arrays of records (`core.types`). For each of the `lanes`

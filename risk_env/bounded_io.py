@@ -141,8 +141,8 @@ def _too_deep() -> ValueError:
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
     """Return the files in a zip archive by name, or only the files in `names`.
 
-    Raises ValueError if the archive is damaged, if one of `names` is missing, or if the files are too many or
-    too large. At most `most` bytes in total are expanded, whatever sizes the archive states.
+    Raises ValueError if the archive is damaged, if one of `names` is missing, and if the archive has too many
+    files or bytes. At most `most` bytes in total are expanded, whatever sizes the archive states.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

@@ -61,7 +61,7 @@ Outcomes = list[tuple[Outcome, float]]
 def play_outcomes(
     games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
 ) -> Outcomes:
-    """Play a legal action, and the outcomes `taken` and forced actions that follow.
+    """Play a legal action, then the outcomes `taken` of chance events, and all forced actions.
 
     `taken` contains one outcome for each chance event after the action. With `ask_forced`, forced actions
     count as decisions and are not played. Returns the outcomes of the next chance event: an empty list if a

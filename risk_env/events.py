@@ -101,7 +101,7 @@ class Event(NamedTuple):
 
 
 def _as_tuples(value: Any) -> Any:
-    """Return a value of JSON with tuples in place of lists."""
+    """Return a value with tuples in place of all lists."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
@@ -196,7 +196,7 @@ class GameLog:
         return list(self._lines)
 
     def _play_forced(self) -> None:
-        """Play forced actions up to the next decision that is not forced."""
+        """Play forced actions up to the next decision."""
         played = 0
         while not self._ask_forced and len(legal := members(self._record.legal)) == 1:
             if played == MOST_FORCED:
@@ -254,8 +254,8 @@ class GameLog:
         """Add events, after the events that were held back.
 
         A roll is held back while a re-roll is being decided. A draft to the only possible territory is held
-        back until the amount is given. Otherwise the time of the event would reveal whether the seat could
-        make a hidden trade.
+        back until the amount is given. Otherwise the times of these events would reveal whether the seat had
+        a hidden decision.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):

@@ -58,7 +58,7 @@ class Origin(NamedTuple):
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
     cannot restore the game. This is the case for loaded games, for games with redrawn hidden facts or chance,
-    and for games after a step with given outcomes. It is also the case for the game of a lane
+    and for games after a step with given outcomes. `position` is also None for the game of a lane
     (`game_by_chance`) and for games with `ask_forced`.
     """
 
@@ -574,8 +574,9 @@ class Game:
     ) -> Game:
         """Return a game in the state of a record.
 
-        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Only the
-        length of the record is checked. The history of the game begins with this state.
+        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Raises
+        SavedGameError for a record of another length. Nothing else in the record is checked. The history of
+        the game begins with this state.
         """
         game = cls.__new__(cls)
         game.rules, game.board = rules, board
@@ -741,7 +742,7 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """Return the facts in the header and the state of a saved game.
 
-    Raises SavedGameError for damaged bytes, and for any other value.
+    Raises SavedGameError for damaged bytes, and for a value that is not bytes.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")

@@ -42,7 +42,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 
     Raises ValueError unless `numbers` is a 1-D array of whole numbers.
     """
-    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled dtype is another object
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # an unpickled dtype is another object
     if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
         return numbers
     numbers = np.asarray(numbers)
@@ -56,7 +56,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
     """Return seeds for kernels, uint64 (count,).
 
-    Raises ValueError unless all are integers of 0 or more.
+    Raises ValueError unless `seeds` are `count` whole numbers of 0 or more.
     """
     numbers = whole_numbers(seeds, (count,), "seeds must be")
     if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
@@ -318,7 +318,7 @@ class GameVector(FixedArrays):
         `ask` afterwards to write observation, mask and seat.
 
         Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
-        The batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
+        The batch is then unchanged. The state of a `Game` is not checked.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
@@ -389,7 +389,7 @@ class GameVector(FixedArrays):
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write the final fields of these lanes, whose games are over.
+        """Write the `final_*` arrays of these lanes, whose games are over.
 
         With `autoreset`, also begin the next games.
         """
@@ -408,7 +408,7 @@ class GameVector(FixedArrays):
         return self._records, self._results, self._ends, episodes, self._views, is_full_step
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
-        """Call `work(lanes, *arguments)`. If there are many lanes, threads share them."""
+        """Call `work(lanes, *arguments)`. If there are many lanes, threads share the lanes."""
         if self._pool is None:
             work(lanes, *arguments)
         else:

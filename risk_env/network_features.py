@@ -34,7 +34,7 @@ COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order 
 class Features(NamedTuple):
     """Features of k observations. For a single game, the arrays have no first axis."""
 
-    territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then the sum over the neighbours
+    territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then scaled sums over the neighbours
     globals: npt.NDArray[np.float32]  # (k, G): features of the whole board
 
 

@@ -52,7 +52,7 @@ class PublicState:
 
     phase: Phase = Phase.OVER  # phase that this viewer may see (docs/public.md)
     seat: int = NOBODY  # seat to act, -1 when the game is over
-    turn: int = NOBODY  # seat in turn
+    turn: int = NOBODY  # seat whose turn it is
     round: int = 0  # 0 in set-up, then from 1
     starter: int = NOBODY
     alive: npt.NDArray[np.bool_] = _EMPTY  # (P,) false for eliminated seats; empty if all seats are alive
@@ -66,7 +66,7 @@ class PublicState:
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
     discard_wilds: int = 0
     shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
-    shown_hands: tuple[int, ...] = ()  # seat that holds each of these cards, -1 for the discard pile
+    shown_hands: tuple[int, ...] = ()  # seat that holds each shown card, -1 for the discard pile
     picked: tuple[int, ...] = ()  # territories of the cards picked for a set; only for the seat that picks
     picked_wilds: int = 0
 

@@ -1,6 +1,6 @@
 """Policies and agents at seats in the lanes of an arena.
 
-Compiled bots need no such object, because the arena calls their compiled code.
+Compiled bots need no `Seated` object, because the arena calls their compiled code.
 """
 
 from abc import ABC, abstractmethod

@@ -1,4 +1,4 @@
-"""Standard streams that never stop a command: closed streams discard output, and any text can be written."""
+"""Standard streams for commands: closed streams discard output, and any text can be written."""
 
 import io
 import os
