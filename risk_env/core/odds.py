@@ -1,4 +1,4 @@
-"""Exact odds of a battle: one roll, or a blitz.
+"""Odds of a battle: one roll, or a blitz.
 
 `attackers` is the number of all troops on the attacking territory, including the troop that has to stay.
 Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
@@ -138,7 +138,7 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left in a blitz of a against d
 #   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of 3 dice against 2
-#   table[0, 1]    correction of the margin's mean and variance for the last rolls, with fewer dice; then 0
+#   table[0, 1]    corrections of mean and variance of the margin (below) for rolls with fewer dice; then 0
 #   table[0, 2]    correction of attackers left in a win, and of defenders left in a loss; then 0
 #   table[0, 3:]   0
 
@@ -204,10 +204,11 @@ def look_up(table, attackers, defenders):
 #
 # A roll of three dice against two removes two troops. Suppose that the rolls continue past the end of the
 # battle. After (attackers - 1 + defenders) / 2 rolls, exactly one side has no troops left. The attacker wins
-# if the attacker's losses are then below attackers - 1. The difference is the margin. The sum of the losses
-# is nearly normal, with an Edgeworth term for the skewness. A win with u troops to spare leaves u / 2 rolls
-# past the end. In these rolls the margin falls from u to u times half the defender's mean loss: hence the
-# factor 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted to exact battles.
+# if the attacker's losses are then below attackers - 1. The margin is attackers - 1 minus these losses. The
+# sum of the losses is nearly normal, with an Edgeworth term for the skewness. A win with u troops to spare
+# leaves u / 2 rolls past the end. In these rolls the margin falls from u to u times half the defender's mean
+# loss: hence the factor 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted to
+# exact battles.
 
 
 @kernel

@@ -21,7 +21,7 @@ from risk_env.core.types import (
 )
 
 NEUTRAL_IN_A_ROW = 2  # troops that a seat places in a row in a game with a neutral army (RULES 6.1)
-DRAWN_OBJECTIVES = 4  # number of objectives drawn from each rank (RULES 9.3)
+DRAWN_OBJECTIVES = 4  # number of minor objectives, and of major objectives, that are drawn (RULES 9.3)
 
 
 @kernel

@@ -17,9 +17,9 @@ EVERY_OTHER_OF = 8  # number of words of which `rotate_every_other` rotates the 
 
 
 def _differing(size, bits):
-    """Return a helper that compares `numbers` with `others` from index `first` on.
+    """Return a function that compares `numbers` with `others` from index `first` on.
 
-    Bit k of the result is set if `numbers[first + k]` is not `others[first + k]`, for each k < `size`.
+    Bit k of its result is set if `numbers[first + k]` differs from `others[first + k]`, for each k < `size`.
     """
 
     @in_vectors("differing", size, bits)

@@ -13,8 +13,8 @@ element of the thread's part in each stage. The last row belongs to the caller. 
 number of checked elements, and a flag that is set if a check has failed. `bounds`, int64 (threads + 1,),
 contains the limits of the parts.
 
-A thread that has finished its own part steals elements from the other parts. No thread waits for a slow
-thread.
+A thread that has finished its own part steals elements from the other parts. A slow thread therefore delays
+the other threads only by the elements on which it is working.
 """
 
 from typing import Any, NamedTuple
@@ -216,7 +216,7 @@ def compare_exchange(signals, row, column, value, other):
 
 @in_memory("load")
 def load(signals, row, column):
-    """Return a number. Everything that a thread wrote before it wrote the number is then visible."""
+    """Load a number atomically. Everything that was written before this number is then visible."""
     return signals[row, column]
 
 
