@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Exit with an error if an argument does not fit the action."""
     if arguments.action not in ACTIONS:
-        parser.error(f"{arguments.action}: choose one of {', '.join(ACTIONS)}")
+        parser.error(f"action={arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
@@ -197,5 +197,5 @@ def description(board: Board) -> Iterator[str]:
                 numbers.append(str(players))
             except ValueError as error:
                 problem = str(error)
-        games = f"{', '.join(numbers)} players" if numbers else "no"
+        games = f"{', '.join(numbers)} players" if numbers else "not playable"
         yield f"{preset}: {games}{f' ({problem})' if problem else ''}"

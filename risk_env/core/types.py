@@ -149,7 +149,7 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
             return sizes
     raise ValueError(
         f"a map of {territories} territories, {borders} directed borders and {continents} continents "
-        f"is too large. Allowed are at most {sizes.territories} territories, {sizes.borders} directed borders "
+        f"is too large; the maximum is {sizes.territories} territories, {sizes.borders} directed borders "
         f"and {sizes.continents} continents"
     )
 
