@@ -104,7 +104,7 @@ class TallyBook:
         return self._log
 
     def arrays(self) -> Tally:
-        """Return the arrays as an argument of the kernel."""
+        """Return the counters and the log as an argument of the kernel `play_on`."""
         return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
 
     def clear(self, lanes: Numbers) -> None:
@@ -523,7 +523,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Continue with the players in Python and the log of actions of another arena."""
+        """Take over the players in Python, `in_python`, and the log of actions, `log`, of another arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log

@@ -1,7 +1,7 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-Each command in COMMANDS is a function that takes the arguments of the command. The function parses these
-arguments with `command_parser(name)`. It returns an exit status (None: success) or raises an exception. The
+Each entry of COMMANDS names a function that takes the arguments of the command. The function parses these
+arguments with `command_parser(name)`, and returns an exit status (None: success) or raises an exception. The
 module of a command is imported when the command is called, so that `--help` is fast.
 """
 

@@ -81,7 +81,7 @@ class FixedArrays:
     FIXED: ClassVar[frozenset[str]]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Raises AttributeError for an array in FIXED."""
+        """Set an attribute. Raises AttributeError if it is an array in FIXED that is already set."""
         if name in self.FIXED and vars(self).get(name, value) is not value:
             raise AttributeError(
                 f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values"

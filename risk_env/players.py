@@ -79,8 +79,9 @@ class Policy:
         A policy with a state returns a tuple (actions, new state).
 
         `observations` is float32 (k, D), or, if the attribute `observation` is "structured", a dict of
-        "territories" (k, T, F) and "globals" (k, G). `masks` is int8 (k, n), and `seats` is int64 (k,).
-        `state` (k, ...) is passed only if `initial_state` returns a state.
+        "territories" (k, T, F) and "globals" (k, G). `masks`, int8 (k, n), marks the legal actions. `seats`,
+        int64 (k,), contains the deciding seats. `state` (k, ...) is passed only if `initial_state` returns a
+        state.
         """
         raise TypeError(
             f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)"

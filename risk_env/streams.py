@@ -57,7 +57,7 @@ def prepare_streams() -> None:
 
 
 def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
-    """Return an open stream that reads and writes every character in some form."""
+    """Return the stream, or a new stream for None, with an error handler that accepts every character."""
     if stream is None:
         return open(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
     if isinstance(stream, io.TextIOWrapper):
