@@ -112,7 +112,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that exits with an error if its help cannot be written."""
+    """A parser that raises OSError if its help cannot be written."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)

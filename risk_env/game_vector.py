@@ -420,7 +420,7 @@ class GameVector(FixedArrays):
     # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the arguments for a copy or pickle: new lanes with the same state."""
+        """Return a function and its arguments for a copy or pickle: new lanes with the same state."""
         arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
         options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
         return _restored, (arguments, options, [read(self).copy() for read in _STATE], type(self))

@@ -39,7 +39,7 @@ class Features(NamedTuple):
 
 
 class StaticFeatures(NamedTuple):
-    """Facts of a map, which are the same in every game."""
+    """Features of a map, which are the same in every game (`static_features`)."""
 
     # (T, 4): number of targets, number of targets in other continents, size and bonus of the continent
     territories: npt.NDArray[np.float32]
@@ -90,7 +90,7 @@ def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
 
 
 def static_features(board: Board) -> StaticFeatures:
-    """Return the facts of a map. Counts and bonuses are divided by 8."""
+    """Return the features of a map that are the same in every game. Counts and bonuses are divided by 8."""
     members = np.zeros((board.num_territories, len(board.continents)), np.float32)
     members[np.arange(board.num_territories), board.continent_of] = 1
     source, target = board.edge_index

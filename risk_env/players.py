@@ -49,9 +49,9 @@ class Policy:
 
     Subclasses set `name` and `version`, and override `act_batch`.
 
-    One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps
-    no memory in the object. Its method `initial_state` returns an array, and the caller keeps a row of this
-    array for each seat of each game.
+    One policy object plays at many seats in many games. A policy with a memory, such as a recurrent network,
+    does not keep the memory in the object. The method `initial_state` returns an array instead, and the
+    caller keeps a row of this array for each seat of each game.
     """
 
     name: str = "policy"

@@ -35,7 +35,7 @@ class _Forgiving(io.RawIOBase):
 
 
 def prepare_streams() -> None:
-    """Replace closed standard streams by the null device, and make all standard streams accept any text.
+    """Replace closed standard streams with the null device, and make all standard streams accept any text.
 
     Data that cannot be written to standard error is dropped. A full disk under standard output remains an
     error.

@@ -219,7 +219,10 @@ def observe_territories(game, board, rules, seat, words):
 
 @inlined
 def column_shifts(rules, seat):
-    """Return one byte per owner, FREE first: the shift that moves a code to the owner's column of a word."""
+    """Return a word with one byte per owner, FREE first: the offset of the owner's column in bits.
+
+    A code that is shifted up by this number of bits is in the owner's column.
+    """
     shifts = ZERO
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))

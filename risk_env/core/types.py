@@ -5,7 +5,7 @@ options. Each size class has its own dtypes, so all presets, options and player 
 same compiled code.
 
 No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
-would return the attribute.
+would return the attribute and not the field.
 """
 
 from enum import IntEnum
@@ -328,9 +328,9 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:
-    """Return the dtype of a record with these fields, widest first, without padding.
+    """Return the dtype of a record with these fields, widest first, without padding between fields.
 
-    Two equal games consist of equal bytes.
+    A field `spare` fills the record to a multiple of 8 bytes. Equal games therefore consist of equal bytes.
     """
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8

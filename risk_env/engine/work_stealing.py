@@ -207,7 +207,7 @@ def fetch_add(signals, row, column, value):
 
 @in_memory("compare_exchange")
 def compare_exchange(signals, row, column, value, other):
-    """Replace `value` by `other` atomically, and return True if the number was `value`."""
+    """Replace `value` with `other` atomically, and return True if the number was `value`."""
     was = signals[row, column] == value
     if was:
         signals[row, column] = other
