@@ -137,7 +137,9 @@ def facts_of(win_rate: WinRate) -> Row:
 def best_script(games: int) -> Row:
     """Return the bot of FIELD with the highest win rate as one of six, and the win rate."""
     rules = Rules.preset("classic", 6, profile=FAST)
-    win_rates = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
+    win_rates = {
+        name: win_rate_in_field(compiled(name), FIELD, rules, BOARD, games, SEED, LANES) for name in FIELD
+    }
     best = max(win_rates, key=lambda name: win_rates[name].wins)
     return {"name": best, **facts_of(win_rates[best])}
 

@@ -276,6 +276,7 @@ class Games:
         self.board = load_map(config.map)
         self.gatherer = CLAIMER if self.rules.setup == "claim" else GATHERER
         bots, weights = self._bots_that_know()
+        self.gatherer_number = len(bots)
         self.seated = [*bots, self.gatherer, *([] if judge is None else [judged_by(judge, LEARNER)])]
         # the last two entries are the gatherer and `tactician`
         self.weights = np.append(config.bot_share * weights, [0, 1 - config.bot_share])
@@ -329,7 +330,7 @@ class Games:
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
         arena.batch.begin_at(lanes, self.positions, self.first + numbers)
         is_gathering = self.chance.random((len(lanes), MAX_SEATS)) < self.config.gather
-        arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
+        arena.numbers[lanes] = np.where(is_gathering, self.gatherer_number, arena.numbers[lanes])
         arena.seat_players(lanes)
         for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
             self._choose_first(arena, lanes[k], seat)
@@ -358,7 +359,7 @@ class Games:
         """Reassign seats whose turns begin to other players: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
-        is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)
+        is_changed |= arena.numbers[lanes, seats] == self.gatherer_number
         changed, seats = lanes[is_changed], seats[is_changed]
         arena.seat_bots(changed, seats, self._draw((len(changed),)))
 
