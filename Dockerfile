@@ -9,7 +9,7 @@ RUN useradd --create-home risk && install -d -o risk /games
 COPY --from=build /wheels /source/constraints.txt /wheels/
 RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/*.whl)[web]"
 USER risk
-# The compiled code is for the processor of this machine. On another kind of processor it is compiled again.
+# The compiled code is for the processor of this machine. On another kind of processor, the code is compiled again.
 RUN risk-env warmup --bots --workers 2
 VOLUME /games
 EXPOSE 8642

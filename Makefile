@@ -16,7 +16,7 @@ PY := $(BIN)/python
 INSTALL := $(PY) -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt
 # Each process begins with neighbouring tests, which need the same kernels.
 PYTEST := $(PY) -m pytest -n $(WORKERS) --dist worksteal --durations=30 --durations-min=5
-# The files with tests marked 'modes': to collect the other files would import torch and many other modules.
+# Only the files with tests marked 'modes' are collected: the other files would import torch and many other modules.
 MODES := -m 'modes and not long' $(shell grep -l 'mark\.modes' tests/test_*.py)
 # Kernels that only tests use are not compiled here: their tests run compiled in `make long`.
 INTERPRETED := -m '(modes or interpreted) and not long' $(shell grep -lE 'mark\.(modes|interpreted)' tests/test_*.py)
@@ -54,8 +54,8 @@ $(QUICK): pyproject.toml constraints.txt | $(MADE)
 	@$(INSTALL) -e '.[quick]'
 	@touch $@
 
-# While pip works on one core, `warmup` compiles kernels on another core. It needs only the few dependencies of
-# `risk_env`, and is stopped when pip ends. `kernels` compiles the rest.
+# While pip works on one core, `warmup` compiles kernels on another core. `warmup` needs only the few dependencies of
+# `risk_env`, and is stopped when pip ends. The target `kernels` compiles the remaining kernels.
 $(DEV): pyproject.toml constraints.txt | $(MADE)
 	@echo "== Installing risk_env and the extras 'dev', 'docs' and 'all' into $(VENV) (a few minutes: torch is large)"
 	@$(INSTALL) -e .
@@ -81,7 +81,8 @@ browser:
 	@.ci/bubblewrap
 
 # While types are checked on one core, kernels are compiled on the other. While the last kernels are compiled on one
-# core, tests with the JIT off run on the other. The browser is installed meanwhile, which is mostly waiting time.
+# core, tests with the JIT off run on the other. The installation of the browser, which is mostly waiting time, runs at
+# the same time.
 lint-and-kernels: $(DEV)
 	@mkdir -p build
 	@$(MAKE) --no-print-directory browser >build/browser.log 2>&1 & browser=$$!; \
@@ -109,7 +110,8 @@ lint: $(DEV) ## check lint, format, types and import contracts
 	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/lint-imports; \
 	status=$$?; wait $$types && exit $$status
 
-# Tests leave a fifth of two cores idle. The kernels with bounds checks are compiled in this time, at low priority.
+# The tests leave two cores idle for a fifth of the time. Meanwhile, the kernels with bounds checks are compiled at low
+# priority.
 compiled-while-compiling: $(DEV)
 	@nice -n 19 $(MAKE) --no-print-directory bounds-kernels >/dev/null 2>&1 & kernels=$$!; \
 	$(MAKE) --no-print-directory modes-compiled; status=$$?; wait $$kernels; exit $$status
@@ -173,7 +175,7 @@ newest: $(DEV) ## install the core with its newest dependencies, if they differ 
 clients: $(CORE) ## run the scripts of tests/clients that need other libraries, each in a separate environment; ARGS=trl for one
 	@$(PY) -m tests.clients $(ARGS)
 
-hub: $(CORE) ## write the folder that a hub takes, into build/hubs; ARGS=kaggle, openenv or verifiers
+hub: $(CORE) ## write the folder for a hub into build/hubs; ARGS=kaggle, openenv or verifiers
 	@$(PY) examples/hubs/bundle.py $(ARGS)
 
 golden: $(CORE) ## write tests/golden again (then review the difference)

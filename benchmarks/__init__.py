@@ -1,1 +1,1 @@
-"""Speed benchmarks of risk_env and other libraries, recorded with machine, command and date."""
+"""Benchmarks of speed and strength, recorded with machine, command and date."""

@@ -3,13 +3,12 @@
     python -m benchmarks.baselines --record                     # the table of docs/baselines.md
     python -m benchmarks.baselines --methods sb3 --players 2,3  # a part of the table
 
-A *cell* is a method with a number of players. The command trains a run for each cell and seed with the
-configurations in `benchmarks/baseline_configs`, and then measures the weights at the end of the run. All
-cells get their first seed before a cell gets its second. If the command is interrupted, the same command
-continues; finished runs and finished measurements are kept. A cell is recorded with the seeds that are
-finished.
+A *cell* is a method with a number of players. The command trains a run for each cell and seed, with the
+configurations in `benchmarks/baseline_configs`. It then measures the weights at the end of each run. All
+cells get their first seed before a cell gets a second seed. If the command is interrupted, the same command
+continues; finished runs and finished measurements are kept. A cell is recorded with its finished seeds.
 
-The baseline plays every seat equally often, and one opponent plays all other seats. The table shows
+The trained agent plays every seat equally often, and one opponent plays all other seats. The table shows
 percentages of games won: the interquartile mean over seeds, and over seeds and opponents in the column "all".
 Intervals are 95 % intervals of a bootstrap over seeds, stratified by opponent (Agarwal et al. 2021).
 """
@@ -45,7 +44,7 @@ PACKAGES = ("risk-env", "numpy", "numba", "torch", "stable-baselines3", "sb3-con
 
 @dataclass(frozen=True)
 class Method:
-    """A method of the table: its name, its unit and its budget by number of players."""
+    """A method of the table: title, unit of the budget, and budget by number of players."""
 
     title: str
     unit: str
@@ -173,7 +172,7 @@ def log_of(job: Job) -> Sequence[Any]:
 
 
 def measure(job: Job, games: int) -> None:
-    """Play the games against the opponents that SCORE does not have yet."""
+    """Play the games against the opponents that the file SCORE does not contain yet."""
     from risk_training.win_rate import play_deals, summarise
 
     scores = scores_of(job, games)
@@ -299,7 +298,7 @@ def cells(record: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the cells of the table, ordered by method and number of players."""
     order = {name: k for k, name in enumerate(METHODS)}
     rows = sorted(record["rows"], key=lambda row: (order[row["method"]], row["players"]))
-    names = ["method", "players", "budget", "seeds", "CPU s", *OPPONENTS, "all"]
+    names = ["method", "players", "budget", "seeds", "CPU time, s", *OPPONENTS, "all"]
     return names, [
         [
             METHODS[row["method"]].title,

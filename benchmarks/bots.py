@@ -78,7 +78,7 @@ def measure(bot: str, players: int, seconds: float) -> Row:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    columns = ("bot", "players", "games/s", "rounds per game", "decisions per game")
+    columns = ("bot", "players", "games per second", "rounds per game", "decisions per game")
     rows = [
         (
             row["bot"],
@@ -87,7 +87,7 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    text = "Whole games of compiled bots against themselves: preset `classic`, one core, in CPU time."
+    text = "Whole games, in which one bot plays all seats: preset `classic`, one core, seconds of CPU time."
     return "\n".join(
         ["# Bots", "", *heading_lines(record), "", text, "", *table(columns, rows), "", *aims(record["rows"])]
     )
@@ -98,7 +98,7 @@ def aims(rows: Sequence[Row]) -> list[str]:
     simple = [row for row in rows if row["bot"] in SIMPLE and row["players"] in AIMS]
     return [
         f"* {row['bot']}, {row['players']} players: "
-        f"{row['games_per_second']:,.4g} games/s (aim: {AIMS[row['players']]:,})"
+        f"{row['games_per_second']:,.4g} games per second (aim: {AIMS[row['players']]:,})"
         for row in simple
     ]
 

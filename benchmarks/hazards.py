@@ -1,4 +1,4 @@
-"""Deaths of an agent before its next turn, and calibration of the value of `strategist` in its games.
+"""Eliminations of an agent before its next turn, and calibration of the value of `strategist`.
 
     python -m benchmarks.hazards strategist --players 6 --field card_killer,planner
     python -m benchmarks.hazards beam --players 5 --setup claim --field walker,saver,grudge,breaker
@@ -6,7 +6,7 @@
 The agent plays every deal from every seat. The other players are drawn from the field for each game.
 
 * Deaths: the share of the agent's turns, from round 5 on, after which the agent is eliminated before its next
-  turn. Turns are grouped by the state of the game at their end.
+  turn. Turns are grouped by the state of the game at the end of the turn.
 * Calibration: at the start of each turn of the agent, the value of `strategist` predicts the agent's win
   probability. The predictions are sorted and divided into ten groups of equal size. The mean prediction of
   each group is compared with the share of won games.
@@ -72,7 +72,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Play the games, print the report, and store the report with `--record`."""
     parser = documented_parser(__doc__)
     parser.add_argument("agent", help="agent to measure: a name, or a spec")
-    parser.add_argument("--field", required=True, metavar="A,B,...", help="names of the other players")
+    parser.add_argument(
+        "--field", required=True, metavar="A,B,...", help="players to draw for the other seats"
+    )
     add_rules_arguments(parser, FAST, "6")
     parser.add_argument("--deals", type=at_least_one, default=40, help="number of deals (default: 40)")
     parser.add_argument("--seed", type=int, default=39, help="seed of all games (default: 39)")
@@ -150,7 +152,10 @@ class WatchedMatch(Match):
 
 
 def deaths(turns: Array, seed: int) -> list[dict[str, Any]]:
-    """Return the share of turns, from FIRST_ROUND on, before the agent's elimination, for each of KINDS."""
+    """Return, for each of KINDS, the share of turns after which the agent was eliminated.
+
+    The elimination comes before the agent's next turn. Turns before FIRST_ROUND are not counted.
+    """
     late = turns[turns["round"] >= FIRST_ROUND]
     rows = []
     for name, is_kind in KINDS.items():
@@ -206,8 +211,15 @@ def report(record: dict[str, Any]) -> str:
     return "\n".join(
         [
             *(title, "", *heading_lines(record), ""),
-            *table((f"after a turn from round {FIRST_ROUND} on", "turns", "died, %"), dead),
-            *("", *table(("turns", "predicted, %", "won, %"), calibrated)),
+            *table(
+                (
+                    f"state after a turn from round {FIRST_ROUND} on",
+                    "turns",
+                    "eliminated before next turn, %",
+                ),
+                dead,
+            ),
+            *("", *table(("turns", "mean prediction, %", "games won, %"), calibrated)),
         ]
     )
 

@@ -1,11 +1,11 @@
-"""Instruction counts of fixed workloads, by valgrind's callgrind: `python -m benchmarks.instructions`.
+"""Instruction counts of fixed pieces of work, by valgrind's callgrind: `python -m benchmarks.instructions`.
 
 A count of instructions, unlike a time, does not depend on other processes. Even on a shared machine, a change
 of 3 % is therefore measurable. Kernels are compiled for one fixed processor (PROCESSOR), with a separate
 cache. instructions.json contains the counts of each version, and docs/speed.md shows these counts
 (`make docs`).
 
-`--check` (`make bench-check`) compares the counts with the last recorded version, and fails if a piece
+`--check` (`make bench-check`) compares the counts with those of the last record, and fails if a piece
 of work needs over 3 % more instructions. `--record` stores the counts for the present version. The
 command needs valgrind on x86-64.
 """
@@ -70,7 +70,7 @@ def bot_games() -> Work:
 
 
 def single_game() -> Work:
-    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions of each."""
+    """Return a function that plays 300 decisions of one `Game`, and lists the legal actions at each."""
     from risk_env import Game
 
     game = Game("classic", profile="fast", seed=SEED)
@@ -208,11 +208,11 @@ def check(before: dict[str, Any], now: dict[str, Any]) -> int:
         (name, f"{count / 1e6:.2f}", f"{100 * growth[name]:+.1f} %" if name in growth else "new")
         for name, count in now["counts"].items()
     ]
-    print("\n".join(table(("work", "million instructions", f"since {before['version']}"), rows)))
+    print("\n".join(table(("work", "million instructions", f"change since {before['version']}"), rows)))
     if before["versions"] != now["versions"]:
         print(f"Versions differ: {before['versions']} in the record, {now['versions']} now")
     slower = [name for name, change in growth.items() if change > LIMIT]
-    print(f"over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
+    print(f"work with over {LIMIT:.0%} more instructions: {', '.join(slower) or 'nothing'}")
     return 1 if slower else 0
 
 

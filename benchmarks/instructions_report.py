@@ -30,7 +30,7 @@ METHOD = f"""
   processor (`{PROCESSOR}`), so all machines run the same code.
 * Two counts of the same code differed by 0.1 % or less, and by 0.8 % for the games of a compiled bot.
 * Counts depend on the versions of Python, NumPy and Numba. If these versions change, counts can
-  change without a change of risk-env. Each record therefore names the versions.
+  change without a change of risk_env. Each record therefore names the versions.
 """
 
 

@@ -1,9 +1,9 @@
 """Time of the first use of a large map: `python -m benchmarks.large_maps [--record]`.
 
-Each measurement is a new process. The process with an empty cache also compiles the code. `GameBatch` is the
-time from `import risk_env` to the end of 20 steps of 16 games. `risk-env play` is the time from the start of
-the command to its first question, with the default opponents. The input then ends, so the command saves the
-game and ends. Both play on a random map.
+Each measurement is a new process, timed from its start to its end. The process with an empty cache also
+compiles the code. `GameBatch` is a process that imports risk_env and plays 20 steps of 16 games.
+`risk-env play` is the command with the default opponents, up to its first question. The input then ends, so
+the command saves the game and ends. Both processes use a random map.
 """
 
 from __future__ import annotations
@@ -51,7 +51,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--territories", type=at_least_one, default=180, metavar="N", help="size of the map (default: 180)")
+    add(
+        "--territories",
+        type=at_least_one,
+        default=180,
+        metavar="N",
+        help="territories of the map (default: 180)",
+    )
     add("--repeats", type=at_least_one, default=3, metavar="N", help="runs with a full cache (default: 3)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -80,7 +86,7 @@ def measure(work: str, name: str, repeats: int) -> list[dict[str, Any]]:
 
 
 def run(work: str, name: str, folder: Path, number: int) -> dict[str, float]:
-    """Do a piece of work in a new process, with its cache in `folder`; return the seconds."""
+    """Do a piece of work in a new process with a cache in `folder`, and return wall and CPU seconds."""
     words = [
         word.format(name=name, folder=folder, run=number) if "\n" not in word else word
         for word in WORKS[work]
@@ -113,7 +119,7 @@ def report(record: dict[str, Any]) -> str:
         (row["work"], row["cache"], row["runs"], f"{row['wall_s']:.1f}", f"{row['cpu_s']:.1f}")
         for row in record["rows"]
     ]
-    text = f"First use of the map `{record['map']}`; the least of the runs."
+    text = f"First use of the map `{record['map']}`. Each time is the shortest of the runs."
     return "\n".join(["# Large maps", "", *heading_lines(record), "", text, "", *table(columns, rows)])
 
 

@@ -2,10 +2,10 @@
 
     python -m benchmarks.leaderboard results/ --record
 
-Plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores. With
-`--verify`, all games are played again and compared with the files. With `--record`, the headers of the files
-and one game of each agent and track in SHOWN are stored in `benchmarks/results`; `make docs` makes the page
-docs/leaderboard.html from this record.
+The command plays every agent of AGENTS whose result file is not yet in the folder, and prints the scores.
+With `--verify`, all games are played again and compared with the files. With `--record`, the headers of the
+files are stored in `benchmarks/results`, with one game of each agent on each track in SHOWN. `make docs`
+makes the page docs/leaderboard.html from this record.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ MOST_ACTIONS = 1500  # maximum number of actions in a game with a replay
 
 
 class Measured(NamedTuple):
-    """Agent of the leaderboard, the tracks it plays, and the words on its card."""
+    """Agent of the leaderboard, the tracks that the agent plays, and the words on the agent's card."""
 
     agent: str
     method: str
@@ -100,15 +100,15 @@ def _command(measured: Measured, folder: Path, workers: str) -> list[str]:
 
 
 def _row(path: Path, executor: WorkExecutor | None) -> dict[str, Any]:
-    """Read a result file, or verify the file if there is an executor; return its row of the record."""
+    """Return the row of a result file in the record. If there is an executor, verify the file."""
     verified = None if executor is None else verify(path, executor).agent_played
     return {"file": path.name, "verified": verified, "header": dict(read_results(path)[0].facts)}
 
 
 def shown_games(paths: Sequence[Path]) -> Iterator[tuple[str, RecordedGame]]:
-    """Yield the name of the file, and the longest game with a replay that the agent won on each of SHOWN.
+    """Yield the longest game that the agent won, for each file and each track in SHOWN, with the file's name.
 
-    A game with more than MOST_ACTIONS actions has no replay.
+    Games with more than MOST_ACTIONS actions are left out.
     """
     for path in paths:
         longest: dict[str, RecordedGame] = {}
@@ -122,7 +122,7 @@ def shown_games(paths: Sequence[Path]) -> Iterator[tuple[str, RecordedGame]]:
 
 
 def _line(shown: tuple[str, RecordedGame]) -> str:
-    """Return a game as a line of JSON. Its `result` names the result file, and the page of the replay."""
+    """Return a game as a line of JSON. The key `result` names the result file and the page of the replay."""
     file, game = shown
     title = f"{game.track.title}, {game.result.rounds} rounds"
     facts = {"file": file, "page": f"{Path(file).stem}-{game.track.title}.html", "title": title}
@@ -156,7 +156,7 @@ def report(record: dict[str, Any]) -> str:
         rates = (_rate(scores[name]["score"]) if name in scores else "" for name in names())
         part = "quick" if facts["quick"] else "all"
         cells.append([f"`{facts['agent']['name']}`", facts["agent"]["version"], part, *rates])
-    columns = ["agent", "version", "games", *names()]
+    columns = ["agent", "version", "games (all or quick)", *names()]
     return "\n".join(["# Leaderboard", "", *heading_lines(record), "", *table(columns, cells)])
 
 

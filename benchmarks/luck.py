@@ -5,12 +5,12 @@
 
 Two agents play each deal from both seats. The table shows for each pair:
 
-* win %, without luck: the win rate of the first agent, and the rate without luck.
+* won, without luck: the win rate of the first agent, and the rate without luck.
 * luck ± error: the first agent's mean luck per game, and the standard error over deals. The mean should be
   within about two errors of 0.
 * gain: the variance of a deal's result divided by the variance without luck, with a 95 % interval (bootstrap
   over deals). For the same precision, a plain win rate needs this many times as many games.
-* ms: CPU time to measure the luck of a game, in milliseconds.
+* CPU time: time to measure the luck of a game.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def measure(pair: str, rules: Rules, games: int, seed: int) -> Row:
-    """Play the games of a pair, and return its row of the table."""
+    """Play the games of a pair, and return the row of the pair."""
     first, _, second = pair.partition("-")
     config = make_config([first, second], rules, duel=True, record=True, seed=seed)
     results = played(config, games)
@@ -135,7 +135,7 @@ def report(record: dict[str, Any]) -> str:
 
 def _cells(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """Return the heading and the cells of the table."""
-    heading_cells = ["pair", "games", "win %", "without luck", "luck ± error, %", "gain", "ms"]
+    heading_cells = ["pair", "games", "won, %", "without luck, %", "luck ± error, %", "gain", "CPU time, ms"]
     return heading_cells, [
         [
             row["pair"],

@@ -41,7 +41,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the results of the measurement, and store the results with `--record`."""
     parser = documented_parser(__doc__)
     add = parser.add_argument
-    add("--games", type=at_least_one, default=512, help="games of a tournament (default: %(default)s)")
+    add(
+        "--games",
+        type=at_least_one,
+        default=512,
+        help="number of games per tournament (default: %(default)s)",
+    )
     add("--repeats", type=at_least_one, default=5, help="number of repetitions (default: %(default)s)")
     add("--record", action="store_true", help="store the result in benchmarks/results")
     arguments = parser.parse_args(argv)
@@ -119,7 +124,13 @@ def measured(config: TournamentConfig, games: int) -> Row:
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    columns = ["tournament", "games", "decisions", "by networks", "decisions per second of CPU time"]
+    columns = [
+        "tournament",
+        "games",
+        "decisions",
+        "decisions by networks",
+        "decisions per second of CPU time",
+    ]
     cells = []
     for row in record["rows"]:
         rates = row["per_second"]

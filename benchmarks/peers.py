@@ -132,7 +132,7 @@ def hold_to_cores(cores: int) -> None:
 def run_in_turns(arguments: argparse.Namespace) -> dict[str, Any]:
     """Run all measures one after another in every round, and return the best version of each row.
 
-    With several rounds, a machine that is slow for some minutes does not slow down only one measure.
+    With several rounds, a machine that is slow for some minutes does not affect only one measure.
     """
     best: dict[str, Any] = {}
     for _ in range(arguments.rounds):
@@ -240,7 +240,7 @@ def steps_table(measures: dict[str, Any]) -> list[str]:
         )
         for row in rows
     ]
-    return table(("game and interface", "games", "decisions/s", "median"), cells)
+    return table(("game and interface", "games at once", "decisions/s, best", "decisions/s, median"), cells)
 
 
 def amount(number: float) -> str:
@@ -277,7 +277,7 @@ def threads_lines(measures: dict[str, Any]) -> list[str]:
 
 
 class Aim(NamedTuple):
-    """A goal of a run: a value of at least `bound` or, if `less` is true, a value below `bound`."""
+    """A goal of a run: a value of at least `bound` or, if `less` is True, a value below `bound`."""
 
     words: str
     found: float | None  # None: not measured

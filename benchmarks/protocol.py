@@ -1,9 +1,9 @@
 """Cost of a message of the line protocol for the referee: `python -m benchmarks.protocol [--record]`.
 
-A program that acts at random plays one of three seats, with the rules of the ladder. Every decision is a
-message and an answer. The measured time is CPU time of the referee's thread. This thread copies the game
-without hidden facts, writes the message, transfers message and answer, and checks the answer. The CPU time of
-the program is not included. The last column is the elapsed time, which includes referee and program.
+A program that acts at random plays one of three seats, with claimed territories and the profile "fast". Every
+decision is a message and an answer. The measured time is CPU time of the referee's thread. This thread copies
+the game without hidden facts, writes the message, transfers message and answer, and checks the answer. The
+CPU time of the program is not included. The last column is wall time, which includes referee and program.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ FORMS: dict[str, dict[str, Any]] = {  # requests of a program in its answer to `
     "with texts": {"protocol": 1, "texts": True},
     "with events": {"protocol": 1, "events": True},
 }
-AIM = 0.2  # ms per message without texts and events
+AIM = 0.2  # ms of CPU time per message without texts and events
 PLAYERS = 3
 PACKAGES = ("risk-env", "numpy", "numba")
 PROGRAM = """
@@ -88,7 +88,7 @@ def measure(form: str, games: int, rules: Rules) -> Row:
 
 
 def play(agent: ExternalAgent, rules: Rules, seed: int) -> tuple[int, float, float]:
-    """Play one game; return number, CPU time and elapsed time of the messages to seat 0."""
+    """Play one game; return the number, CPU time and wall time in seconds of the messages to seat 0."""
     match, chance = TimedMatch(rules, "classic", [agent, None, None], seed), Random(seed)
     while match.run() != NOBODY:
         match.step(int(chance.choice(match.game.legal_actions())))
@@ -118,8 +118,11 @@ def report(record: dict[str, Any]) -> str:
         )
         for row in record["rows"]
     ]
-    columns = ("form", "messages", "ms per message, best game", "median game", "message to answer, median")
-    aim = f"Aim: less than {AIM} ms per message without texts and events."
+    columns = (
+        *("form", "messages", "CPU ms per message, best game", "CPU ms per message, median game"),
+        "wall ms per message, median game",
+    )
+    aim = f"Aim: less than {AIM} ms of CPU time per message without texts and events."
     return "\n".join(["# The line protocol", "", *heading_lines(record), "", *table(columns, rows), "", aim])
 
 

@@ -51,7 +51,7 @@ def pick(game, pickers, lane):
 def play(games, boards, rules, pickers, lanes, sweeps):
     """Play `sweeps` decisions in each of the lanes (int64, k), or begin a new game if a game is over.
 
-    Returns the number of games that began. Of the `sweeps * k` steps, all others were decisions.
+    Returns the number of games that began. All other of the `sweeps * k` steps were decisions.
     """
     begun = 0
     for _ in range(sweeps):

@@ -1,4 +1,4 @@
-"""Headings of recorded results (machine, command, date, versions), Markdown tables, and saving."""
+"""Records of results: headings (machine, command, date, versions), Markdown tables and files."""
 
 import json
 import os

@@ -13,9 +13,9 @@ pairs).
 Half of the games are played on `classic`, where a learned value evaluates positions, and half on `inner_sea`,
 where a heuristic evaluates positions. The table has a row for each map and each number of players:
 
-* turns, s: mean number of turns of a game, and CPU time of its review.
+* turns, CPU time: mean number of turns of a game, and mean CPU time of a review.
 * reported, confirmed: turns that the reviews report, and turns that the check confirms.
-* loss, checked: mean loss according to the reviews, and according to the checks.
+* loss: mean loss of win probability, according to the reviews and according to the checks.
 
 With `--record`, all results so far are stored after every game.
 """
@@ -132,7 +132,7 @@ def _check(mistake: Mistake, check: Loss) -> Row:
 
 
 def is_confirmed(check: Row) -> bool:
-    """Return whether the check confirms a reported turn at a level of 5 %."""
+    """Return True if the check confirms a reported turn at a level of 5 %."""
     return bool(check["checked"] > LEVEL * check["checked_error"])
 
 
@@ -153,7 +153,10 @@ def report(record: dict[str, Any]) -> str:
     counts = sorted({len(row["bots"]) for row in games})
     groups += [(f"{n} players", [row for row in games if len(row["bots"]) == n]) for n in counts]
     rows = [_cells(name, members) for name, members in [*groups, ("all", games)] if members]
-    columns = ["games of", "games", "turns", "s", "reported", "confirmed", "%", "loss, %", "checked, %"]
+    columns = [
+        *("map or players", "games", "turns per game", "CPU time, s", "reported turns", "confirmed turns"),
+        *("confirmed, %", "loss in reviews, %", "loss in checks, %"),
+    ]
     return "\n".join(["# Reviews", "", *heading_lines(record), "", *table(columns, rows)])
 
 

@@ -1,4 +1,4 @@
-"""Win rates of an agent against bots of each style, compared with its win rate against the known bots.
+"""Win rates of an agent against bots of each style, compared with the win rate against known bots.
 
     python -m benchmarks.robustness beam --games 300
     python -m benchmarks.robustness strategist --players 5 --setups deal --games 100 --out games
@@ -204,8 +204,8 @@ def section(played: TableRows) -> list[str]:
         )
         for row in played.rows
     ]
-    title = f"## {played.players} players, set-up {played.setup} (even {even:.1f} %)"
-    return ["", title, "", *table(("opponents", "games", "won, %", "won / even", "gap, points"), lines)]
+    title = f"## {played.players} players, set-up {played.setup} (even share {even:.1f} %)"
+    return ["", title, "", *table(("opponents", "games", "won, %", "won / even share", "gap, points"), lines)]
 
 
 def largest_gap(tables: Sequence[TableRows]) -> str:

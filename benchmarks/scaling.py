@@ -2,14 +2,15 @@
 
 The benchmark measures 1 and 2 workers of each kind:
 
-* Games per second of a tournament between six copies of an agent, and decisions per second of self-play with
-  one actor per worker, with and without learning. The results are medians over windows, and the kinds
-  alternate. In each round, two workers are compared with one worker of the same kind, and Ray workers with
-  the same number of processes. Workers run only during their own window, so Ray does not slow other kinds
-  down.
+* Games per second of a tournament between six copies of an agent.
+* Decisions per second of self-play with one actor per worker, with and without learning.
 * CPU time of the driver per game, in a tournament with thousands of simulated workers, which return results
   immediately.
 * Bytes sent per game, per decision and per update of the weights.
+
+Speeds are medians over windows, and the kinds alternate. In each round of windows, two workers are compared
+with one worker of the same kind, and Ray workers with the same number of processes. Workers run only during
+their own window, so Ray does not slow other kinds down.
 
 From these results, the benchmark estimates the speed of 10, 100 and 1,000 cores.
 """
@@ -60,7 +61,7 @@ KINDS = (NO_WORKER, "1 process", "1 Ray worker", "2 processes", "2 Ray workers")
 ALONE = {"2 processes": "1 process", "2 Ray workers": "1 Ray worker"}  # one worker of the same kind
 PROCESSES = {"1 Ray worker": "1 process", "2 Ray workers": "2 processes"}  # the same number of processes
 CHANCE = 0.05  # probability that the median of the ratios is outside the interval
-PLAYED = 4  # factor for the number of rollouts in windows of self-play without learning
+PLAYED = 4  # windows without learning have this many times the rollouts of windows with learning
 RATES = {
     "games_a_second": "games per second",
     "played_a_second": "decisions played per second",
@@ -105,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
         "--pairs",
         type=at_least_one,
         default=6,
-        help="number of rounds of windows; the kinds alternate in each (default: %(default)s)",
+        help="number of rounds; each round has a window of each kind (default: %(default)s)",
     )
     add(
         "--simulated",
@@ -389,7 +390,8 @@ def _of_the_driver(row: Row) -> list[str]:
     cores = 1e6 * row["core_seconds_a_game"] / row["us_a_game"]
     return [
         f"A game takes {row['us_a_game']:,.0f} µs of CPU time in the driver (the main process) "
-        f"and {row['core_seconds_a_game']:.2f} s in a worker, so one driver can supply {cores:,.0f} cores. "
+        f"and {row['core_seconds_a_game']:.2f} s in a worker. "
+        f"Therefore one driver can supply {cores:,.0f} cores. "
         f"The driver was measured with {row['simulated_workers']:,} simulated workers that return results "
         f"immediately, and chunks of {row['games_a_piece']:.0f} games. "
         f"A game sends {row['bytes_out_a_game']:,.0f} bytes to a worker and returns "
@@ -402,7 +404,8 @@ def _of_the_learner(row: Row) -> list[str]:
     return [
         f"An actor takes {row['us_play']:.1f} µs to play a decision and {row['us_pack']:.1f} µs to send it. "
         f"The learner takes {row['us_unpack']:.1f} µs to receive the decision "
-        f"and {row['us_learn']:.1f} µs to learn from it, so a learner on one core needs {actors:.1f} actors. "
+        f"and {row['us_learn']:.1f} µs to learn from it. "
+        f"Therefore a learner on one core needs {actors:.1f} actors. "
         f"A decision has {row['bytes_a_decision']:,.0f} bytes, the weights have "
         f"{row['bytes_a_weight_update']:,} bytes, and the games of an actor have "
         f"{row['bytes_of_an_actors_games']:,} bytes. "
@@ -452,9 +455,9 @@ def _expected(rows: Sequence[Row]) -> list[str]:
     columns = (
         "cores",
         "games per second",
-        "MB per second",
+        "MB per second sent for games",
         "decisions trained per second, with one learner",
-        "MB per second",
+        "MB per second sent for decisions",
     )
     return table(columns, cells)
 

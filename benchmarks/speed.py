@@ -3,7 +3,7 @@
 The command measures uniformly random legal play on one thread, after warm-up. The mask is written as bits at
 every decision, and forced actions are not counted. When a run begins, the lanes are at different stages of
 their games. All runs play the same games, so other processes have disturbed the fastest run least.
-benchmarks/README.md explains the numbers.
+docs/benchmarks.md describes the method.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Play(NamedTuple):
     """Games in progress, with the arrays that the kernels need to continue them."""
 
     tables: Tables
-    games: Array  # (N,) records
+    games: Array  # (N,) game records
     pickers: Array  # uint64 (N,)
     lanes: Array  # int64 (N,)
 
@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> None:
     record = heading(["risk-env", "bench", *argv], PACKAGES)
     record["presets"] = [measure_preset(name, arguments) for name in chosen]
     if arguments.first_use:
-        say("first use: compiles everything again, a minute or two ...")
+        say("first use: everything is compiled again, which takes a minute or two ...")
         record["first_use"] = first_use.measure()
     shown = report(record)
     print(shown)
@@ -203,7 +203,7 @@ class Run(NamedTuple):
 
 
 def time_run(begin: Play, sweeps: int) -> Run:
-    """Time one run."""
+    """Play one run, and return its times."""
     play = begin.copy()
     cpu = time.thread_time()
     wall = time_of(lambda: play.on(sweeps))
@@ -221,7 +221,7 @@ class Census(NamedTuple):
 def take_census(begin: Play, sweeps: int) -> Census:
     """Play the games of a run again and count decisions and events.
 
-    This is not timed.
+    The census is not timed.
     """
     play = begin.copy()
     census = Census(
@@ -254,8 +254,8 @@ def parts_alone(begin: Play, repeats: int) -> dict[str, float]:
     play, actions = begin.copy(), np.zeros(len(begin.lanes), np.int64)
     rounds = max(1, DECISIONS_ALONE // len(begin.lanes))
     parts: dict[str, Callable[[], Any]] = {
-        "picking": lambda: random_play.choose(play.games, play.pickers, play.lanes, actions),
-        "a mask": lambda: random_play.write_masks(*play.records[:3], play.lanes),
+        "choosing an action": lambda: random_play.choose(play.games, play.pickers, play.lanes, actions),
+        "writing a mask": lambda: random_play.write_masks(*play.records[:3], play.lanes),
     }
     spent = {name: each_time(part, rounds, repeats) for name, part in parts.items()}
     return {name: round(seconds / len(begin.lanes) * 1e9, 1) for name, seconds in spent.items()}
@@ -331,10 +331,10 @@ def summary(presets: Sequence[dict[str, Any]]) -> list[str]:
     options = ", ".join(f"{name}={value!r}" for name, value in first["options"].items())
     columns = (
         "preset",
-        "million decisions/s",
-        "median",
-        "per CPU s",
-        "ns each",
+        "million decisions/s, best",
+        "million decisions/s, median",
+        "million decisions per CPU s",
+        "ns per decision",
         "battles/s",
         "turns/s",
         "games/s",
@@ -343,8 +343,8 @@ def summary(presets: Sequence[dict[str, Any]]) -> list[str]:
         f"Random play chooses uniformly among the legal actions: one thread, {options},",
         f"{first['games']:,} games. The mask is written as bits at every decision.",
         "Forced actions are not counted.",
-        f"The first columns show the best and the median of {first['repeats']} runs. The next column shows",
-        "the best rate per CPU second. A rate far above the first column means that the machine was busy.",
+        f'The columns "best" and "median" are from {first["repeats"]} runs. The rate per CPU second is from',
+        "the run with the least CPU time. If this rate is far above the best rate, the machine was busy.",
         "",
         *table(columns, [summary_row(preset) for preset in presets]),
     ]
@@ -375,7 +375,7 @@ def phase_table(preset: dict[str, Any]) -> list[str]:
         )
         for row in preset["phases"]
     ]
-    return table(("phase", "share of decisions", "ns each", "share of time"), rows)
+    return table(("phase", "share of decisions", "ns per decision", "share of time"), rows)
 
 
 def what_dominates(preset: dict[str, Any]) -> list[str]:
@@ -393,18 +393,22 @@ def what_dominates(preset: dict[str, Any]) -> list[str]:
 
 
 def first_use_lines(seconds: dict[str, Any]) -> list[str]:
-    """Return lines on the seconds to the end of the first game, and the cost of a second preset."""
-    cold = [] if seconds["cold_s"] is None else [("nothing compiled before", f"{seconds['cold_s']:.1f}")]
+    """Return lines on the seconds to the end of the first game, and on a second game with another preset."""
+    cold = (
+        []
+        if seconds["cold_s"] is None
+        else [("first game, nothing compiled before", f"{seconds['cold_s']:.1f}")]
+    )
     rows = [
         *cold,
-        ("compiled before", f"{seconds['warm_s']:.2f}"),
-        (f"then {seconds['then']}", f"{seconds['second_s']:.2f}"),
+        ("first game, compiled before", f"{seconds['warm_s']:.2f}"),
+        (f"second game, {seconds['then']}", f"{seconds['second_s']:.2f}"),
     ]
     return [
-        "The table shows the seconds from `import risk_env` to the end of the first game "
-        f"({seconds['game']}), each in a new process:",
+        f"The first game ({seconds['game']}) is played in a new process. The time begins with "
+        "`import risk_env`. A second game follows in the same process:",
         "",
-        *table(("", "seconds"), rows),
+        *table(("game", "seconds"), rows),
         "",
-        f"The second game has another preset. It compiled {seconds['compiled_by_second']} more kernels.",
+        f"The second game has another preset, and compiled {seconds['compiled_by_second']} more kernels.",
     ]

@@ -33,7 +33,7 @@ KEPT_OUT = "kept_out"  # name in a field
 
 
 class Clock:
-    """CPU time of an agent's turns, and number of turns."""
+    """CPU time of an agent's turns in seconds, and number of turns."""
 
     def __init__(self) -> None:
         self.seconds, self.turns = 0.0, 0
@@ -86,8 +86,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     rate, low, high = (100 * part for part in result.interval)
     print(
         f"{arguments.agent}: {rate:.1f} % ({low:.1f} - {high:.1f}) of {result.games} games won, "
-        f"an even share is {100 / rules.num_players:.0f}; {100 * result.truncated:.1f} % ran out of rounds; "
-        f"{1e3 * clock.seconds / clock.turns:.3g} ms per turn"
+        f"even share {100 / rules.num_players:.0f} %; {100 * result.truncated:.1f} % truncated; "
+        f"{1e3 * clock.seconds / clock.turns:.3g} ms of CPU time per turn"
     )
 
 

@@ -109,7 +109,7 @@ def report(record: dict[str, Any]) -> str:
         f"* {record['positions']:,} positions, {record['states']:,} states, "
         f"{record['transitions']:,} transitions",
         f"* {record['sweeps']} sweeps; largest change in the last sweep: {record['residual']:.1e}",
-        f"* CPU time: {record['seconds_to_list']:.0f} s to list the states, with compilation; "
+        f"* CPU time: {record['seconds_to_list']:.0f} s to list the states, including compilation; "
         f"{record['seconds_to_solve']:.0f} s to solve",
         f"* result of the seat that begins, under best play: {100 * record['first_seat']:+.2f}",
         "* result of the solved player against a best response: "

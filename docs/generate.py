@@ -55,13 +55,15 @@ clockwise, and so on. The targets of missions are numbered in the same way, so o
 seat.
 
 `GameBatch` returns int8 codes 0 ... {MOST_CODE}. The meaning of a column contains "(count)" if its codes are
-[codes of counts](#codes-of-counts). All other interfaces return float32: the code of a count is divided by
-{COUNT_DIVISOR:g}, and every other code is unchanged, so flags are 0 or 1. The columns of continents are never
-divided. T is the number of territories, and G the number of global columns.
+[codes of counts](#codes-of-counts). All other interfaces return float32. These interfaces divide the code of
+a count by {COUNT_DIVISOR:g} and do not change any other code, so flags are 0 or 1. The columns of continents
+are never divided. T is the number of territories, and G the number of global columns.
 
 `risk_env.observations` converts codes: `as_floats(codes, board)` returns the floats, and
 `observation_scales(board)` returns the factor of each column, float32 (D,). [Features for
 networks](features.md) also contain sums over neighbours.
+
+An observation has one of two forms:
 
 * `"flat"` is one vector of D = {TERRITORY_WIDTH} T + G numbers: all territories, one after another, then
   the globals.
@@ -117,14 +119,14 @@ def _phases() -> str:
 
 
 def _codes() -> str:
-    encode = getattr(encode_count, "py_func", encode_count)  # the kernel's own function, called from Python
+    encode = getattr(encode_count, "py_func", encode_count)  # the kernel as a plain Python function
     kept = [
         code for code in range(MOST_CODE + 1) if code in (0, 1, 2, 31, 32) or (code > 32 and code % 4 == 0)
     ]
     rows = [(code, bisect_left(range(2**31 - 1), code, key=encode)) for code in kept]
     note = (
         "The code of a count up to 32 is the count itself. Above 32, four codes cover each doubling.\n"
-        "The table shows the smallest count with each of some codes.\n"
+        "The table shows the smallest count that has the code, for some of the codes.\n"
     )
     return f"## Codes of counts\n\n{note}\n{_rows(('code', 'smallest count'), rows)}"
 
@@ -205,8 +207,9 @@ to three significant digits.
   depend on an agent. Random games are long; games between other players have fewer decisions
   ([below](#whole-games)).
 * **The best of several windows.** The speed of a shared machine can change by a factor of two within
-  minutes. Each measure is repeated, and the table shows the best result. The records also contain the
-  medians.
+  minutes. Environments, other libraries and presets are therefore measured several times, and the tables
+  show the best results. [Whole games](#whole-games) are measured once, in CPU time. The tables of
+  [workers](#workers) show medians.
 * **Other libraries** play their own games on the same core in the same run. Each library is used through
   its usual interface, with its own observations and masks. The numbers compare the cost of a step, not the
   quality of a library.
@@ -309,7 +312,8 @@ def _ray_and_processes(rows: Sequence[dict[str, Any]], shown: Mapping[str, str])
         for row in rows
         if "of_processes" in row
     ]
-    return f"{RAY}\n{_rows(('ratio', *shown), compared)}" if compared else ""
+    head = ("workers", *(f"ratio of {rate} per second" for rate in shown))
+    return f"{RAY}\n{_rows(head, compared)}" if compared else ""
 
 
 def _with_ratio(row: dict[str, Any], name: str) -> str:
@@ -323,16 +327,16 @@ def _with_interval(row: dict[str, float]) -> str:
 
 
 RAY = """
-The next table shows the ratio of Ray workers to the same number of local processes, measured in
-alternating windows (medians with 95 % intervals):
+The next table shows the speed of Ray workers divided by the speed of the same number of local processes.
+Both were measured in alternating windows (medians with 95 % intervals):
 """
 
 SCALING = """
 The games are tournament games of six `beam`s. The decisions are from self-play with one actor for each
-worker: *decisions played* without learning, *decisions trained* with a learner on one core. If there are
-as many workers as cores, the learner and the *driver* (the main process) share a core with a worker. The
-load of the machine at the start was {load:g}. The rates above are per second of wall time, so other
-processes reduce the rates.
+worker: *decisions played* without learning, *decisions trained* with a learner on one core. A factor in
+brackets is the ratio to one worker of the same kind. If there are as many workers as cores, the learner and
+the *driver* (the main process) share a core with a worker. The load of the machine at the start was
+{load:g}. The rates above are per second of wall time, so other processes reduce the rates.
 
 The estimates below are computed from CPU time. A game takes {us:.0f} µs in the driver, so one driver can
 supply {cores:,.0f} cores. The learner uses one of the cores.
@@ -376,7 +380,7 @@ def baselines() -> str:
 # ------------------------------------------------------------------------------------------------ leaderboard
 
 LEADERBOARD = """<p>The first rows are the shipped agents. In a clone, <code>{command}</code> plays the games
-of these rows. Date: {date}. Machine: {processor}, {cores} cores, load {load} at the start.</p>
+of these rows. Date: {date}. Machine: {processor}, {cores} cores, system load average {load} at the start.</p>
 <p><a href="benchmark/">About the tracks and the score</a></p>"""
 
 

@@ -28,7 +28,7 @@ PAGES += (
 )
 PAGES += ("docs/leaderboard.html",)
 REPLAY = "docs/replay.html"
-SHOWN = "benchmarks/results/leaderboard-*.jsonl"  # games with replays; the newest file counts
+SHOWN = "benchmarks/results/leaderboard-*.jsonl"  # games with replays; only the newest file is read
 LEADERBOARD_REPLAYS = "docs/leaderboard-replays"
 PLAYERS, SEED = ("grower", "breaker", "attacker"), 3
 PICTURE = re.compile(r"^.*\(docs/pictures/replay\.png\).*$", re.MULTILINE)

@@ -2,8 +2,8 @@
 
     risk-env tournament --agents "random,cmd:python examples/bot_plans.py" --players 2 --games 100
 
-The bot puts all new troops next to the weakest enemy, attacks, and continues from captured territories. See
-docs/protocol.md and docs/llm.md#plans.
+The bot puts all new troops on the border where its majority is largest, attacks there, and continues from the
+captured territory. See docs/protocol.md and docs/llm.md#plans.
 """
 
 import json

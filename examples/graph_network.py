@@ -9,10 +9,10 @@ turn the hidden units of territories into scores of territories, borders and car
 the same on every map. Each training round records games of `beam` on another map.
 
 Result of one run (seed 0), after 7 minutes on one core: 60 rounds, 215,739 decisions of `beam`, 510 decisions
-a second from game to update. As one of three players against `hunter` and `breaker`, the network wins 60.2 %
-of 1,800 games on twelve maps that it has not seen (95 % interval 57.9 to 62.4 %; an even share is 33.3 %),
-and at least 50.7 % on each map. The maps are `classic` and random maps of 8 to 48 territories. The second
-command above prints these numbers.
+a second from game to update. Against `hunter` and `breaker`, the network wins 60.2 % of 1,800 games on twelve
+maps that it has not seen (95 % interval 57.9 to 62.4 %). An even share of three players is 33.3 %. On each
+map, the network wins at least 50.7 %. The maps are `classic` and random maps of 8 to 48 territories. The
+second command above prints these numbers.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Network(nn.Module):
 
 
 class GraphPolicy(Policy):
-    """The network as a player. Without a network, it loads the weights in MODEL."""
+    """The network as a player. If `network` is None, the player loads the weights in MODEL."""
 
     name = "graph_network"
 
@@ -132,7 +132,7 @@ class GraphPolicy(Policy):
         self.network = network or trained()
 
     def prepare(self, rules: Rules, board: Board) -> None:
-        """Make the tensors of the map."""
+        """Make the tensors of the map; raise ValueError if more than `max_rounds` differs from RULES."""
         if rules.replace(max_rounds=None) != RULES.replace(max_rounds=None):
             raise ValueError(f"{self.name} plays only {RULES}")
         self.graph = MapGraph(board)

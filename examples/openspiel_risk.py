@@ -125,7 +125,7 @@ class RiskState(pyspiel.State):
         return f"deal {action}" if self.game is None else self.outcomes[action][0].text(self.game.board)
 
     def is_terminal(self):
-        """Return whether the game is over."""
+        """Return True if the game is over."""
         return self.current_player() == pyspiel.PlayerId.TERMINAL
 
     def returns(self):

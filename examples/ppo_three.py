@@ -107,7 +107,10 @@ class Games:
         self.arena.seat_players(lanes)
 
     def step(self, actions=None):
-        """Play until the learner must decide in every lane; return reward and ended."""
+        """Play until the learner must decide in every lane.
+
+        Returns rewards, float32 (N,), and a mask of the lanes in which a game has ended, bool (N,).
+        """
         batch, N = self.batch, len(self.lanes)
         reward, ended = np.zeros(N, np.float32), np.zeros(N, bool)
         if actions is not None:

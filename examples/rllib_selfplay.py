@@ -9,9 +9,11 @@
 RLlib's masking module expects another name for the observation and a mask of floats. No other adaptation is
 needed. RLlib's check of the environment must be off, because the check plays illegal actions.
 
-Results of one run each, on about a third of a core, against `random`, with 95 % intervals (docs/rllib):
-* one agent: 393,679 decisions in 303 seconds, 1,300 a second; 70.3 % of 192 games (63.5 to 76.3 %);
-* many agents: 40,000 decisions in 246 seconds, 160 a second; 75.0 % of 96 games (65.5 to 82.6 %).
+Results of one run each, on about a third of a core, with 95 % intervals (logs in docs/rllib):
+* one agent: 393,679 decisions in 303 seconds, 1,300 a second; the policy wins 70.3 % of 192 games against
+  `random` (63.5 to 76.3 %);
+* many agents: 40,000 decisions in 246 seconds, 160 a second; the policy wins 75.0 % of 96 games against
+  `random` (65.5 to 82.6 %).
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class FlatSearch(Agent):
         seeds = view.rng.integers(2**31, size=each)
         games = [view.sample(int(seed)) for _ in actions for seed in seeds]
         for number, game in enumerate(games):
-            game.step(int(actions[number // each]))  # plays dice, cards and forced decisions, too
+            game.step(int(actions[number // each]))  # also plays dice, cards and forced actions
         return int(actions[self.results(games, view.seat).reshape(len(actions), each).mean(axis=1).argmax()])
 
     def results(self, games, seat):

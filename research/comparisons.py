@@ -2,11 +2,11 @@
 
     python -m research.comparisons inputs|imitation|decisions|first_weights [--seeds 5] [--out FOLDER]
 
-Each comparison has several ways, and a run for each way and seed. After every run, the program appends a line
-of JSON to FOLDER/COMPARISON.jsonl; a run with a line is not repeated. The last output is a table: means over
-the seeds, and differences to the first way of the same seed, both with 95 % t intervals. Seconds are CPU
-seconds of one thread. They include training, but no compilation and no evaluation. The note
-2026-11-learning-comparisons.md has the results.
+Each comparison has several variants of the learner (*ways*), and a run for each way and seed. After every
+run, the program appends a line of JSON to FOLDER/COMPARISON.jsonl. A run with a line is not repeated. The
+last output is a table with means over the seeds and differences from the first way with the same seed. Both
+have 95 % t intervals. Seconds are CPU seconds of training on one thread, without compilation and evaluations.
+The note 2026-11-learning-comparisons.md has the results.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ TEST_LANES, GAMES_EACH, TEST_SEED = 150, 2, 10**6
 
 TINY = {"preset": "classic", "num_players": 3, "board": "tiny", "max_rounds": 60}
 DUEL = {"preset": "classic", "num_players": 2, "board": "classic", "max_rounds": 60}
-TEACHER, RECORDED = "beam", 60_000  # decisions of the teacher
-EPOCHS, MINIBATCH = 4, 512  # of the imitation with different inputs
+TEACHER, RECORDED = "beam", 60_000  # the teacher, and the number of its recorded decisions
+EPOCHS, MINIBATCH = 4, 512  # sizes of `compare_imitation`
 
 
 # ------------------------------------------------------------------------------------ inputs of networks
@@ -80,7 +80,7 @@ INPUTS: dict[str, Callable[[Any, Rules, Board], Any]] = {
 
 
 class WithInputs(VecEnvWrapper):
-    """Environments whose observations are other inputs."""
+    """Environments whose observations are converted to other inputs."""
 
     def __init__(self, venv: RiskVecEnv, inputs: Callable[[Any, Rules, Board], Any]) -> None:
         self.facts = venv.lanes.rules, venv.lanes.board
@@ -127,7 +127,7 @@ def win_rate(model: MaskablePPO, env: RiskVecEnv, inputs: Callable[[Any], Any] =
     observations = env.reset()
     while len(live := np.flatnonzero(games < GAMES_EACH)):
         masks = env.action_masks()
-        actions = (rng.random(masks.shape, np.float32) * masks).argmax(axis=1)  # of lanes that have finished
+        actions = (rng.random(masks.shape, np.float32) * masks).argmax(axis=1)  # random, for finished lanes
         actions[live] = model.predict(inputs(observations[live]), action_masks=masks[live])[0]
         observations, _, ended, infos = env.step(actions)
         for lane in live[ended[live]]:
@@ -149,7 +149,7 @@ def tests_of(
 
 
 def points_of(model: MaskablePPO, measure: Callable[[], Any], seconds: float = 0.0) -> dict[str, Any]:
-    """Train until the budgets of decisions and of CPU seconds are reached, and measure the model at each.
+    """Train until both budgets (decisions, CPU seconds) are reached, and measure the model at each budget.
 
     `seconds` is the CPU time, in seconds, that was spent before this call.
     """
@@ -197,7 +197,7 @@ def recorded(seed: int, folder: Path, players: int, decisions: int = RECORDED) -
 
 
 def compare_imitation(way: str, seed: int, folder: Path) -> dict[str, Any]:
-    """Train a plain network on decisions of the teacher; measure equal actions in games held out."""
+    """Train a plain network on decisions of the teacher, and measure equal actions in held-out games."""
     path = folder / f"{TEACHER}-3-{seed}-{RECORDED}.parquet"  # the same file for all ways
     facts, columns = read_decisions(path if path.exists() else recorded(seed, folder, players=3))
     schema = Schema.from_dict(facts["schema"])
@@ -236,7 +236,7 @@ def compare_first_weights(way: str, seed: int, folder: Path) -> dict[str, Any]:
     bots = ["attacker", "grower"]
     config = Config(
         **{**COMMON, "learning_rate": 5e-4, "n_epochs": 2}, n_envs=LANES, seed=seed, device="cpu"
-    )  # a smaller learning rate keeps what was imitated
+    )  # with a smaller learning rate, PPO forgets less of the imitation
     env = training_games(DUEL, bots, seed)
     model = make_model(config, env)
     recorded(seed, folder, players=2, decisions=1)  # loads compiled code
@@ -300,7 +300,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("comparison", choices=COMPARISONS)
     parser.add_argument("--seeds", type=int, default=5, help="number of seeds (default: 5)")
     parser.add_argument(
-        "--out", type=Path, default=Path("runs/comparisons"), help="folder (default: runs/comparisons)"
+        "--out",
+        type=Path,
+        default=Path("runs/comparisons"),
+        help="folder of the results (default: %(default)s)",
     )
     arguments = parser.parse_args(argv)
     torch.set_num_threads(1)
@@ -316,7 +319,16 @@ def main(argv: Sequence[str] | None = None) -> None:
                 lines.append({"way": way, "seed": seed, "found": run(way, seed, arguments.out)})
                 with path.open("a") as file:
                     file.write(json.dumps(lines[-1]) + "\n")
-    columns = ("length", "result", "way", "seeds", "decisions", "seconds", "percent", "difference")
+    columns = (
+        "length",
+        "result",
+        "way",
+        "seeds",
+        "decisions",
+        "CPU seconds",
+        "mean, %",
+        "difference, points",
+    )
     print("\n".join(table(columns, rows_of(lines, ways))))
 
 

@@ -7,8 +7,8 @@
 A population of styles plays games of five and six players, with dealt and with claimed territories. The
 shipped styles, `breaker` and `hunter` also play. The third of the population with the highest scores is kept.
 The others are replaced by copies of the kept styles, in which two parameters are drawn again, and by random
-styles. The score of a style is its win rate divided by the even share, so it depends on the population. With
-`--against`, one style plays each game, and bots with these names play the other seats.
+styles. The score of a style is its win rate divided by the even share, so the score depends on the
+population. With `--against`, one style plays in each game, and bots with these names play the other seats.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OTHERS = (
 )
 SETUPS = ("deal", "claim")
 POPULATION, KEPT, NEW = 120, 40, 10
-GAMES_EACH = 30  # number of games at each table in a generation, per bot
+GAMES_EACH = 30  # number of games per bot and table in a generation
 CHANGED = 2  # number of parameters that are drawn again in a copy
 LANES = 1024
 
@@ -74,7 +74,13 @@ def main() -> None:
     add("--seed", type=int, default=1, help="seed of the search (default: 1)")
     add("--generations", type=int, default=16, help="number of generations (default: 16)")
     add("--players", type=int, nargs="+", default=[5, 6], help="numbers of players (default: 5 6)")
-    add("--against", nargs="+", default=[], metavar="BOT", help="only opponents (default: styles and bots)")
+    add(
+        "--against",
+        nargs="+",
+        default=[],
+        metavar="BOT",
+        help="opponents of the styles (default: other styles and bots)",
+    )
     arguments = parser.parse_args()
     chance = np.random.default_rng(arguments.seed)
     tables = [(setup, players) for players in arguments.players for setup in SETUPS]

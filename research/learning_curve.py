@@ -1,9 +1,9 @@
 """Playing strength by CPU time of training: `python -m research.learning_curve [--record]`.
 
-A run of a trainer for several numbers of players begins from scratch. After some numbers of games, its policy
-plays as in the evaluations of the run. It plays duels against `beam`, and one seat of six against five bots
-of the FIELD. Territories are dealt, and every deal is played from every seat. The best bot of the FIELD plays
-the same deals of six.
+A run of a trainer for several numbers of players begins with random weights. After given numbers of games,
+the agent of the run plays duels against `beam`, and one seat of six against the five bots of FIELD. The agent
+plays as in the evaluations of the run. Territories are dealt, and every deal is played from every seat. For
+comparison, the bots of FIELD play the same deals of six, and the best of these bots is shown.
 
 `--record` stores data and picture in research. `--draw DATA` only draws a picture of stored data.
 """
@@ -62,9 +62,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         metavar="N,...",
         help="training games before each measurement (default: %(default)s)",
     )
-    add("--games", type=at_least_one, default=240, metavar="N", help="games per table (default: %(default)s)")
+    add("--games", type=at_least_one, default=240, metavar="N", help="games per result (default: 240)")
     add("--record", action="store_true", help="store data and picture in research")
-    add("--draw", type=Path, metavar="DATA", help="only draw a picture of stored data, beside the data")
+    add("--draw", type=Path, metavar="DATA", help="draw a picture next to stored data, and train nothing")
     arguments = parser.parse_args(argv)
     if arguments.draw:
         draw(json.loads(arguments.draw.read_text(encoding="utf-8")), arguments.draw.with_suffix(".png"))
@@ -80,17 +80,17 @@ def main(argv: Sequence[str] | None = None) -> None:
     if arguments.record:
         path = keep(f"learning-{Path(arguments.config).stem}", record, report(record), Path(__file__).parent)
         draw(record, path.with_suffix(".png"))
-        print(f"\nKept: {path}")
+        print(f"\nrecorded in {path}")
 
 
 def moments(text: str) -> list[int]:
     """Return the numbers of games in the option `--at`.
 
-    ValueError is raised unless the numbers are 0 or more and ascend.
+    Raises ValueError unless the numbers are at least 0 and in ascending order.
     """
     numbers = [int(part) for part in text.split(",")]
     if numbers != sorted(set(numbers)) or numbers[0] < 0:
-        raise ValueError(f"--at {text}: must be different numbers of games from 0 on, ascending")
+        raise ValueError(f"--at {text}: must be numbers of games, at least 0, in ascending order")
     return numbers
 
 
@@ -135,16 +135,18 @@ def facts_of(win_rate: WinRate) -> Row:
 
 
 def best_script(games: int) -> Row:
-    """Return the bot of the FIELD that wins most as one of six, with its win rate."""
+    """Return the bot of FIELD with the highest win rate as one of six, and the win rate."""
     rules = Rules.preset("classic", 6, profile=FAST)
-    win_rates = {name: win_rate_in_field(compiled(name), FIELD, rules, games, SEED) for name in FIELD}
+    win_rates = {
+        name: win_rate_in_field(compiled(name), FIELD, rules, BOARD, games, SEED, LANES) for name in FIELD
+    }
     best = max(win_rates, key=lambda name: win_rates[name].wins)
     return {"name": best, **facts_of(win_rates[best])}
 
 
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown."""
-    columns = ("games learned from", "seconds", *TITLES.values())
+    columns = ("games of training", "CPU time of training, s", *TITLES.values())
     cells = {(row["games"], row["table"]): cell(row) for row in record["rows"]}
     seconds = {row["games"]: row["seconds"] for row in record["rows"]}
     lines = [
@@ -178,7 +180,9 @@ def draw(record: dict[str, Any], path: Path) -> None:
         panel.axhline(1 / players, color="grey", linestyle=":", label="even share")
         if len(field) > 1:
             best = record["best_script"]
-            panel.axhline(best["won"], color="black", linestyle="--", label=f"{best['name']} in its place")
+            panel.axhline(
+                best["won"], color="black", linestyle="--", label=f"{best['name']} instead of the learner"
+            )
         panel.set(title=title, xlabel="minutes of one core", ylabel="games won", ylim=(0, 0.8))
         panel.title.set_fontsize("small")
         panel.grid(alpha=0.3)

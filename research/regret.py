@@ -2,7 +2,7 @@
 
 A position is the start of a turn in a game between strong bots. Several plans are played from the position.
 A plan is a bot that plays the whole turn. All plans start in the same samples of the facts that the seat does
-not know, with the same dice to come. From the end of the turn, fast bots play the game to its end many times,
+not know, with the same future dice. From the end of the turn, fast bots play the game to its end many times,
 with the same random numbers for every plan.
 
 The regret of a choice is the win probability of the best plan minus the probability of the chosen plan. The
@@ -11,8 +11,8 @@ the selected plan therefore does not count.
 
 `--make` makes the positions, the ends of the plans' turns and their win probabilities again. This takes about
 a quarter of an hour on one core. An evaluation chooses the plan whose ends have the highest mean. An agent
-plays the turn itself; the games continue from there as from the plans' ends. Positions are also grouped by
-the number of turns that the seat has begun (PHASES).
+plays the turn itself; the games continue from the end of this turn, as after a plan. Positions are also
+grouped by the number of turns that the seat has begun (PHASES).
 """
 
 from __future__ import annotations
@@ -52,24 +52,24 @@ FOLDER = Path(__file__).parent
 FILE = FOLDER.parent / "build" / "regret.npz"
 PACKAGES = ("risk-env", "numpy", "numba")
 PLAYERS = (2, 3, 4, 6)
-# positions of a table, samples of each, games from each end of a turn
+# positions per table, samples per position, games from each end of a turn
 POSITIONS, SAMPLES, ROLLOUTS = (36, 16, 64)
-PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each
-MOST_TURNS = PHASES[-1][1]  # own turns, the position's included
+PHASES = ((1, 2), (3, 5), (6, 8))  # first and last own turn of each phase
+MOST_TURNS = PHASES[-1][1]  # latest own turn at which a position may begin
 LANES = 1024
 AGENTS = ("beam", "planner", "breaker", "hunter", "grower", "marshal", "tactician", "strategist")
-AGENT_SAMPLES = 4  # in which an agent plays the turn
-# who plays the games that positions are from
+AGENT_SAMPLES = 4  # number of samples in which an agent plays the turn
+# bots of the games from which the positions are taken
 FIELD = (beam.BOT, planner.BOT, breaker.BOT, hunter.BOT, grower.BOT)
-PLAYING_ON = (breaker.BOT, hunter.BOT)  # who plays the games to their ends
-Z = 1.96  # of a 95 % interval
+PLAYING_ON = (breaker.BOT, hunter.BOT)  # bots that play the games to the end
+Z = 1.96  # normal quantile of a 95 % interval
 
 Array = npt.NDArray[Any]
 Row = dict[str, Any]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Make the data; or measure, print, and with `--record` store the result."""
+    """Make the data, or measure the regret, print the result, and store the result with `--record`."""
     arguments = _parser().parse_args(argv)
     tables = [table_for(int(players)) for players in arguments.players.split(",")]
     if arguments.make:
@@ -80,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     record["rows"] = [row for table in tables for row in measured(table, _names(arguments.agents), arguments)]
     print(report(record))
     if arguments.record:
-        print(f"\nKept: {keep('regret', record, report(record), FOLDER)}")
+        print(f"\nrecorded in {keep('regret', record, report(record), FOLDER)}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -131,7 +131,7 @@ def _names(text: str) -> list[str]:
 
 
 class Table(NamedTuple):
-    """A number of players with rules and compared plans."""
+    """A number of players, with its rules and the compared plans."""
 
     players: int
     rules: Rules
@@ -142,8 +142,8 @@ class Data(NamedTuple):
     """N positions of a table; C plans, S samples."""
 
     positions: Array  # records (N,)
-    ends: Array  # records (N, C, S): where each plan's turn has ended, future chance 0
-    chances: Array  # float64 (N, C, 2): of the seat whose turn it was, by each half of the games
+    ends: Array  # records (N, C, S): end of each plan's turn, with `random` set to 0
+    chances: Array  # float64 (N, C, 2): win probability of the seat in turn, by half of the games
     plans: Array  # str (C,): names and versions
 
 
@@ -173,7 +173,7 @@ def write(path: Path, tables: Sequence[Table], count: int, rollouts: int) -> Non
 
 
 def positions_of(table: Table, count: int) -> Array:
-    """Return starts of turns, records (count,), each from another game of the FIELD."""
+    """Return starts of turns, records (count,), each from a different game of FIELD."""
     rng, rows = np.random.default_rng(table.players), []
     lanes = np.arange(4 * count)
     batch = GameVector(
@@ -204,7 +204,7 @@ def samples_of(table: Table, position: Array) -> Array:
 
 
 def rollouts_of(table: Table, plans: Sequence[CompiledBot]) -> Rollouts:
-    """Return the lanes in which these plans and the games after them are played."""
+    """Return the lanes in which these plans, and the games after the plans, are played."""
     return Rollouts(table.rules, load_map("classic"), plans, PLAYING_ON, judge_heuristically, LANES)
 
 
@@ -224,7 +224,7 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
     """
     lanes = rollouts_of(table, ())
     chances = []
-    for samples in ends:  # of one plan
+    for samples in ends:  # the ends of one plan
         rng = np.random.default_rng(seed)  # the same players and chance for every plan
         games = np.repeat(samples, rollouts)
         games["random"] = rng.integers(2**64, size=len(games), dtype=np.uint64)
@@ -234,7 +234,7 @@ def chances_of(table: Table, ends: Array, seat: int, seed: int, rollouts: int) -
 
 
 def read(path: Path, table: Table) -> Data:
-    """Return the data of a table; raise ValueError for other plans or records, or impossible positions."""
+    """Return the data of a table. Raise ValueError for other plans or records, or for invalid positions."""
     with np.load(path, allow_pickle=False) as arrays:
         data = Data(*(arrays[f"{name}_{table.players}"] for name in Data._fields))
     if data.plans.tolist() != labels(table):
@@ -280,7 +280,7 @@ def measured(table: Table, agents: Sequence[str], arguments: argparse.Namespace)
 
 
 def plays(spec: str, table: Table) -> bool:
-    """Return True if an agent plays such games."""
+    """Return True if an agent plays the games of a table."""
     try:
         registry.make(spec).reset(0, table.rules, load_map("classic"), seed=0)
     except ValueError:
@@ -291,7 +291,8 @@ def plays(spec: str, table: Table) -> bool:
 def regrets(data: Data, achieved: Array) -> Array:
     """Return the regret of each position, (N,).
 
-    The best plan of one half of the games is compared with `achieved`, (N, 2) by half, in the other half.
+    `achieved` (N, 2) are the win probabilities of the choice in both halves of the games. The best plan of
+    one half is compared with the choice in the other half.
     """
     best = data.chances.argmax(axis=1)  # (N, 2)
     rows = np.arange(len(best))
@@ -326,7 +327,7 @@ def estimates(table: Table, data: Data, judge: Judge) -> Array:
 def judges(table: Table, files: Sequence[str]) -> Iterator[tuple[str, Judge]]:
     """Yield the evaluations that know a table, by name.
 
-    They are the heuristic, the values of `marshal` and `strategist`, and the values of files.
+    The evaluations are the heuristic, the values of `marshal` and `strategist`, and the values of files.
     """
     yield "heuristic", judge_heuristically
     shipped = {"marshal's value": str(marshal.FILE), "strategist's value": str(STRATEGIST_FILE)}
@@ -378,8 +379,8 @@ def played_by(agent: Agent, table: Table, sample: Array) -> Array:
 def report(record: dict[str, Any]) -> str:
     """Return the record as Markdown: a table of all positions, then one for each phase."""
     text = (
-        "Mean regret in percent of games, with 95 % confidence intervals: "
-        "the difference in games won between the best plan of the turn and the chosen plan."
+        "Mean regret in percent of games, with 95 % confidence intervals. The regret is the difference in "
+        "games won between the best plan of the turn and the chosen plan."
     )
     lines = ["# Regret", "", *heading_lines(record), "", text]
     spans = dict.fromkeys((row["first_turn"], row["last_turn"]) for row in record["rows"])
@@ -396,7 +397,7 @@ def table_of(rows: Sequence[Row]) -> list[str]:
     cells = {(row["name"], row["kind"], row["players"]): cell(row) for row in rows}
     lines = [(name, kind, *(cells.get((name, kind, count), "") for count in players)) for name, kind in names]
     columns = (f"{count} players, {positions} positions" for count, positions in players.items())
-    return markdown_table(("chosen by", "", *columns), lines)
+    return markdown_table(("chosen by", "kind", *columns), lines)
 
 
 def cell(row: Row) -> str:

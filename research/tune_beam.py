@@ -1,13 +1,14 @@
-"""Tuning of the weights of `beam` for a number of players, by playing.
+"""Tuning of the weights of `beam` for a number of players, in games against other bots.
 
-In every game, one seat is a beam with weights drawn around the present weights. The other seats are drawn
-from the ladder. After each round the present weights move along the slope of winning by each weight. The more
-certain the slope, the larger the step (an evolution strategy with mirrored draws; Salimans et al. 2017).
+In every game, a beam with weights drawn around the present weights plays one seat. Bots drawn from OPPONENTS
+play the other seats. After each round, a linear regression estimates the slope of winning by each weight, and
+the present weights move along the slopes. The more certain a slope, the larger the step (an evolution
+strategy with mirrored draws; Salimans et al. 2017).
 
     python -m research.tune_beam [--players 3] [--preset classic] [--rounds 16] [--games 800] [--seed 1] ...
 
-After each round, this prints the share of games that the drawn weights won, and the weights in the form that
-`risk_agents.search.beam` takes.
+After each round, the program prints the share of games that the drawn weights won, and the present weights in
+the form that `risk_agents.search.beam` takes.
 """
 
 import argparse
@@ -25,15 +26,16 @@ from risk_env.board.rules import Rules
 from risk_env.bots import CompiledBot
 
 OPPONENTS = ("beam", "planner", "breaker", "hunter")
-SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0.3])  # of the drawn weights
-PLAIN = (STEADY, SETS)  # moved as they are; all others by their logarithms
+# standard deviations of the drawn weights, in the coordinates of the search
+SPREAD = np.array([0.3, 0.3, 0.4, 0.15, 0.4, 0.4, 0.25, 0.4, 0.0, 0.25, 0.003, 0.3])
+PLAIN = (STEADY, SETS)  # the search moves these weights, and the logarithms of all other weights
 CHUNK = 100  # games that a worker plays together
-STEP = 0.2  # of the spread, for one standard error of the slope
-MOST_SURE = 4.0  # standard errors
+STEP = 0.2  # step, as a share of SPREAD, for a slope of one standard error
+MOST_SURE = 4.0  # limit of a slope, in standard errors
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Tune, and print every round's weights."""
+    """Tune the weights, and print the weights after every round."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -43,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--preset", default="classic", help="preset of the rules (default: classic)")
     parser.add_argument("--rounds", type=int, default=16, help="number of rounds (default: 16)")
     parser.add_argument("--games", type=int, default=800, help="games per round (default: 800)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of all chance (default: 1)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of all random choices (default: 1)")
     add_options(parser)
     arguments = parser.parse_args(argv)
     rules = Rules.preset(arguments.preset, arguments.players, max_rounds=100)
@@ -57,7 +59,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             present = present + STEP * SPREAD * sureness(draws, won)
             weights = ", ".join(f"{weight:.3g}" for weight in straight(present[None])[0])
             print(
-                f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; now [{weights}]", flush=True
+                f"round {number + 1}: {won.mean():.1%} of {len(won)} games won; weights now [{weights}]",
+                flush=True,
             )
 
 
@@ -84,7 +87,8 @@ def sureness(draws: Array, won: Array) -> Array:
 def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random.Generator) -> Array:
     """Play a game with each row of weights (N, NUM_WEIGHTS), with the seats in rotation.
 
-    Return bool (N,), True if the row won. The second half of the games has the same opponents as the first.
+    Returns bool (N,), True if the row won. The second half of the games has the same opponents as the first
+    half.
     """
     games, players = len(weights), rules.num_players
     seed = int(chance.integers(2**62))
@@ -97,7 +101,7 @@ def play(executor: WorkExecutor, rules: Rules, weights: Array, chance: np.random
 
 
 def winners(rules: Rules, weights: Array, seed: int, line_ups: Array, deals: Array) -> Array:
-    """Return the winners of these deals, each played with a row of weights."""
+    """Play a game of each deal with the row of weights of the same index, and return the winning seats."""
     board, bots = load_map("classic"), [*OPPONENTS, tuned(weights)]
     games = len(deals)
     results = arena.play(rules, board, bots, games, seed, games, line_ups=line_ups, deals=deals)

@@ -97,9 +97,9 @@ def __dir__() -> list[str]:
 
 
 def warmup() -> None:
-    """Compile the core and the environments, or load them from the cache.
+    """Compile the code of games, batches and environments, or load the code from the cache.
 
-    Afterwards, games and batches of all presets start without delay.
+    Afterwards, games and batches of all presets on the map "classic" start without delay.
     """
     from risk_env.compiling import RULES, compile_part
 

@@ -27,15 +27,15 @@ from risk_env.text import notation
 History = Callable[[int], Sequence[Event]]  # function from a seat to the events that the seat has seen
 
 _BLIND_SEED = 0  # seed of the redrawn hidden facts of a view; any number would be correct
-_WORD = 2**32 - 1  # largest word of a seed sequence
+_WORD = 2**32 - 1  # largest 32-bit word of a seed sequence
 
 
 class View:
     """The facts that a seat sees when it decides.
 
-    A view is made from a copy of the game in which all hidden facts are redrawn. `seat` is by default the
-    seat to act. `chance` is the seed of `rng`. `history` is a function from a seat to the events that the
-    seat has seen. By default, the events come from `game`.
+    A view is made from a copy of the game in which all facts that the seat does not know are redrawn. `seat`
+    is by default the seat to act. `chance` is part of the seed of `rng`. `history` is a function from a seat
+    to the events that the seat has seen. By default, the events come from `game`.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class View:
 
     @property
     def game(self) -> Game:
-        """A game without history that agrees with everything the seat knows. Read it, but do not step it."""
+        """A game without history that agrees with all facts that the seat knows. Do not step this game."""
         return self._game
 
     @property
@@ -123,11 +123,17 @@ class View:
         return _generator([int(uint64(self._chance)), self.seat, int.from_bytes(seen, "little")])
 
     def sample(self, seed: int) -> Game:
-        """Return a game that agrees with the seat's knowledge. `seed` determines hidden facts and chance."""
+        """Return a copy of the game in which all facts that the seat does not know are redrawn.
+
+        `seed` determines these facts, and future dice and cards.
+        """
         return self._game.determinize(self.seat, seed)
 
     def samples(self, seeds: npt.NDArray[np.integer]) -> npt.NDArray[Any]:
-        """Return one record for each of k seeds: an array (k,), redrawn as in `sample`, for a batch."""
+        """Return k game records (k,), one for each seed, redrawn as in `sample`.
+
+        `GameVector.load_records` loads the records into a batch.
+        """
         return samples_of(self._game.records, self.seat, self._game.tables, seeds)
 
 
@@ -136,7 +142,7 @@ def samples_of(
 ) -> npt.NDArray[Any]:
     """Return k copies of the record in `games` (1,), one for each seed.
 
-    In each copy, chance and all facts that `seat` does not know are redrawn.
+    In each copy, future chance and all facts that `seat` does not know are redrawn.
     """
     samples = np.repeat(games, len(seeds))
     for row, seed in enumerate(seeds.tolist()):

@@ -1,6 +1,7 @@
 """Arena: games between any players, in many lanes at once.
 
-Tournaments, environments, trainers and searches all play their games with the loop of an arena. An example:
+The loop of an arena plays the games of Gymnasium environments, trainers, data sets and rollouts, and of
+tournaments between compiled bots and policies. An example:
 
     batch = GameBatch("classic", "tiny", num_games=2, num_players=3, max_rounds=20, autoreset=False)
     arena = Arena(batch, ["grower", "random"])
@@ -8,7 +9,7 @@ Tournaments, environments, trainers and searches all play their games with the l
     arena.numbers[:, :3] = [[0, CALLER, 1], [1, 0, CALLER]]
     batch.reset(seed=7)
     arena.seat_players(lanes := np.arange(2))
-    arena.play_on(lanes)  # until every lane waits for the caller or its game is over
+    arena.play_on(lanes)  # until each lane waits for the caller, or the game of the lane is over
     while len(waiting := lanes[~batch.game_over]):
         batch.ask(waiting)  # writes observation, mask and seat
         arena.actions[waiting] = batch.action_mask[waiting].argmax(axis=1)  # the caller's actions
@@ -71,16 +72,18 @@ __all__ = [
 ]
 
 MAX_LANES = 1024
-NATIVE, COMPILED, OTHER, NOT_OURS = range(4)  # kinds of players, in the order in which they act
+# kinds of players, in the order in which they act: bots that the kernel calls, bots that Python calls,
+# agents and policies, the caller
+NATIVE, COMPILED, OTHER, NOT_OURS = range(4)
 # bounds of the target duration of a call of the kernel, in seconds; an interrupt waits for the end of a call
 _SHORT, _LONG = 0.01, 0.05
 _MOST_AT_ONCE = 1 << 10  # maximum number of actions that one call of the kernel plays in a lane
 
 
 class TallyBook:
-    """Counters of the game in each lane, by seat, and its actions.
+    """Counters for each seat of the game in each lane, and a log of the actions of each game.
 
-    `counts` switches the counters on. `keeps_actions` keeps the actions of each game.
+    `counts` switches the counters on, and `keeps_actions` switches the log on.
     """
 
     def __init__(self, batch: GameVector, counts: bool, keeps_actions: bool) -> None:
@@ -89,7 +92,7 @@ class TallyBook:
         self.decisions = np.zeros(shape, np.int64)  # (N, P) number of decisions of each seat
         # (N, P) number of rounds in which the seat made a decision; the set-up counts as one round
         self.turns = np.zeros(shape, np.int64)
-        self.seconds = np.zeros(shape)  # (N, P) thinking time of each seat
+        self.seconds = np.zeros(shape)  # (N, P) thinking time of each seat in seconds
         self._batch = batch
         self._last_round = np.full(shape, -1)
         self._cycles = np.zeros(shape if COUNTS_CYCLES else (0, 0), np.uint64)
@@ -101,7 +104,7 @@ class TallyBook:
         return self._log
 
     def arrays(self) -> Tally:
-        """Return the arrays as an argument of the kernel."""
+        """Return the counters and the log as an argument of the kernel `play_on`."""
         return Tally(self.decisions, self.turns, self._last_round, self._cycles, self._log)
 
     def clear(self, lanes: Numbers) -> None:
@@ -155,11 +158,11 @@ class TallyBook:
             self._add_seconds(lanes, seconds)
 
     def _count(self, lanes: Numbers) -> None:
-        """Count a decision in each of these lanes, which are not checked."""
+        """Count a decision in each of these lanes. The lanes are not checked."""
         count_decisions(self._batch.records, self.arrays(), lanes)
 
     def _add_seconds(self, lanes: Numbers, seconds: float) -> None:
-        """Add an equal share of `seconds` in each of these lanes, of which there is one at least."""
+        """Add an equal share of `seconds` in each of these lanes. `lanes` must not be empty."""
         self.seconds[lanes, self._batch.records["seat"][lanes]] += seconds / len(lanes)
 
     def _in_play(self, lanes: Numbers) -> Numbers:
@@ -173,7 +176,7 @@ class TallyBook:
     def convert_cycles(self, cycles: int, seconds: float) -> None:
         """Add the time that each seat's bot took in a call of the kernel to the seat's thinking time.
 
-        `cycles` and `seconds` are the cycles and the duration of the whole call.
+        `cycles` is the number of processor cycles of the whole call, and `seconds` is the call's duration.
         """
         if cycles > 0:
             self.seconds += self._cycles * (seconds / cycles)
@@ -185,9 +188,11 @@ class Arena(FixedArrays):
 
     The loop calls the players, checks their actions and plays the actions.
 
-    `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the number of the player at a
-    seat, or CALLER if the caller acts for the seat. A class of agents makes one agent for each seat of each
-    lane. `counts` switches the counters of `tally` on. `keeps_actions` switches the counters on and keeps the
+    `players` are of any kind (`players.find_player`). `numbers[lane, seat]` is the index in `players` of the
+    player at a seat, or CALLER if the caller acts for the seat. If a player is a class of agents, the class
+    makes one agent for each seat of this player in each lane.
+
+    `counts` switches the counters of `tally` on. `keeps_actions` switches the counters on and keeps the
     actions of each game. An arena with agents always keeps the actions.
 
     With `on_actions`, every decision passes through Python code. Before the arena plays actions of its
@@ -197,8 +202,8 @@ class Arena(FixedArrays):
     An illegal action raises IllegalAction. With `stops_at_illegal`, an illegal action stops the lane instead,
     and sets the entry of the lane in `states` to REFUSED.
 
-    Compiled bots play inside one kernel, lane by lane, if the kernel can call them (`compiler.calls`).
-    Otherwise Python code calls the bots. The games are the same in both cases.
+    A kernel plays compiled bots, lane by lane, if it can call the bots (`compiler.calls`). Otherwise Python
+    code calls the bots. The games are the same in both cases.
     """
 
     FIXED = frozenset(("numbers", "randoms", "memory", "stop_at_death", "stop_at_turn", "actions", "states"))
@@ -223,7 +228,7 @@ class Arena(FixedArrays):
         for bot in bots:
             bot.check(batch.rules, batch.board)
         self._make_arrays(max((bot.memory for bot in bots), default=1))
-        # maximum number of actions that the next call of the kernel plays in a lane; seconds of the last call
+        # maximum number of actions per lane in the next call of the kernel; duration of the last call
         self._at_once, self._seconds = 1, 0.0
         self._kernel: BoundKernel | None = None
         self._bind()
@@ -240,11 +245,11 @@ class Arena(FixedArrays):
         for number, player in enumerate(self.players):
             if isinstance(player, CompiledBot):
                 self._first_memory[number, : len(player.begins)] = player.begins
-        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) seat that stops the lane when eliminated
-        # (N,) seat whose next turn stops the lane when it begins, NOBODY or ANY_SEAT
+        self.stop_at_death = np.full(N, NOBODY, np.int64)  # (N,) elimination of this seat stops the lane
+        # (N,) the lane stops when a turn of this seat begins; ANY_SEAT: at every turn, NOBODY: at no turn
         self.stop_at_turn = np.full(N, NOBODY, np.int64)
         self.actions = np.full(N, NO_ACTION, np.int64)  # (N,) next action to play in each lane, or NO_ACTION
-        self.states = np.zeros(N, np.int8)  # (N,) reason why a lane has stopped: OVER, STOPPED, REFUSED
+        self.states = np.zeros(N, np.int8)  # (N,) RUNNING, OVER, STOPPED or REFUSED (`engine.play_on`)
         self._stopped, self._left = np.zeros((2, N), np.int64)
         self._resumed: list[Numbers] = []
 
@@ -270,10 +275,9 @@ class Arena(FixedArrays):
     def seat_bots(self, lanes: Numbers, seats: Numbers, numbers: Numbers) -> None:
         """Let compiled bots take over one seat in each of these lanes, whose games are in progress.
 
-        `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin without
-        memory, and continue the random state of the seat. Raises ValueError for invalid lanes, for arrays of
-        another shape or type, for a seat that the games do not have, and for a player that is not a compiled
-        bot.
+        `seats` and `numbers`, int (k,), are the seats and the numbers of the bots. The bots begin with a new
+        memory, and continue the random state of the seat. Raises ValueError for invalid lanes, seats and
+        arrays, and for the number of a player that is not a compiled bot.
         """
         lanes = self.batch.as_lanes(lanes)
         bots = [n for n, player in enumerate(self.players) if isinstance(player, CompiledBot)]
@@ -283,7 +287,10 @@ class Arena(FixedArrays):
         self.memory[lanes, seats] = self._first_memory[numbers]
 
     def prepare(self) -> None:
-        """Compile or load the code of the loop and of all compiled bots. No game is played."""
+        """Compile the code of the loop and of all compiled bots, or load the code from the cache.
+
+        No game is played.
+        """
         nobody = np.zeros(0, np.int64)
         batch_loop.seed_bots(self.batch.seeds, nobody, self.randoms)
         self.batch.as_lanes(nobody)
@@ -294,14 +301,14 @@ class Arena(FixedArrays):
         self._play(nobody, True, 1)
 
     def check_numbers(self) -> None:
-        """Raise ValueError if `numbers` contain an unknown player number in any lane.
+        """Raise ValueError if `numbers` contains an unknown player number in any lane.
 
-        Call this method after `numbers` have been read from a file.
+        Call this method after `numbers` has been read from a file.
         """
         self._check_players(self.batch.as_lanes(np.arange(self.batch.num_games)))
 
     def _check_players(self, lanes: Numbers) -> None:
-        """Raise ValueError if `numbers` contain an unknown player number in these lanes."""
+        """Raise ValueError if `numbers` contains an unknown player number in these lanes."""
         numbers = self.numbers[lanes]
         least, most = int(numbers.min(initial=CALLER)), int(numbers.max(initial=CALLER))
         if least < CALLER or most >= len(self.players):
@@ -317,18 +324,21 @@ class Arena(FixedArrays):
         except ValueError as error:
             return error
         stops = int(self.stop_at_death[lane]), int(self.stop_at_turn[lane])
-        seats = f"must be 0 to {self.batch.num_players - 1}, {NOBODY} (none) or {ANY_SEAT} (any, for turns)"
-        return ValueError(f"lane {lane}: stop_at_death={stops[0]}, stop_at_turn={stops[1]}: {seats}")
+        seats = f"must be a seat from 0 to {self.batch.num_players - 1}, or {NOBODY} (no stop)"
+        allowed = f"{seats}; stop_at_turn may also be {ANY_SEAT} (any seat)"
+        return ValueError(f"lane {lane}: stop_at_death={stops[0]}, stop_at_turn={stops[1]}: {allowed}")
 
     # ------------------------------------------------------------------------------------------ the loop
 
     def run(self, lanes: Numbers) -> Iterator[Numbers]:
         """Play in these lanes, int (k,), until each lane waits for the caller or has stopped.
 
-        The values in `actions` are played first. Yields the lanes that have just stopped. A lane stops when
-        its game ends, at `stop_at_death`, at `stop_at_turn`, and with `stops_at_illegal` at an illegal
-        action. `resume` lets lanes continue in the same run. The arrays `reward`, `terminated` and
-        `truncated` of the batch accumulate the results of the run.
+        The values in `actions` are played first. Yields the lanes that have just stopped. `resume` lets these
+        lanes continue in the same run. The arrays `reward`, `terminated` and `truncated` of the batch
+        accumulate the results of the run.
+
+        A lane stops when its game ends, when the seat in `stop_at_death` is eliminated, and when a turn of
+        the seat in `stop_at_turn` begins. With `stops_at_illegal`, a lane also stops at an illegal action.
         """
         lanes, is_first, self._resumed = self.batch.as_lanes(lanes, are_begun=True), True, []
         while len(lanes):
@@ -355,10 +365,12 @@ class Arena(FixedArrays):
     ) -> Iterator[tuple[Numbers, Numbers]]:
         """Play games 0 ... `games` - 1. Each lane plays one game after another.
 
-        Yields the lanes and the numbers of the games that have ended. `begin(lanes, numbers)` must begin the
-        games `numbers` in `lanes`: it sets `numbers` of the arena, and calls `batch.begin_seeded` and
-        `seat_players`. The arena calls `on_stop(lanes)` for lanes that have stopped at `stop_at_death` or
-        `stop_at_turn`. These lanes then continue. Without `on_stop`, such lanes are yielded like ended games.
+        Yields the lanes in which games have ended, and the numbers of these games. `begin(lanes, games)` must
+        begin the games with the numbers `games` in `lanes`. To do so, it writes the players into
+        `Arena.numbers`, and calls `batch.begin_seeded` and `seat_players`.
+
+        The arena calls `on_stop(lanes)` for lanes in the state STOPPED. These lanes then continue. Without
+        `on_stop`, the games of such lanes count as ended.
         """
         check_count("games", games)
         game_of = np.arange(min(self.batch.num_games, games))
@@ -413,10 +425,10 @@ class Arena(FixedArrays):
         return np.where(seats >= 0, self.numbers[lanes, seats], CALLER)
 
     def query_players(self, lanes: Numbers) -> Numbers:
-        """Write an action of the player to act in each of these lanes into `actions`.
+        """Call the player to act in each of these lanes, and write the player's action into `actions`.
 
-        Returns the lanes with such an action. Lanes that wait for the caller, and lanes whose game is over,
-        are left out.
+        Returns the lanes in which a player was called. Lanes that wait for the caller, and lanes whose game
+        is over, are left out.
         """
         lanes = self.batch.as_lanes(lanes, are_begun=True)
         self._check_players(lanes)
@@ -426,7 +438,7 @@ class Arena(FixedArrays):
         return lanes[waiting]
 
     def _query_all(self, lanes: Numbers, numbers: Numbers) -> None:
-        """Call the players `numbers`, int64 (k,), each for its lanes."""
+        """Call the player with the number `numbers[k]` for `lanes[k]`, for each k."""
         for number in sorted(set(numbers.tolist())):
             self._query(number, lanes[numbers == number])
 
@@ -453,8 +465,9 @@ class Arena(FixedArrays):
     def _query_first(self, lanes: Numbers) -> None:
         """Call the players of one kind, compiled bots first.
 
-        The other players are called later, so that they act in as many lanes at once as possible. If a bot
-        that the kernel can call is to act, no player is called: the next call of the kernel plays the bot.
+        The other players are called later, so that these players act in as many lanes at once as possible. If
+        a bot that the kernel can call must act, no player is called: the next call of the kernel plays the
+        bot.
         """
         numbers = self._to_act(lanes)
         kinds = self._kinds[numbers]
@@ -510,7 +523,7 @@ class Arena(FixedArrays):
         return [player for player in self.players if isinstance(player, Seated)]
 
     def continue_as(self, in_python: Sequence[Seated], log: Array) -> None:
-        """Continue with the players in Python and the log of actions of another arena."""
+        """Take over the players in Python, `in_python`, and the log of actions, `log`, of another arena."""
         left = iter(in_python)
         self.players = tuple(next(left) if isinstance(player, Seated) else player for player in self.players)
         self.tally._log = log
@@ -529,7 +542,7 @@ class Arena(FixedArrays):
         """
         self._choosers = [self._chooser(player) for player in self.players]
         kinds = [COMPILED if isinstance(player, CompiledBot) else OTHER for player in self.players]
-        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,) kind of each player, then for CALLER
+        self._kinds = np.array([*kinds, NOT_OURS])  # (K + 1,) kind of each player, and NOT_OURS for CALLER
         self._kernel = None
 
     def _chooser(self, player: CompiledBot | Seated) -> Callable[[Numbers], None]:
@@ -559,7 +572,7 @@ class Arena(FixedArrays):
         return address_of(player.choose, *arguments)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all attributes except machine code, so that copies and pickles are independent."""
+        """Return all attributes except the functions with machine code, which a copy makes again."""
         return {name: value for name, value in vars(self).items() if name not in ("_choosers", "_kernel")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -568,7 +581,7 @@ class Arena(FixedArrays):
 
 
 def _seated(players: Sequence[Named | Seated], batch: GameVector) -> tuple[CompiledBot | Seated, ...]:
-    """Return the players (`find_player`), with agents and policies seated in the lanes of a batch."""
+    """Return players (`find_player`), with agents and policies seated in the lanes of a batch."""
     resolved = [player if isinstance(player, Seated) else find_player(player) for player in players]
     check_seats(player for player in resolved if isinstance(player, Agent))
     return tuple(
@@ -584,7 +597,7 @@ def result_dtype(num_players: int) -> np.dtype[Any]:
     """Return the dtype of the result of one game.
 
     The fields are `seed`, `winner` (-1: nobody), `placement` (P places), `rounds`, `decisions` (without
-    forced decisions) and `truncated`.
+    forced actions) and `truncated`.
     """
     counts = [("rounds", np.int32), ("decisions", np.int32), ("truncated", np.bool_)]
     return np.dtype(
@@ -607,10 +620,12 @@ def play(
 ) -> Array:
     """Play whole games between players of any kind, and return the results: `result_dtype` (games,).
 
-    At most `lanes` games run at once, or one game if an agent plays. This does not change the results. Seat s
-    of game g has player s or, with `line_ups`, int (games, P), player `line_ups[g, s]`. Game g plays deal g
-    or, with `deals`, int (games,), deal `deals[g]`. A deal has the seed `seeds.game_seed(seed, deal)` and the
-    start position, if any, from `positions`. `progress` gets the number of games that have just ended.
+    `line_ups`, int (games, P), contains the index of the player at each seat of each game (default: seat s
+    has player s). `deals`, int (games,), contains the deal of each game (default: game g plays deal g). A
+    deal has the seed `seeds.game_seed(seed, deal)` and the start position, if any, from `positions`.
+
+    At most `lanes` games run at once, or one game if an agent plays. The number of lanes does not change the
+    results. `progress` is called with the number of games that have just ended.
     """
     P = rules.num_players
     _check_sizes(games, lanes, P)
@@ -668,13 +683,13 @@ def _checked_line_ups(line_ups: Array | None, num_players: int, games: int, seat
     if line_ups is None:
         if num_players != seats:
             raise ValueError(
-                f"players: {num_players} given, but num_players={seats} needs {seats} players, or line_ups"
+                f"players: {num_players} players for num_players={seats}; give {seats}, or pass line_ups"
             )
         return np.broadcast_to(np.arange(seats), (games, seats))
     line_ups = whole_numbers(line_ups, (games, seats), "line_ups must be")
     if line_ups.size and not (line_ups.min() >= 0 and line_ups.max() < num_players):
         raise ValueError(
-            f"line_ups contains {line_ups.min()} ... {line_ups.max()}: must be 0 ... {num_players - 1}"
+            f"line_ups contain {line_ups.min()} ... {line_ups.max()}: all must be 0 ... {num_players - 1}"
         )
     return line_ups
 

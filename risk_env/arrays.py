@@ -23,8 +23,8 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
     """Return the arrays in a NumPy archive (.npz), by name.
 
     Neither the archive nor all its expanded files together may have more than `most` bytes. `kinds` are the
-    letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of UNREADABLE for
-    any other file.
+    letters of the allowed dtypes (`numpy.dtype.kind`), and must not contain "O". Raises one of the errors
+    `bounded_io.UNREADABLE` for any other file.
     """
     members = read_zip(read_file(path, most), most)
     return {name.removesuffix(".npy"): _read_array(data, kinds) for name, data in members.items()}
@@ -33,14 +33,16 @@ def read_npz(path: str | Path, most: int, kinds: str) -> dict[str, Array]:
 def _read_array(data: bytes, kinds: str) -> Array:
     """Return the array in the bytes of a .npy file. The size is checked before any memory is allocated.
 
-    `kinds` are the letters of the allowed dtypes. Raises ValueError for any other file.
+    `kinds` are the letters of the allowed dtypes. Raises ValueError for other dtypes, and for bytes that are
+    not a .npy file of format 1.0.
     """
     file = io.BytesIO(data)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is not in NumPy's format 1.0")
     shape, fortran_order, dtype = np.lib.format.read_array_header_1_0(file)
-    if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != len(data) - file.tell():
-        allowed = f"the dtype's kind must be one of {kinds!r}, and the size must match the {len(data)} bytes"
+    size = len(data) - file.tell()
+    if dtype.kind not in kinds or math.prod(shape) * dtype.itemsize != size:
+        allowed = f"the kind of the dtype must be one of {kinds!r}, and the data must have {size} bytes"
         raise ValueError(f"an array of type {dtype} and shape {shape}: {allowed}")
     if dtype == np.bool_ and np.frombuffer(data, np.uint8, offset=file.tell()).max(initial=0) > 1:
         raise ValueError("a boolean array contains bytes other than 0 and 1")

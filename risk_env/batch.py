@@ -15,13 +15,13 @@ from risk_env.seeds import uint64
 
 
 class GameBatch(GameVector):
-    """`num_games` games (lanes) that are stepped together.
+    """`num_games` games (lanes) that are stepped together. docs/batch.md describes the arguments.
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. `reset` and `step` return buffers of the batch, which are valid until the next step: copy values
     that you keep. Observations are read-only, because a step writes only the changes. `threads` threads share
-    the lanes of a step. Before these threads sleep, they wait in a spin loop for about as long as a step
-    takes.
+    the lanes of a step. Before these threads sleep, they wait in a spin loop for at least 200 µs, and
+    longer if a step takes longer.
 
     GameBatch is not thread-safe: use one batch per thread. `step` and `reset` raise RuntimeError if another
     thread is inside a call.
@@ -56,12 +56,14 @@ class GameBatch(GameVector):
     def step(self, actions: Array) -> tuple[Observation, Array | None, Array, Array, Array, Array]:
         """Play an action, int (N,), in every lane.
 
-        Returns observation, mask, seat, reward, terminated and truncated. Reward, terminated and truncated,
-        (N, P), belong to this step. A seat ends when it is eliminated, or with the game. In lanes with
-        `game_over`, the final fields describe the end of the game. With `autoreset`, observation, mask, seat,
-        episodes, seeds and records then belong to the next game. Without `autoreset`, a game that is over
-        stays over: the mask is empty, the seat is -1 and the action is ignored. An illegal action raises
-        IllegalAction, and no lane is stepped. See docs/batch.md.
+        Returns observation, mask, seat, reward, terminated and truncated. Reward, float32 (N, P), and
+        terminated and truncated, bool (N, P), belong to this step. A seat ends when it is eliminated, or with
+        the game. An illegal action raises IllegalAction, and no lane is stepped.
+
+        In lanes with `game_over`, the `final_*` arrays describe the end of the game. With `autoreset`,
+        observation, mask, seat, episodes, seeds and records then belong to the next game. Without
+        `autoreset`, a game that is over stays over: no action is legal, the seat is -1, and the given action
+        is ignored. See docs/batch.md.
         """
         if self._busy[0]:
             raise _torn()

@@ -1,7 +1,7 @@
 """Compiled bots, and the players that are registered by name in the entry-point group `risk_env.agents`.
 
-A player may have variants, such as `tactician:quick`. The entry point of a variant has the two names with a
-dot between them (`tactician.quick`), because entry points may not have a colon in their names.
+A player may have variants, such as `tactician:quick`. The entry point of a variant joins both names with a
+dot (`tactician.quick`), because names of entry points must not contain colons.
 """
 
 import sys
@@ -30,11 +30,12 @@ def _plays_everything(rules: Rules, board: Board) -> None:
 
 @dataclass(frozen=True)
 class CompiledBot:
-    """A bot whose compiled code plays on the array of game records.
+    """A bot whose compiled code reads game records and writes actions.
 
-    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`. For
-    each of the `lanes` (int64, (k,)), it writes a legal action of the seat to act in `games[lane]` into
-    `actions[lane]` (int64, (N,)). `choose` must not read facts that this seat cannot see.
+    `choose(games, boards, rules, lanes, randoms, memory, actions)` is a `risk_env.compiler.entry_point`.
+    `games` (N,), `boards` (1,) and `rules` (1,) are arrays of records (`core.types`). For each of the `lanes`
+    (int64, (k,)), `choose` writes a legal action of the seat to act in `games[lane]` into `actions[lane]`
+    (int64, (N,)). `choose` must not read facts that this seat cannot see.
 
     `randoms[lane, seat]` (uint64, (N, 6)) is the state of the bot's own random generator.
     `memory[lane, seat]` (int32, (N, 6, M)) is the memory of the bot. When a game begins, the memory holds

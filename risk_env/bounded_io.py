@@ -10,7 +10,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-MOST_NESTING = 32  # maximum number of levels of lists and tables in a JSON text
+MOST_NESTING = 32  # maximum number of levels of arrays and objects in a JSON text
 MOST_MARKS = 30  # maximum number of combining marks in a row in a text
 MOST_ENTRIES = 1000  # maximum number of files in a zip archive
 # The errors that `zipfile` and NumPy raise for content that is damaged or malicious.
@@ -18,7 +18,7 @@ UNREADABLE: tuple[type[Exception], ...] = (
     *(OSError, ValueError, LookupError, TypeError, ArithmeticError, RuntimeError, SyntaxError, EOFError),
     *(MemoryError, zipfile.BadZipFile, zlib.error),
 )
-_OTHER_MARKS = (  # longer marks first: a UTF-32 mark begins like a UTF-16 mark
+_OTHER_MARKS = (  # byte-order marks, longer marks first: a UTF-32 mark begins like a UTF-16 mark
     *((mark, "UTF-32") for mark in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)),
     *((mark, "UTF-16") for mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)),
 )
@@ -66,7 +66,7 @@ def read_text(path: str | Path, most: int) -> str:
 
 
 def text_of(content: bytes) -> str:
-    """Return UTF-8 bytes, with or without a byte-order mark, as a text in NFC.
+    """Return UTF-8 bytes, with or without a byte-order mark, as a text in Unicode's normal form NFC.
 
     Raises ValueError for bytes that are not UTF-8, and for texts that `composed` refuses.
     """
@@ -82,10 +82,10 @@ def unmarked(text: str) -> str:
 
 
 def composed(text: str) -> str:
-    """Return a text in NFC, in which letters that look equal are equal.
+    """Return a text in Unicode's normal form NFC, so that canonically equivalent texts are equal.
 
-    Raises ValueError for more than MOST_MARKS combining marks in a row, because the time to convert them
-    grows with the square of their number.
+    Raises ValueError for more than MOST_MARKS combining marks in a row, because the time to convert such a
+    row grows with the square of its length.
     """
     if text.isascii():
         return text
@@ -98,7 +98,7 @@ def composed(text: str) -> str:
 
 
 def composed_values(value: Any) -> Any:
-    """Return a value of lists and tables with all strings and keys in NFC."""
+    """Return a value of nested lists and dicts, with all strings and keys in the normal form NFC."""
     if isinstance(value, str):
         return composed(value)
     if isinstance(value, dict):
@@ -109,7 +109,7 @@ def composed_values(value: Any) -> Any:
 def parse_json(text: str | bytes) -> Any:
     """Return the value of a JSON text.
 
-    Raises ValueError for any other text, NaN, infinity, or more than MOST_NESTING levels.
+    Raises ValueError for any other text, for NaN and infinity, and for more than MOST_NESTING levels.
     """
     try:
         value = json.loads(text, parse_constant=_refuse_constant)
@@ -135,14 +135,14 @@ def _check_nesting(value: Any) -> None:
 
 
 def _too_deep() -> ValueError:
-    return ValueError(f"too many levels of lists and tables: at most {MOST_NESTING} are allowed")
+    return ValueError(f"too many levels of arrays and objects: at most {MOST_NESTING} are allowed")
 
 
 def read_zip(content: bytes, most: int, names: Collection[str] | None = None) -> dict[str, bytes]:
     """Return the files in a zip archive by name, or only the files in `names`.
 
-    Raises ValueError if the archive is damaged, if one of `names` is missing, or if the files are too many or
-    too large. At most `most` bytes in total are expanded, whatever sizes the archive states.
+    Raises ValueError if the archive is damaged, if one of `names` is missing, and if the archive has too many
+    files or bytes. At most `most` bytes in total are expanded, whatever sizes the archive states.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:

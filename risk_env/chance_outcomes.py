@@ -25,7 +25,8 @@ from risk_env.public import members
 from risk_env.splitmix64 import INCREMENT, WORD, unscrambled
 from risk_env.text.notation import card_text
 
-MOST_CELLS = 1 << 16  # maximum product of both armies for a blitz that is listed as one event
+# maximum product of the attacking and the defending troops of a blitz that is listed as one event
+MOST_CELLS = 1 << 16
 _HALF = 32  # number of bits of half a word
 Draw = tuple[int, int]  # a number that the generator draws, and the exclusive upper limit of the draw
 Games = Any  # an array of one record
@@ -60,11 +61,12 @@ Outcomes = list[tuple[Outcome, float]]
 def play_outcomes(
     games: Games, table: Tables, action: int, taken: Sequence[Outcome], ask_forced: bool
 ) -> Outcomes:
-    """Play a legal action, the outcomes `taken` of the chance events after it, and all forced actions.
+    """Play a legal action, then the outcomes `taken` of chance events, and all forced actions.
 
-    With `ask_forced`, forced actions count as decisions and are not played. Returns the outcomes of the next
-    chance event: an empty list if a decision or the end of the game follows. Raises ValueError if an outcome
-    cannot occur, and if there are more outcomes than chance events.
+    `taken` contains one outcome for each chance event after the action. With `ask_forced`, forced actions
+    count as decisions and are not played. Returns the outcomes of the next chance event: an empty list if a
+    decision or the end of the game follows. Raises ValueError if an outcome cannot occur, and if there are
+    more outcomes than chance events.
     """
     left = list(taken)
     if games["phase"][0] == Phase.REROLL and action != int(table.rules[0].done):
@@ -96,9 +98,9 @@ def possible_records(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
     """Return the records (k,) to which the chance event that is due can lead, and their probabilities (k,).
 
-    With `action`, the event is the re-rolled die of this action, and otherwise a roll, a blitz or a card. The
-    result is empty for an action that re-rolls no die, and for a blitz in which the product of both armies
-    is above MOST_CELLS.
+    With `action`, the event is the re-roll of a die by this action. Without `action`, the event is a roll, a
+    blitz or a card. The result is empty for an action that re-rolls no die, and for a blitz of armies whose
+    product is above MOST_CELLS.
     """
     if action is None:
         is_large = bool(games["blitz"][0]) and prod(_armies(games)) > MOST_CELLS
@@ -166,7 +168,7 @@ def _die_outcomes() -> Outcomes:
 
 # ------------------------------------------------------------------------------------ rolls
 
-Rolls = dict[tuple[int, ...], tuple[float, Draw]]  # by values: probability, and one draw with these values
+Rolls = dict[tuple[int, ...], tuple[float, Draw]]  # probability of each result, and a draw that leads to it
 
 
 def _rolls(games: Games, table: Tables, attack_dice: int, defence_dice: int) -> Rolls:
@@ -208,7 +210,7 @@ def _played_rolls(games: Games, table: Tables, attack_dice: int, defence_dice: i
 
 
 def _results(games: Games) -> list[tuple[int, ...]]:
-    """Return the values of rolls that were just played, one for each game."""
+    """Return the values (`Outcome`) of the rolls that were just played, one tuple for each game."""
     faces = games["settled"].reshape(len(games), -1).tolist()
     decides = np.isin(games["phase"], (Phase.REROLL, Phase.COMMANDER)).tolist()
     results = zip(faces, games["losses"].tolist(), decides, strict=True)
@@ -239,7 +241,7 @@ def _combinations(attack_dice: int, defence_dice: int) -> list[Draw]:
 
 
 def _side(dice: int) -> list[tuple[tuple[int, ...], int]]:
-    """Return the combinations of faces of one side, each with the number of rolls that show it."""
+    """Return the combinations of faces of one side, and the number of rolls that show each combination."""
     combinations = []
     for faces in combinations_with_replacement(range(1, NUM_FACES + 1), dice):
         orders = factorial(dice) // prod(factorial(faces.count(face)) for face in set(faces))
@@ -262,7 +264,8 @@ def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Out
         (attack, defence): _rolls(games, table, attack, defence) for attack in (1, 2, 3) for defence in (1, 2)
     }
     chances: dict[tuple[int, int], float] = defaultdict(float, {armies: 1.0})
-    before: dict[tuple[int, int], tuple[float, tuple[int, int], Draw]] = {}  # likeliest way to each state
+    # by state: probability, state and draw of the most probable roll that leads to the state
+    before: dict[tuple[int, int], tuple[float, tuple[int, int], Draw]] = {}
     ends = []
     for attackers in range(armies[0], 0, -1):
         for defenders in range(armies[1], -1, -1):
@@ -281,7 +284,7 @@ def _blitz_outcomes(games: Games, table: Tables, armies: tuple[int, int]) -> Out
 
 
 def _way_to(end: tuple[int, int], before: dict[Any, Any]) -> tuple[tuple[Draw, ...], ...]:
-    """Return the draws of a sequence of rolls that leads to an end of a blitz."""
+    """Return the draws of a sequence of rolls that leads to the end `end` of a blitz."""
     draws: list[tuple[Draw, ...]] = []
     while end in before:
         _, end, draw = before[end]

@@ -1,8 +1,8 @@
 """The command line: `risk-env`, or `python -m risk_env`.
 
-Each command in COMMANDS is a function `main(argv) -> int | None`. The function parses its arguments with
-`command_parser(name)`. It returns an exit status (None: success) or raises an exception. The module of a
-command is imported when the command is called, so that `--help` is fast.
+Each entry of COMMANDS names a function that takes the arguments of the command. The function parses these
+arguments with `command_parser(name)`, and returns an exit status (None: success) or raises an exception. The
+module of a command is imported when the command is called, so that `--help` is fast.
 """
 
 import argparse
@@ -69,10 +69,8 @@ class Command(NamedTuple):
 
 
 COMMANDS: dict[str, Command] = {
-    "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and see it on the ladder"),
-    "play": Command(
-        "risk_agents.play.cli", "main", "play against bots, or against each other, in the terminal"
-    ),
+    "demo": Command("risk_training.demo", "main", "watch a game, train an agent, and compare it with bots"),
+    "play": Command("risk_agents.play.cli", "main", "play in the terminal, against bots or other people"),
     "serve": Command("risk_agents.web.cli", "main", "play and watch games in the browser"),
     "presets": Command(
         "risk_env.cli", "show_presets", "list the presets of the rules, and the options of a preset"
@@ -81,17 +79,19 @@ COMMANDS: dict[str, Command] = {
         "risk_env.map_command", "main", "list, draw and check maps, and import maps from other programs"
     ),
     "tournament": Command(
-        "risk_agents.tournament.cli", "main", "play agents against each other and rate them"
+        "risk_agents.tournament.cli", "main", "play games between agents, and rate the agents"
     ),
     "benchmark": Command(
-        "risk_agents.benchmark.cli", "main", "measure an agent on frozen tracks, or verify a result file"
+        "risk_agents.benchmark.cli",
+        "main",
+        "measure an agent on fixed tracks of games, or verify a result file",
     ),
     "leaderboard": Command(
         "risk_agents.benchmark.cli", "leaderboard", "write an HTML page of benchmark results"
     ),
     "agents": Command("risk_agents.tournament.cli", "show_agents", "list the agents that can play"),
     "replay": Command("risk_agents.replay", "main", "replay recorded games: check, read or watch them"),
-    "train": Command("risk_training.cli", "main", "train an agent from a configuration"),
+    "train": Command("risk_training.cli", "main", "train an agent with the settings of a configuration"),
     "evaluate": Command(
         "risk_training.evaluate", "main", "play an agent against each of several opponents, in all seats"
     ),
@@ -101,7 +101,7 @@ COMMANDS: dict[str, Command] = {
     "export": Command(
         "risk_agents.export", "main", "write a trained policy or value network as an ONNX model"
     ),
-    "bench": Command("benchmarks.speed", "main", "measure speed on this machine"),
+    "bench": Command("benchmarks.speed", "main", "measure the speed of games on this machine"),
     "mcp": Command(
         "risk_agents.mcp.server",
         "main",
@@ -112,7 +112,7 @@ COMMANDS: dict[str, Command] = {
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that exits with an error if its help cannot be written."""
+    """A parser that raises OSError if its help cannot be written."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         (file or sys.stderr).write(message)
@@ -223,7 +223,7 @@ def warm_up(argv: Sequence[str]) -> None:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog=PROGRAM,
-        description="Play, train, benchmark: AIs for the board game Risk.",
+        description="Play the board game Risk, and train and compare agents.",
         epilog="\n".join(
             ["commands:", *(f"  {name:<12}{command.help}" for name, command in COMMANDS.items())]
         ),
@@ -281,7 +281,7 @@ def _report(error: BaseException) -> int:
         return _say(str(error), WRONG_INPUT)
     if isinstance(error, ImportError):
         extra = EXTRAS.get((error.name or "").partition(".")[0])
-        return _say(f"{error}: pip install 'risk-env[{extra}]'" if extra else str(error), FAILURE)
+        return _say(f"{error}: run pip install 'risk-env[{extra}]'" if extra else str(error), FAILURE)
     return _say(f"{type(error).__name__}: {error} ({PROGRAM} --debug ... prints the traceback)", FAILURE)
 
 

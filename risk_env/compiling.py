@@ -137,7 +137,7 @@ def _compiled_all(parts: Iterable[str]) -> list[tuple[str, float]]:
 
 
 def stages(with_players: bool) -> list[list[str]]:
-    """Return the parts to compile, by stage. Python agents come last because they use the compiled bots."""
+    """Return the parts to compile, by stage. Players in Python come last, because some use compiled bots."""
     if not with_players:
         return [list(RULES)]
     compiled = [name for name in bots.names() if isinstance(bots.find(name), bots.CompiledBot)]

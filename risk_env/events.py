@@ -2,7 +2,7 @@
 
 A `GameLog` replays the history of a game on a separate record. It plays forced actions and chance results one
 by one, and a blitz in one step. The log compares the records before and after each step. An event that only
-one seat may see names this seat (RULES 2.4, 7.1, 8.1).
+one seat may see contains the number of this seat (RULES 2.4, 7.1, 8.1).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from risk_env.text.notation import action_text, card_text
 
 SCHEMA = 1
 PRIVATE_PHASES = (Phase.HEADQUARTERS, *SECRET_PHASES)  # phases whose actions only the seat to act sees
-KEPT_ROLLS = 32  # number of first rolls, and also of last rolls, that the event of a blitz contains
+KEPT_ROLLS = 32  # the event of a blitz contains at most this many first rolls, and as many last rolls
 MOST_FORCED = 1000  # maximum number of forced actions in a row that get separate events
 
 Numbers = tuple[int, ...]
@@ -56,26 +56,26 @@ class Event(NamedTuple):
     kind: str
     only: int = NOBODY  # the only seat that may see the event; -1: all seats
     seat: int = NOBODY  # the acting seat, or the seat that the event concerns
-    forced: bool = False  # true if the seat had no choice
+    forced: bool = False  # true if only one action was legal
     phase: str = ""  # phase of the decision
     text: str = ""  # text of the action
     territory: int = NOWHERE
     source: int = NOWHERE
     target: int = NOWHERE
     other: int = NOBODY  # the defender, or the eliminated seat; P for the neutral army
-    number: int = 0  # number of troops, cards or rolls; of a round; or of a mission in the map's list
+    number: int = 0  # count of troops, cards or rolls; number of a round, or of a mission on the map
     cards: Numbers = ()
     territories: Numbers = ()  # one per seat (capitals, headquarters), or a set of territories
-    owners: Numbers = ()  # (T,)
-    troops: Numbers = ()  # (T,)
+    owners: Numbers = ()  # (T,) owner of each territory
+    troops: Numbers = ()  # (T,) troops on each territory
     objectives: Numbers = ()
     rewards: Numbers = ()  # Rewards that came with these Objectives; -1: none
     rolled: Dice = ((), ())  # dice of the last roll, as rolled (`Roll`)
     dice: Dice = ((), ())  # dice of the last roll, as compared (`Roll`)
     losses: Pair = (0, 0)  # losses of attacker and defender, in all rolls
-    left: Pair = (0, 0)  # troops in source and target after the losses
+    left: Pair = (0, 0)  # troops on source and target after the losses
     rolls: tuple[Roll, ...] = ()  # the first and the last rolls, only for a blitz
-    faces: Pair = (0, 0)  # faces of a die, before and after
+    faces: Pair = (0, 0)  # face of a die before and after a re-roll or the commander
 
     def to_json(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`.
@@ -101,21 +101,22 @@ class Event(NamedTuple):
 
 
 def _as_tuples(value: Any) -> Any:
-    """Return a value of JSON with tuples in place of lists."""
+    """Return a value with tuples in place of all lists."""
     return tuple(map(_as_tuples, value)) if isinstance(value, list | tuple) else value
 
 
 class Battle(NamedTuple):
     """One roll of a battle.
 
-    Dice after bonuses are in descending order. Dice before bonuses are in the order of the roll.
+    `attacker_rolled` and `defender_rolled` are in the order of the roll. `attacker_dice` and `defender_dice`
+    are the dice as compared, highest first.
     """
 
     source: str
     target: str
     attacker_rolled: tuple[int, ...]
     defender_rolled: tuple[int, ...]
-    attacker_dice: tuple[int, ...]  # after dropped dice, re-roll, commander and airfield (RULES 9.9, 10.6)
+    attacker_dice: tuple[int, ...]  # after drop, re-roll, commander and airfield (RULES 9.9, 10.6)
     defender_dice: tuple[int, ...]
     attacker_losses: int
     defender_losses: int
@@ -137,9 +138,9 @@ Watch = Callable[[Any, Sequence[Event]], None]
 class GameLog:
     """The events and the log lines of a game, from the start of the history up to the last `catch_up`.
 
-    The history begins with the record `start`. With `start=None`, it begins with the set-up, and `chance` is
-    the state of the generator. `watch` is called with the record (an array of one) and the new events, at the
-    start and after every change. A log with a `watch` keeps no events itself.
+    The history begins with the record `start`. With `start=None`, the history begins with the set-up, and
+    `chance` is the state of the generator. `watch` is called with the record (an array of one) and the new
+    events, at the start and after every change. A log with a `watch` keeps no events itself.
     """
 
     def __init__(
@@ -175,7 +176,7 @@ class GameLog:
         self._play_forced()
 
     def catch_up(self, actions: Sequence[int]) -> None:
-        """Play those of `actions`, all actions of the game, that the log has not played yet."""
+        """Play the actions that the log has not played yet. `actions` are all actions of the game so far."""
         for action in actions[self._played :]:
             self._act(action, forced=False)
             self._play_forced()
@@ -195,7 +196,7 @@ class GameLog:
         return list(self._lines)
 
     def _play_forced(self) -> None:
-        """Play forced actions up to the next decision that is not forced."""
+        """Play forced actions up to the next decision."""
         played = 0
         while not self._ask_forced and len(legal := members(self._record.legal)) == 1:
             if played == MOST_FORCED:
@@ -253,8 +254,8 @@ class GameLog:
         """Add events, after the events that were held back.
 
         A roll is held back while a re-roll is being decided. A draft to the only possible territory is held
-        back until the amount is given. Otherwise the time of the event would reveal whether the seat could
-        make a hidden trade.
+        back until the amount is given. Otherwise the times of these events would reveal whether the seat had
+        a hidden decision.
         """
         events, self._held = [*self._held, *events], []
         if self._record.phase == Phase.REROLL or (forced and self._record.phase == Phase.DRAFT_AMOUNT):
@@ -322,7 +323,7 @@ def setup_events(record: Any, rules: Rules, board: Board) -> list[Event]:
 
 
 class Step(NamedTuple):
-    """An action with the records before and after it, without the chance that follows."""
+    """An action, the record before the action, and the record after the action but before chance events."""
 
     before: Any
     after: Any
@@ -337,7 +338,7 @@ class Step(NamedTuple):
 
 
 def action_events(step: Step, text: str) -> list[Event]:
-    """Return the events of an action, whose words are `text`."""
+    """Return the events of an action. `text` is the action in words."""
     phase = Phase(int(step.before.phase))
     only = step.seat if phase in PRIVATE_PHASES else NOBODY
     events = [Event("action", only=only, seat=step.seat, forced=step.forced, phase=phase.name, text=text)]
@@ -347,11 +348,10 @@ def action_events(step: Step, text: str) -> list[Event]:
 
 
 def chance_events(before: Any, after: Any, board: Board) -> list[Event]:
-    """Return the events of chance between two records.
+    """Return the events of one roll or one drawn card, given the records before and after.
 
-    The first event is a roll or a drawn card. The battle follows the roll, unless a decision about dice comes
-    first. If the deck was empty, a shuffle precedes the card. The last events are those that follow without
-    an action (`_course`).
+    The battle follows the roll, unless a decision about dice comes first. If the deck was empty, a shuffle
+    precedes the card. The last events are those that follow without an action (`_course`).
     """
     seat = int(before.turn)
     if before.phase == Phase.ROLL:
@@ -379,10 +379,10 @@ def _shuffled(before: Any, after: Any) -> list[Event]:
 
 
 def _placed(kind: str) -> Callable[[Step], Iterator[Event]]:
-    """Return a function that yields the event of troops, a capital or an airfield on a territory.
+    """Return a function that yields the event of a placement: troops, a capital or an airfield.
 
-    The territory comes from the action or, for an amount, from the decision. `number` is the number of
-    troops.
+    The territory comes from the action or, for an amount, from the decision. The event's `number` is the
+    number of troops.
     """
 
     def write(step: Step) -> Iterator[Event]:
@@ -488,7 +488,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
     Phase.CLAIM: _placed("claim"),
     Phase.DEPLOY: _placed("deploy"),
     Phase.DEPLOY_NEUTRAL: _placed("deploy_neutral"),
-    # The place is secret until all seats have chosen (RULES 7.1).
+    # The territory is secret until all seats have chosen (RULES 7.1).
     Phase.HEADQUARTERS: lambda step: iter([Event("pick", seat=step.seat, forced=step.forced)]),
     Phase.TRADE: _traded,
     Phase.BONUS: _placed("bonus"),
@@ -497,7 +497,7 @@ _EFFECTS: dict[Phase, Callable[[Step], Iterator[Event]]] = {
     Phase.COMMANDER: _commanded,
     Phase.OCCUPY: _moved("occupy"),
     Phase.OBJECTIVE: _took_objective,
-    Phase.AIRFIELD: _placed("airfield"),  # no troops
+    Phase.AIRFIELD: _placed("airfield"),  # places no troops
     Phase.FORTIFY_AMOUNT: _moved("move"),
 }
 

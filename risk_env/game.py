@@ -57,9 +57,9 @@ class Origin(NamedTuple):
     """Origin of a game: the numbers that determine its chance, and the text of its first position.
 
     `position` is "" for a game that began with the set-up. `position` is None if the origin and the actions
-    cannot restore the game. This is the case for a loaded game, a game with redrawn hidden facts or chance, a
-    game after a step with given outcomes, the game of a lane (`game_by_chance`), and a game with
-    `ask_forced`.
+    cannot restore the game. This is the case for loaded games, for games with redrawn hidden facts or chance,
+    and for games after a step with given outcomes. `position` is also None for the game of a lane
+    (`game_by_chance`) and for games with `ask_forced`.
     """
 
     seed: int
@@ -77,7 +77,7 @@ class Game:
     `seed` is any whole number. None chooses a random seed. Chance depends on `seed`, `lane` and `episode`
     only.
 
-    A decision with a single legal action is forced. The game plays forced decisions itself, unless
+    If only one action is legal, this action is forced. The game plays forced actions itself, unless
     `ask_forced` is set. `position` is the text of a position to begin with (docs/positions.md). The position
     must have the same map, and the same rules except `max_rounds`.
 
@@ -135,7 +135,7 @@ class Game:
         return self._games[0]
 
     def _number_in(self, field: str) -> int:
-        """Return a number of the record, much faster than an attribute of `record`."""
+        """Return a number of the record. This is much faster than an attribute of `record`."""
         number: int = self._games[field].item()
         return number
 
@@ -365,7 +365,8 @@ class Game:
     ) -> int:
         """Play an action as `step` does, with a kernel that also writes the next decision.
 
-        `buffer` is the step buffer of this game. Returns the result of the kernel.
+        `buffer` is the step buffer of this game. The kernel writes the decision into `observation` and `mask`
+        (`engine.step_buffer`). Returns the result of the kernel.
         """
         number = action if type(action) is int and 0 <= action < _BEYOND else self._number(action)
         status = kernel(buffer, number, observation, mask)
@@ -377,7 +378,8 @@ class Game:
     def _number(self, action: Any) -> int:
         """Return the number of an action, legal or not, or -1 for a number out of the kernels' range.
 
-        Raises IllegalAction for a text that is not a legal action, and for anything but a whole number.
+        Raises IllegalAction for a text that is not a legal action, and for a value that is neither a text nor
+        a whole number.
         """
         if isinstance(action, str):
             return self.parse_action(action)
@@ -572,8 +574,9 @@ class Game:
     ) -> Game:
         """Return a game in the state of a record.
 
-        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Only the
-        length of the record is checked. The history of the game begins with this state.
+        `games` is an array of one record (`core.types.game_dtype`), or the bytes from `to_record`. Raises
+        SavedGameError for a record of another length. Nothing else in the record is checked. The history of
+        the game begins with this state.
         """
         game = cls.__new__(cls)
         game.rules, game.board = rules, board
@@ -588,7 +591,10 @@ class Game:
         return game
 
     def to_bytes(self) -> bytes:
-        """Return the game as bytes: the state, the rules, the map and a checksum, without the history."""
+        """Return the game as bytes: state, rules, name and digest of the map, and a checksum.
+
+        The bytes do not contain the history.
+        """
         facts = {
             "rules": self.rules.to_dict(),
             "map": self.board.source,
@@ -633,17 +639,17 @@ class Game:
     def from_text(cls, text: str, ask_forced: bool = False, board: Board | None = None) -> Game:
         """Return the game from a text that `to_text` returned, or that was written by hand.
 
-        `board` is the map of the game, and is needed unless the game is on a shipped map. Forced decisions
-        are played at once, unless `ask_forced` is set. Raises PositionError, which names the problem, if the
+        `board` is the map of the game, and is needed unless the game is on a shipped map. Forced actions are
+        played at once, unless `ask_forced` is set. Raises PositionError, which names the problem, if the
         text is not a valid position.
         """
         rules, board, games = positions.from_text(text, board)
         return cls.from_record(rules, board, games, 0, ask_forced)._play_on()
 
     def _play_on(self) -> Game:
-        """Play chance up to the next decision, and forced decisions too unless `ask_forced` is set.
+        """Play chance events and forced actions up to the next decision, and return the game itself.
 
-        Returns the game itself.
+        With `ask_forced`, forced actions are not played.
         """
         if self._ask_forced:
             self._play_chance()
@@ -662,8 +668,8 @@ class Game:
     ) -> Replay:
         """Return the history as a page for a browser or a notebook.
 
-        `names` are the names of the players. The page shows the public facts. If the game is over, these
-        include the missions. With `seat`, the page shows the facts that this seat knows instead.
+        `names` are the names of the players. The page shows the public facts, and the missions if the game is
+        over. With `seat`, the page shows the facts that this seat knows instead.
 
         `evaluate` gets the game at the start of every turn, and returns the win probability of each seat,
         (P,). With `seat`, `evaluate` gets a game with redrawn hidden facts (`determinize`).
@@ -717,7 +723,7 @@ def _listed(outcome: Outcome | Sequence[Outcome]) -> list[Outcome]:
 def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
     """Return the game of a lane with this seed (`GameVector.seeds`). The history begins with the set-up.
 
-    `chance` is not the seed of a `Game`, so the origin of the game cannot restore it (`Origin`).
+    `chance` is not the seed of a `Game`, so the game cannot be restored from its origin (`Origin`).
     """
     game = Game.from_record(rules, board, tables(rules, board).new_games(1))
     game._start, game._chance = None, chance
@@ -728,7 +734,7 @@ def game_by_chance(rules: Rules, board: Board, chance: np.uint64) -> Game:
 def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
     """Return writable records from bytes.
 
-    This is much faster than NumPy's own copy of records, which copies one field after another.
+    This is much faster than a copy of records by NumPy, which copies one field after another.
     """
     return np.frombuffer(bytearray(data), dtype)
 
@@ -736,7 +742,7 @@ def _records_of(data: bytes, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
 def _unpack(data: bytes) -> tuple[Mapping[str, Any], bytes]:
     """Return the facts in the header and the state of a saved game.
 
-    Raises SavedGameError for damaged bytes, and for any other value.
+    Raises SavedGameError for damaged bytes, and for a value that is not bytes.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise SavedGameError(f"not a saved game: {type(data).__name__} instead of bytes")

@@ -42,7 +42,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 
     Raises ValueError unless `numbers` is a 1-D array of whole numbers.
     """
-    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # a pickled dtype is another object
+    is_int64 = type(numbers) is np.ndarray and numbers.dtype == _INT64  # an unpickled dtype is another object
     if is_int64 and numbers.ndim == 1 and numbers.flags.c_contiguous:
         return numbers
     numbers = np.asarray(numbers)
@@ -56,7 +56,7 @@ def contiguous(numbers: Any) -> npt.NDArray[np.int64]:
 def seeds_of(seeds: Any, count: int) -> npt.NDArray[np.uint64]:
     """Return seeds for kernels, uint64 (count,).
 
-    Raises ValueError unless all are integers of 0 or more.
+    Raises ValueError unless `seeds` are `count` whole numbers of 0 or more.
     """
     numbers = whole_numbers(seeds, (count,), "seeds must be")
     if numbers.dtype.kind == "i" and numbers.min(initial=0) < 0:
@@ -81,7 +81,7 @@ class FixedArrays:
     FIXED: ClassVar[frozenset[str]]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Set an attribute. Raises AttributeError for an array in FIXED."""
+        """Set an attribute. Raises AttributeError if it is an array in FIXED that is already set."""
         if name in self.FIXED and vars(self).get(name, value) is not value:
             raise AttributeError(
                 f"{name} cannot be replaced: write into the array, as in {name}[lanes] = values"
@@ -91,6 +91,8 @@ class FixedArrays:
 
 class GameVector(FixedArrays):
     """`num_games` games (lanes). The caller begins, steps, reads and finishes any of the lanes.
+
+    The arguments are those of `GameBatch` (docs/batch.md).
 
     Game k of lane i has the seed `game_seed(seed, i, k)` (`risk_env.seeds`), for any number of lanes and
     threads. The results of a lane stay in buffers until the next call for the lane. `GameBatch` steps all
@@ -271,7 +273,10 @@ class GameVector(FixedArrays):
         return f"lane {lane} has no game: call reset(), begin() or begin_seeded() first"
 
     def check_legal(self, actions: Array, lanes: Array) -> None:
-        """Raise IllegalAction unless `actions`, int (N,), are legal in `lanes`, int (k,)."""
+        """Raise IllegalAction unless `actions[lane]` is legal in each of `lanes`, int (k,).
+
+        `actions` is int (N,).
+        """
         self._check_legal(contiguous(self.as_actions(actions)), self.as_lanes(lanes))
 
     def _check_legal(self, actions: Array, lanes: Array) -> None:
@@ -308,18 +313,18 @@ class GameVector(FixedArrays):
 
         `positions` is a list with one position for each lane, or one position for all lanes. A position is a
         text (`Game.to_text`), bytes (`Game.to_bytes`), a `Game`, or a record (`Game.record`). The rules of
-        the position may differ in `max_rounds` only. The position determines future dice and cards. With
-        `reseed`, the seed of the lane's game determines future dice and cards instead. Call `ask` afterwards
-        to write observation, mask and seat.
+        the position must be the rules of the batch, except `max_rounds`. The position determines future dice
+        and cards. With `reseed`, the seed of the lane's game determines future dice and cards instead. Call
+        `ask` afterwards to write observation, mask and seat.
 
         Raises ValueError for a wrong number of positions, and for a position from which play cannot continue.
-        The batch is then unchanged. A `Game` is not checked, because its state comes from the rules.
+        The batch is then unchanged. The state of a `Game` is not checked.
         """
         lanes = self.as_lanes(lanes)
         listed = positions if is_several(positions) else [positions] * len(lanes)
         if len(listed) != len(lanes):
             raise ValueError(
-                f"positions: {len(listed)} positions for {len(lanes)} lanes; give one, or one per lane"
+                f"positions: {len(listed)} positions for {len(lanes)} lanes; pass one, or one per lane"
             )
         places = [f"lane {lane}" for lane in lanes]
         records = records_of(listed, places, self.rules, self.board)
@@ -331,10 +336,10 @@ class GameVector(FixedArrays):
         self.game_over[lanes] = self._games["seat"][lanes] < 0
 
     def load_records(self, lanes: Array, records: Array) -> None:
-        """Begin these lanes, int (k,), at records (k,) of games. The records are not checked.
+        """Copy the game records `records` (k,) into these lanes, int (k,). The records are not checked.
 
-        Search uses this method for thousands of copies of a game. The records determine future dice. Use
-        `load` for records of unknown origin.
+        Searches use this method for thousands of copies of a game. The records determine future dice and
+        cards. Use `load` for records of unknown origin.
         """
         lanes = self.as_lanes(lanes)
         if records.dtype != self._games.dtype or records.shape != lanes.shape:
@@ -344,7 +349,7 @@ class GameVector(FixedArrays):
         self._games[lanes] = records
 
     def reseed(self, lanes: Array, seeds: Array) -> None:
-        """Draw future dice and cards in these lanes, int (k,), from seeds, uint64 (k,).
+        """Let `seeds`, uint64 (k,), determine future dice and cards in these lanes, int (k,).
 
         Hidden facts stay as they are (`Game.reseed`).
         """
@@ -374,17 +379,17 @@ class GameVector(FixedArrays):
             play_on(self._games, lane, self.tables)
 
     def step_lanes(self, lanes: Array, actions: Array) -> None:
-        """Play an action, int (N,), in each of these lanes.
+        """Play the action `actions[lane]` in each of these lanes, int (k,).
 
-        Writes reward, terminated, truncated and game_over. If an action is not legal, raises IllegalAction
-        and steps no lane.
+        `actions` is int (N,). Writes reward, terminated, truncated and game_over. If an action is not legal,
+        raises IllegalAction and steps no lane.
         """
         lanes, actions = self.as_lanes(lanes), contiguous(self.as_actions(actions))
         self._check_legal(actions, lanes)
         self._share(lanes, self._step_some, actions, NOT_SHARED)
 
     def finish(self, lanes: Array) -> None:
-        """Write the final fields of these lanes, whose games are over.
+        """Write the `final_*` arrays of these lanes, whose games are over.
 
         With `autoreset`, also begin the next games.
         """
@@ -403,7 +408,7 @@ class GameVector(FixedArrays):
         return self._records, self._results, self._ends, episodes, self._views, is_full_step
 
     def _share(self, lanes: Array, work: Any, *arguments: Any) -> None:
-        """Call `work(lanes, *arguments)`. If there are many lanes, threads share them."""
+        """Call `work(lanes, *arguments)`. If there are many lanes, threads share the lanes."""
         if self._pool is None:
             work(lanes, *arguments)
         else:
@@ -415,7 +420,7 @@ class GameVector(FixedArrays):
     # -------------------------------------------------------------------------------- copies
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the arguments for a copy or pickle: new lanes with the same state."""
+        """Return a function and its arguments for a copy or pickle: new lanes with the same state."""
         arguments = (self.rules, self.board, self.num_games, int(self.seed_word))
         options = {"threads": self._threads, "autoreset": self.autoreset, **self._outputs}
         return _restored, (arguments, options, [read(self).copy() for read in _STATE], type(self))

@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--out",
         metavar="FILE",
-        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import",
+        help="file to write: FILE.svg for draw (default: map.svg), FILE.toml for import (default: no file)",
     )
     add(
         "--cards",
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
 def _check_arguments(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> None:
     """Exit with an error if an argument does not fit the action."""
     if arguments.action not in ACTIONS:
-        parser.error(f"{arguments.action}: choose one of {', '.join(ACTIONS)}")
+        parser.error(f"action={arguments.action}: choose one of {', '.join(ACTIONS)}")
     if (arguments.map is None) != (arguments.action == LIST):
         parser.error(f"{arguments.action}: {'takes no map' if arguments.map else 'the map is missing'}")
     if arguments.out is not None and arguments.action not in (DRAW, IMPORT):
@@ -108,7 +108,7 @@ def draw_map(arguments: argparse.Namespace) -> None:
 
 
 def check_map(arguments: argparse.Namespace) -> None:
-    """Print the size of a map, and the presets that can be played on it."""
+    """Print the size of a map, and the presets that can be played on the map."""
     for line in description(load_map(arguments.map)):
         print(for_terminal(line))
 
@@ -128,7 +128,7 @@ def write_imported_map(arguments: argparse.Namespace) -> None:
     _copy_picture(arguments, imported.board)
     with whole_file(Path(arguments.out)) as fresh:
         fresh.write_text(imported.text, encoding="utf-8")
-    print(f"Wrote {arguments.out}. {PROGRAM} play --map {arguments.out} plays on it.")
+    print(f"Wrote {arguments.out}. To play on this map: {PROGRAM} play --map {arguments.out}")
 
 
 def _imported(arguments: argparse.Namespace) -> ImportedMap:
@@ -197,5 +197,5 @@ def description(board: Board) -> Iterator[str]:
                 numbers.append(str(players))
             except ValueError as error:
                 problem = str(error)
-        games = f"{', '.join(numbers)} players" if numbers else "no"
+        games = f"{', '.join(numbers)} players" if numbers else "not playable"
         yield f"{preset}: {games}{f' ({problem})' if problem else ''}"

@@ -25,7 +25,7 @@ from risk_env.seeds import game_seed
 
 
 class MatchResult(NamedTuple):
-    """The current standings of a match, or the final result if the match is over."""
+    """The current standings of a match, or the final result if the game is over."""
 
     winner: int  # seat of the winner, -1 while nobody has won
     placements: tuple[int, ...]  # (P,) places from 1; equal seats share the better place (RULES 11.2)
@@ -33,7 +33,7 @@ class MatchResult(NamedTuple):
     truncated: bool  # true if `max_rounds` ended the game
     decisions: tuple[int, ...]  # (P,) number of decisions of each player
     turns: tuple[int, ...]  # (P,) number of rounds in which each player decided; the set-up is one round
-    seconds: tuple[float, ...]  # (P,) thinking time of each player
+    seconds: tuple[float, ...]  # (P,) thinking time of each player in seconds
 
 
 class Match:
@@ -43,8 +43,8 @@ class Match:
     plays each seat whose player is None.
 
     `rules`, `board`, `seed` and `options` have the same meaning as for `Game`. `position` is the text of a
-    position to begin with (docs/positions.md). The random numbers of a player follow from the seed and the
-    player's seat.
+    position to begin with (docs/positions.md). The random numbers of a player depend on the seed of the game
+    and on the player's seat.
 
     The first call that plays also prepares and resets the players, unless `begin` was called before.
     """
@@ -188,7 +188,7 @@ class Match:
 
     @property
     def result(self) -> MatchResult:
-        """The current standings, or the final result if the match is over."""
+        """The current standings, or the final result if the game is over."""
         game, counts = self.game, (self.decisions, self.turns, self.seconds)
         places = tuple(game.placements().tolist())
         return MatchResult(

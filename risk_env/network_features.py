@@ -1,8 +1,8 @@
 """Features for neural networks: float32 arrays computed from observations (docs/features.md).
 
-Flags are 0 or 1, and counts are scaled. The features of a territory are its own features and the sum of its
-neighbours' features. Its neighbours are its targets (`Board.targets`). The networks of this project read the
-same features.
+Flags are 0 or 1, and counts are scaled. A territory has its own features, and the sum of its neighbours'
+features times NEIGHBOUR_SCALE. The neighbours of a territory are its targets (`Board.targets`). The networks
+of this project read the same features.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from risk_env.core.observe import (
 from risk_env.game import Game
 from risk_env.observations import counted_globals, observation_size, split_view
 
-COUNT_SCALE = 16.0  # divisor of a count's code in the linear feature
+COUNT_SCALE = 16.0  # divisor of a count's code in the linear feature of the count
 NEIGHBOUR_SCALE = 0.25  # factor of the sum over the neighbours' features
 COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order of `count_features`
 
@@ -34,12 +34,12 @@ COUNT_KINDS = ("any", "log", "linear")  # the features of a count, in the order 
 class Features(NamedTuple):
     """Features of k observations. For a single game, the arrays have no first axis."""
 
-    territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then the sum over the neighbours
+    territories: npt.NDArray[np.float32]  # (k, T, 2 F): own features, then scaled sums over the neighbours
     globals: npt.NDArray[np.float32]  # (k, G): features of the whole board
 
 
 class StaticFeatures(NamedTuple):
-    """Facts of a map, which are the same in every game."""
+    """Features of a map, which are the same in every game (`static_features`)."""
 
     # (T, 4): number of targets, number of targets in other continents, size and bonus of the continent
     territories: npt.NDArray[np.float32]
@@ -64,7 +64,7 @@ def features(
         seat = max(source.seat, 0) if seat is None else seat
         return features(source.observe_codes(seat), source.rules, source.board)
     if rules is None or board is None:
-        raise ValueError("features of observations need the rules and the board of the games")
+        raise ValueError("features of observations need the arguments rules and board")
     parts = split_view(checked_codes(source, observation_size(board)), board)
     counts, marks = used_columns(rules)
     own_counts = [table[parts["territories"][..., counts]] for table in _count_features().T]
@@ -90,7 +90,7 @@ def feature_names(rules: Rules, board: Board) -> tuple[list[str], list[str]]:
 
 
 def static_features(board: Board) -> StaticFeatures:
-    """Return the facts of a map. Counts and bonuses are divided by 8."""
+    """Return the features of a map that are the same in every game. Counts and bonuses are divided by 8."""
     members = np.zeros((board.num_territories, len(board.continents)), np.float32)
     members[np.arange(board.num_territories), board.continent_of] = 1
     source, target = board.edge_index

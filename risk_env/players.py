@@ -49,9 +49,9 @@ class Policy:
 
     Subclasses set `name` and `version`, and override `act_batch`.
 
-    One object plays all its seats in all games. A policy with a memory, such as a recurrent network, keeps
-    no memory in the object. Its method `initial_state` returns an array, and the caller keeps a row of this
-    array for each seat of each game.
+    One policy object plays at many seats in many games. A policy with a memory, such as a recurrent network,
+    does not keep the memory in the object. The method `initial_state` returns an array instead, and the
+    caller keeps a row of this array for each seat of each game.
     """
 
     name: str = "policy"
@@ -79,8 +79,9 @@ class Policy:
         A policy with a state returns a tuple (actions, new state).
 
         `observations` is float32 (k, D), or, if the attribute `observation` is "structured", a dict of
-        "territories" (k, T, F) and "globals" (k, G). `masks` is int8 (k, n), and `seats` is int64 (k,).
-        `state` (k, ...) is passed only if `initial_state` returns a state.
+        "territories" (k, T, F) and "globals" (k, G). `masks`, int8 (k, n), marks the legal actions. `seats`,
+        int64 (k,), contains the deciding seats. `state` (k, ...) is passed only if `initial_state` returns a
+        state.
         """
         raise TypeError(
             f"{type(self).__name__} must define act_batch(observations, masks, seats, state=None)"
@@ -95,7 +96,7 @@ class AgentFactory:
     name: str
 
     def make(self) -> Agent:
-        """Return a new agent. Raises TypeError if the function returns any other value."""
+        """Return a new agent. Raises TypeError if the function returns a value that is not an agent."""
         made = _based(self.make_agent())
         if not isinstance(made, Agent):
             raise TypeError(f"{self.name} returned {made!r:.80}: a factory of agents must return an Agent")
@@ -295,7 +296,7 @@ class PolicyAgent(Agent):
 
     def __init__(self, policy: Policy) -> None:
         self.policy, self.name, self.version = policy, policy.name, policy.version
-        if prepares(policy, Policy):  # without this, tournaments rehearse with another policy of the class
+        if prepares(policy, Policy):  # otherwise a tournament would play a rehearsal with this policy
             self.prepare = policy.prepare  # type: ignore[method-assign]
 
     def reset(self, seat: int, rules: Rules, board: Board, seed: int) -> None:

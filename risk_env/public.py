@@ -1,4 +1,4 @@
-"""The public facts of a game (RULES 2.4, 7.1, 8.1), as one frozen value with a JSON form.
+"""The public facts of a game (RULES 2.4, 7.1, 8.1), as an immutable object with a JSON form.
 
 Agents, programs, pictures and browser games read a `PublicState`. Only this module makes a `PublicState`
 from a game's record. A `PublicState` contains no cards in hands, no missions, no secret headquarters, and no
@@ -40,7 +40,7 @@ _set_troops_due = getattr(set_troops_due, "py_func", set_troops_due)
 
 @dataclass(frozen=True, eq=False)
 class PublicState:
-    """A public position of T territories and P players.
+    """The public facts of a position with T territories and P players.
 
     Arrays are read-only. Seats are 0 ... P - 1, P stands for the neutral army, and -1 stands for nobody or
     nowhere. Only the first three fields are required.
@@ -52,42 +52,42 @@ class PublicState:
 
     phase: Phase = Phase.OVER  # phase that this viewer may see (docs/public.md)
     seat: int = NOBODY  # seat to act, -1 when the game is over
-    turn: int = NOBODY  # seat in turn
+    turn: int = NOBODY  # seat whose turn it is
     round: int = 0  # 0 in set-up, then from 1
     starter: int = NOBODY
-    alive: npt.NDArray[np.bool_] = _EMPTY  # (P,), or empty if all are alive
+    alive: npt.NDArray[np.bool_] = _EMPTY  # (P,) false for eliminated seats; empty if all seats are alive
     winner: int = NOBODY
-    truncated: bool = False  # true if the game ended by `max_rounds` (RULES 11.2)
+    truncated: bool = False  # true if `max_rounds` ended the game (RULES 11.2)
 
-    hand_sizes: Ints = _EMPTY  # (P,) number of cards, or empty if not shown
+    hand_sizes: Ints = _EMPTY  # (P,) number of cards in each hand, or empty if unknown
     sets_traded: int = 0  # number of sets that all players have traded
     next_set: int = 0  # troops for the next set (RULES 5.2), with the symbol deck only
     deck: int = 0  # number of cards in the deck
     discard: tuple[int, ...] = ()  # territories of the cards on the discard pile
     discard_wilds: int = 0
     shown: tuple[int, ...] = ()  # territories whose cards a re-roll has shown (RULES 10.4)
-    shown_hands: tuple[int, ...] = ()  # seat that holds each of these cards, -1 for the discard pile
+    shown_hands: tuple[int, ...] = ()  # seat that holds each shown card, -1 for the discard pile
     picked: tuple[int, ...] = ()  # territories of the cards picked for a set; only for the seat that picks
     picked_wilds: int = 0
 
-    to_place: tuple[int, ...] = ()  # (P,), or (P + 1,) with a neutral army: set-up troops not yet placed
+    to_place: tuple[int, ...] = ()  # set-up troops not yet placed: (P,), or (P + 1,) with a neutral army
     draft_left: int = 0  # troops still to be placed in this draft
     source: int = NOWHERE  # attacking territory, or territory that troops leave
     target: int = NOWHERE  # territory attacked, moved to or drafted to
-    chosen_dice: int = 0  # dice that the attacker declared last
+    chosen_dice: int = 0  # number of dice that the attacker declared last
     # attacker's and defender's dice of the last roll, highest first
     dice: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())
     captured: bool = False  # true if the seat in turn captured a territory this turn
     battles: int = 0  # number of rolls made this turn
     moves_left: int = 0  # number of fortify moves left
 
-    cities: tuple[int, ...] = ()  # territories
-    airfields: tuple[int, ...] = ()  # territories
-    capitals: Ints = _EMPTY  # (P,) territory
-    headquarters: Ints = _EMPTY  # (P,) territory, -1 if it is not public (RULES 7.1)
+    cities: tuple[int, ...] = ()  # territories with a city
+    airfields: tuple[int, ...] = ()  # territories with an airfield
+    capitals: Ints = _EMPTY  # (P,) territory of each seat's capital, or -1
+    headquarters: Ints = _EMPTY  # (P,) territory of each seat's headquarters, -1 if not public (RULES 7.1)
     objectives: Ints = _EMPTY  # (12,) seat that holds each Objective; -1: face up; -2: not in play
-    objective_rewards: tuple[int, ...] = ()  # (12,) Reward that came with each Objective
-    rewards: tuple[int, ...] = ()  # (8,) seat that owns each Reward
+    objective_rewards: tuple[int, ...] = ()  # (12,) Reward that belongs to each Objective, or -1
+    rewards: tuple[int, ...] = ()  # (8,) seat that owns each Reward, or -1
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -98,7 +98,7 @@ class PublicState:
     def __eq__(self, other: object) -> bool:
         return self.to_json() == other.to_json() if isinstance(other, PublicState) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]  # as for arrays
+    __hash__ = None  # type: ignore[assignment]  # not hashable, like arrays
 
     def to_json(self) -> dict[str, Any]:
         """Return a dict for `json.dumps`: "schema" and all fields. The phase is given by its name."""
@@ -246,7 +246,7 @@ def _reader(
     """Return a function that reads one record (a structured array of length 1) in one `struct` call.
 
     One call is much faster than reading field by field. The function returns a dict of public facts: numbers,
-    lists of the lengths that map and rules need, and the bytes of bitsets.
+    lists of the lengths that the map and the rules need, and the bytes of bitsets.
     """
     lengths = dict.fromkeys(("owner", "troops"), num_territories) | {"to_place": num_armies}
     lengths |= dict.fromkeys(("hand", "wilds", "headquarters", "capital", "death"), num_players)

@@ -74,7 +74,7 @@ class SavedGame:
         seed, lane, episode, position = game.origin
         if position is None:
             raise ValueError(
-                f"game={game!r}: its actions do not restore it; save its state by to_bytes() or to_text()"
+                f"game={game!r} cannot be restored from its actions: save it with to_bytes() or to_text()"
             )
         if len(players) != game.num_players:
             problem = f"{len(players)} players, but the game has {game.num_players} seats"
@@ -140,16 +140,19 @@ class SavedGame:
         return game
 
     def replay(self, board: Board | None = None) -> Game:
-        """Return the game after its actions. Raises SavedGameError if the actions do not lead to `state`."""
+        """Return the game after all saved actions.
+
+        Raises SavedGameError if the actions are not legal or do not lead to the saved `state`.
+        """
         game = self.start(board)
         self._play(game.step)
         self.check_end(game)
         return game
 
     def match(self, players: Sequence[Any], board: Board | None = None) -> Match:
-        """Return a match that continues the game after its actions.
+        """Return a match that continues the game after all saved actions.
 
-        The players are called again for all earlier decisions, so that they remember the game. After an
+        The players are called again for their earlier decisions, so that they remember the game. After an
         error, the players that were made for the match are closed.
         """
         match = Match.of(self.start(board), players)

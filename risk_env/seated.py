@@ -1,4 +1,7 @@
-"""Policies and agents at seats in the lanes of an arena. The kernel of the arena calls compiled bots."""
+"""Policies and agents at seats in the lanes of an arena.
+
+Compiled bots need no `Seated` object, because the arena calls their compiled code.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator

@@ -21,7 +21,8 @@ def uint64(number: int) -> np.uint64:
 def game_seed(seed: int, lane: int = 0, episode: int = 0) -> np.uint64:
     """Return the seed of one game, mixed from three numbers by SplitMix64.
 
-    `Game` and the environments for Gymnasium and PettingZoo play lane 0, with the episodes 0, 1, ...
+    A `Game` plays lane 0 and episode 0 unless the caller passes other numbers. Environments with one game at
+    a time play lane 0 and the episodes 0, 1, ...
     """
     return np.uint64(seed_of(uint64(seed), uint64(lane), uint64(episode)))
 

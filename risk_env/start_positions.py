@@ -1,4 +1,7 @@
-"""Start positions for the games of a batch, which are checked once and kept as records for the kernels."""
+"""Start positions for the games of a batch.
+
+The positions are checked once, and kept as records for the kernels.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,7 @@ class StartPositions:
             raise ValueError(f"{name}: {error}") from error
 
     def choose(self, games: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.bool_], Array]:
-        """Return a mask of the `games`, int64 (k,), that begin at a position, and the records for them."""
+        """Return a mask of the `games`, int64 (k,), that begin at a position, and their records."""
         before, after = np.floor(games * self.share), np.floor((games + 1) * self.share)
         chosen = after > before
         return chosen, self.records[before[chosen].astype(np.int64) % len(self.records)]
@@ -79,10 +82,11 @@ def is_several(positions: Any) -> bool:
 def records_of(
     positions: Sequence[Position], places: Sequence[str], rules: Rules, board: Board, is_open: bool = False
 ) -> Array:
-    """Return positions as an array of records (K,). Chance and forced decisions are not played yet.
+    """Return positions as an array of records (K,). Chance events and forced actions are not played yet.
 
-    A `Game` is used unchanged. Texts, bytes and records are checked. With `is_open`, a game that is over
-    raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong position.
+    Texts, bytes and records are checked. The state of a `Game` is not checked. With `is_open`, a game that is
+    over raises ValueError. The message of a ValueError begins with the entry of `places` for the wrong
+    position.
     """
     records = tables(rules, board).new_games(len(positions))
     known: dict[str | bytes, Array] = {}
@@ -115,7 +119,10 @@ def check_same_game(known: Rules, on: Board, rules: Rules, board: Board) -> None
 
 
 def _record_of(position: Position, rules: Rules, board: Board) -> Any:
-    """Return the record of a position. Raises ValueError if the position does not fit the rules and map."""
+    """Return the record of a position.
+
+    Raises ValueError if the position does not fit the rules or the map.
+    """
     if isinstance(position, str):
         return texts.position_for(position, rules, board)[0]
     if isinstance(position, bytes):

@@ -22,5 +22,5 @@ def step_kernel(sizes: SizeClass) -> Callable[..., Any]:
 
 
 def play_on(games: npt.NDArray[Any], lane: int, tables: Tables) -> None:
-    """Play chance and forced decisions of the game in a lane, up to the next decision."""
+    """Play the chance events and forced actions of the game in a lane, up to the next decision."""
     step_kernel(tables.sizes)(games, lane, tables.board, tables.rules, NO_ACTION)

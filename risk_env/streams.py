@@ -1,4 +1,4 @@
-"""Standard streams that never stop a command: closed streams discard output, and any text can be written."""
+"""Standard streams for commands: closed streams discard output, and any text can be written."""
 
 import io
 import os
@@ -35,7 +35,7 @@ class _Forgiving(io.RawIOBase):
 
 
 def prepare_streams() -> None:
-    """Replace closed standard streams by the null device, and make all standard streams accept any text.
+    """Replace closed standard streams with the null device, and make all standard streams accept any text.
 
     Data that cannot be written to standard error is dropped. A full disk under standard output remains an
     error.
@@ -57,7 +57,7 @@ def prepare_streams() -> None:
 
 
 def _usable(stream: TextIO | None, number: int, mode: str) -> Any:
-    """Return an open stream that reads and writes every character in some form."""
+    """Return the stream, or a new stream for None, with an error handler that accepts every character."""
     if stream is None:
         return open(number, mode, encoding="utf-8", errors="backslashreplace", closefd=False)
     if isinstance(stream, io.TextIOWrapper):

@@ -1,7 +1,7 @@
 """A game as text for training language models.
 
 The learner plays one seat. Opponents inside the environment play the other seats. An observation is a report
-(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns are one step. See
+(`TextMatch.report`). An answer is a plan (`risk_env.words.action_plan`), so most turns take one step. See
 docs/llm.md.
 """
 
@@ -71,7 +71,7 @@ class LearnerSettings:
 
     style: str = "brief"  # style of the reports: "brief" or "full"
     reward: str = "win"
-    illegal_reward: float = 0.0  # added to the reward for an answer that is refused
+    illegal_reward: float = 0.0  # added to the reward of a step whose answer is refused
     max_illegal: int = 3  # number of refused answers in a row after which a fallback plays for the learner
 
     def __post_init__(self) -> None:
@@ -176,7 +176,7 @@ class TextEnv:
         return TextMatch(self.rules, self.board, seated, self._seed, episode=self._episode, position=position)
 
     def step(self, text: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Play an answer, then all other seats until the learner must act again.
+        """Play an answer, then let all other seats play until the learner must answer again.
 
         Returns text, reward, terminated, truncated and info. Raises RuntimeError after the end of an episode.
         `reset` begins the next episode.

@@ -18,7 +18,7 @@ def whole_file(path: Path) -> Iterator[Path]:
         yield path
         return
     fresh = path.with_name(f".new-{path.name}")
-    fresh.unlink(missing_ok=True)  # in another user's folder it could be a link to any file
+    fresh.unlink(missing_ok=True)  # another user may have made a link with this name to any file
     try:
         yield fresh
         _sync(fresh)

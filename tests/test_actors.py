@@ -189,7 +189,7 @@ def test_devices_are_found_or_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for wrong in ("gpu", "cuda:", "cuda:x", "cpu:0", "mps:1", ""):
         with pytest.raises(ValueError, match="must be auto, cpu, cuda, cuda:N or mps"):
             find_device(wrong)
-    with pytest.raises(ValueError, match=r"device='cuda:2': torch .* finds 2 such GPUs"):
+    with pytest.raises(ValueError, match=r"device='cuda:2': torch .* finds 2 GPUs of this kind"):
         find_device("cuda:2")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     assert find_device("auto") == torch.device("cuda")

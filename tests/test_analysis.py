@@ -84,7 +84,7 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
         (NODE, {"position": TEXT, "troops": 3}, "troops=3: this decision takes no number of troops"),
         (NODE, {"position": DRAFT, "troops": -3}, "troops=-3: must be from 1 to "),
         (NODE, {"position": TEXT, "action": "1"}, "action must be of type int"),
-        (NODE, {"text": TEXT}, "the request must be a JSON object with position"),
+        (NODE, {"text": TEXT}, "the request must be a JSON object with these entries: position"),
         (NODE, {"position": TEXT, "acton": 1}, "'acton' is unknown; did you mean 'action'"),
         (
             NODE,
@@ -92,7 +92,7 @@ def test_moves_are_tried_with_dice_that_can_be_rolled_again(tmp_path: Path) -> N
             "both action and troops; it must have exactly one of",
         ),
         (NODE, {"position": "x" * 140_000}, "too long"),
-        (EDIT, {"position": TEXT, "territory": 0, "troops": 3}, "an edit with territory, troops: it must"),
+        (EDIT, {"position": TEXT, "territory": 0, "troops": 3}, "the edit has territory, troops; it must"),
         (EDIT, {"position": TEXT} | place(99, 0, 3), "territory=99: must be from 0 to 5"),
         (EDIT, {"position": TEXT} | place(0, 3, 3), "neutral"),
         (EDIT, {"position": TEXT} | place(0, 0, -3), "'player 0, -3' is not of the form"),

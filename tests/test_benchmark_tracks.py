@@ -100,7 +100,7 @@ def test_a_header_with_a_training_track_states_the_number_of_decisions() -> None
     assert [each.title for each in header_of(facts).tracks] == ["train_duel-1"]
     for decisions in ("", "1000001", "<b>"):
         facts["card"]["decisions"] = decisions
-        with pytest.raises(ValueError, match="an agent of this track must state"):
+        with pytest.raises(ValueError, match="this track needs the number of decisions in the training"):
             header_of(facts)
 
 

@@ -438,8 +438,8 @@ def test_an_agent_is_measured_at_every_seat_against_a_drawn_field(capsys: pytest
     told = capsys.readouterr().out
     assert (
         told.startswith("grower: ")
-        and " of 9 games won, an even share is 33; " in told
-        and "ms per turn" in told
+        and " of 9 games won, even share 33 %; " in told
+        and "ms of CPU time per turn" in told
     )
     others = strength.drawn(5, 5, np.random.default_rng(0))
     assert sorted(others) == [1, 2, 3, 4, 5]

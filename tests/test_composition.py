@@ -175,7 +175,7 @@ def test_compositions_are_bounded() -> None:
         composed.add("draft Alaska 1")
     composed.take_back()
     assert not composed.facts["complete"]
-    with pytest.raises(Refused, match="phase ATTACK cannot wait"):
+    with pytest.raises(Refused, match="phase ATTACK cannot be composed"):
         Composition(position("classic", "Alaska 9", "Kamchatka 9", "rest 9")).add("done")
 
 

@@ -292,7 +292,7 @@ def test_unwatched_games_make_room_and_go_on_when_they_are_opened(tmp_path: Path
             assert one.receive_json()["facts"] and two.receive_json()["facts"]
             assert set(server.lobby.tables) == {first, second}
             listed = server.get("/api/games").json()
-            assert "2 other games that are watched" in refused(server, "/api/games", WISH)
+            assert "2 other games are watched" in refused(server, "/api/games", WISH)
             assert [entry["game"] for entry in server.get("/api/games").json()] == [
                 entry["game"] for entry in listed
             ]
@@ -312,7 +312,7 @@ def test_growing_games_keep_to_the_bound_of_all_games(tmp_path: Path, monkeypatc
             while time.monotonic() < until and not tables[second].problem and not tables[third].problem:
                 time.sleep(0.02)
             problem = tables[second].problem or tables[third].problem
-            assert problem == "The game is stopped: all open games take more than 20000 bytes."
+            assert problem == "The game was stopped: all open games together take more than 20000 bytes."
             assert first not in server.lobby.tables and tables[first].is_closed
             assert sum(playing.bytes for playing in server.lobby.tables.values()) < 40_000
 
@@ -436,7 +436,7 @@ def test_a_file_of_games_that_has_grown_too_large_takes_no_new_ones(tmp_path: Pa
 def test_a_file_of_games_belongs_to_one_server(tmp_path: Path) -> None:
     path = tmp_path / "games.sqlite"
     with closing(GameStore(path)) as first:
-        with pytest.raises(ValueError, match="another process uses the file"):
+        with pytest.raises(ValueError, match="another process uses it"):
             GameStore(path)
         first.add_game("a", {})
     with closing(GameStore(path)) as again:

@@ -70,7 +70,10 @@ def test_every_proposed_set_is_legal_and_pays_what_it_says(values: str) -> None:
 
 
 def test_what_sets_pay_now_and_next() -> None:
-    assert sets_pay(trading("Alaska, wild, wild")) == "The next set pays 4 troops, the one after it 6."
+    assert (
+        sets_pay(trading("Alaska, wild, wild"))
+        == "The next set pays 4 troops, and the set after that pays 6 troops."
+    )
     assert "10 for one of each" in sets_pay(trading("Alaska, wild, wild", "preset=classic, set_values=fixed"))
     assert sets_pay(Game(Rules.preset("command_room"), "classic")).startswith("2 to 10 stars pay 2, 4, 7, ")
     assert sets_pay(Game(Rules.preset("classic", deck="none"), "classic")) == "This game has no cards."

@@ -554,7 +554,7 @@ def test_people_who_are_out_may_watch_or_leave(typed: str) -> None:
     else:
         table.play()
     shown, _, after = screen.getvalue().partition("No person is left in the game")
-    assert "threw You out of the game" in shown and not table.game.alive[0]
+    assert "eliminated You" in shown and not table.game.alive[0]
     assert (
         table.game.is_over
         == (typed == "")

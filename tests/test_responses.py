@@ -91,7 +91,7 @@ def test_wrong_settings_are_refused(
 def test_arguments_of_one_run_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["train", "--responses", "responses.yml", "--players", "3"])
-    assert "--players: change exploiter_settings or value_settings" in capsys.readouterr().err
+    assert "--players is not allowed with --responses: use exploiter_settings" in capsys.readouterr().err
 
 
 @pytest.mark.long

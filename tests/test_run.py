@@ -367,7 +367,7 @@ def test_a_run_without_a_checkpoint_says_how_to_begin(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nothing to resume; start a run with --config$"):
         load_checkpoint(tmp_path)
     (tmp_path / CONFIG).touch()
-    with pytest.raises(ValueError, match=rf"start it again with --config .*{CONFIG} --out {tmp_path}"):
+    with pytest.raises(ValueError, match=rf"start the run again with --config .*{CONFIG} --out {tmp_path}"):
         load_checkpoint(tmp_path)
 
 

@@ -48,7 +48,7 @@ def test_seeds_are_trained_continued_and_shown(tmp_path: Path, capsys: pytest.Ca
     assert [*found] == ["grower"] and [point["steps"] for point in found["grower"]] == [256, 512]
     assert [len(point["rates"]) for point in found["grower"]] == [2, 2]
     assert main([*command, "--seeds", "2", "--set", "learning_rate=0.5"]) == 2
-    assert "the run there has learning_rate=" in capsys.readouterr().err
+    assert "the run in this folder has learning_rate=" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("config", ["selfplay_three", "three"])
@@ -88,7 +88,7 @@ def test_a_best_response_to_an_agent_in_python(tmp_path: Path, capsys: pytest.Ca
 
     resume = ["train", "--resume", str(folder), "--steps", "768"]
     assert main(resume) == 2
-    assert f"was not named here. If you trust it, add --against {spec}" in capsys.readouterr().err
+    assert f"was not named here. If you trust this agent, add --against {spec}" in capsys.readouterr().err
     assert main([*resume, "--against", spec]) == 0
     assert "after 768 steps" in capsys.readouterr().out and read_log(folder)[-1]["time/steps"] == 768
 
@@ -134,13 +134,13 @@ def test_agents_in_python_have_limits(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_a_best_response_needs_a_league(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["train", "--config", "beam_value", "--against", "grower", "--out", str(tmp_path / "run")]
     assert main(command) == 2
-    assert "trainer 'beam_value' has no opponents" in capsys.readouterr().err
+    assert "the trainer is 'beam_value'" in capsys.readouterr().err
     for agent in ("strategist", "examples/bot.py:Borderer"):  # agents in Python
         assert main(["train", "--config", "tiny", "--against", agent, "--out", str(tmp_path / "run")]) == 2
         assert f"--against {agent}: the agent is not compiled" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         main(["train", "--resume", str(tmp_path), "--seeds", "2"])
-    assert "--seeds is part of the settings of the run" in capsys.readouterr().err
+    assert "--seeds cannot change a resumed run" in capsys.readouterr().err
 
 
 def test_a_best_response_of_any_trainer_is_resumed_with_the_name_of_its_agent(tmp_path: Path) -> None:

@@ -371,6 +371,21 @@ def test_training_games_have_the_set_ups_of_the_rules_or_of_the_setting(
     assert played == (expected * 4)[:4]
 
 
+def test_gatherers_play_also_if_a_bot_is_left_out() -> None:
+    config = Config(
+        players=3,
+        options={"max_rounds": 3},
+        tables=(3,),
+        round_games=4,
+        bots=("grower", "breaker"),
+        weights=(1.0, 0.0),
+        gather=1.0,
+    )
+    games = Games(config, 3, 0)
+    assert games.seated[games.gatherer_number] is games.gatherer
+    assert len(games.play(4).winners) == 4
+
+
 def test_the_tactician_plays_its_share_of_training_games_by_its_judge() -> None:
     options = {"max_rounds": 5}
     config = Config(players=3, options=options, tables=(3,), round_games=4, bots=("grower",), weights=(1.0,))

@@ -58,7 +58,9 @@ def test_a_killed_sweep_has_the_same_trials_as_an_uninterrupted_one(
     assert [trial.value for trial in again] == [trial.value for trial in wanted]
     distinct = {repr(values) for _, values in whole.seen}
     assert len(distinct) == len(whole.seen)
-    with pytest.raises(ValueError, match=r"the sweep there has config=.*512.*not .*900.*another folder"):
+    with pytest.raises(
+        ValueError, match=r"the sweep in this folder has config=.*512.*not .*900.*another folder"
+    ):
         sweep.run_sweep(found, {"n_timesteps": 900}, tmp_path / "100% ?", rest)
     sweep.write_table(found, again, tmp_path)
     rows = list(csv.DictReader((tmp_path / sweep.TABLE).open()))
@@ -90,7 +92,7 @@ def test_a_file_that_is_no_study_is_refused(tmp_path: Path) -> None:
         ("keys: {gamma: {values: [1]}}\nsampler: tip", "sampler='tip': choose one of 'tpe'"),
         ("keys: {gamma: {values: [1]}}\ntrial: 3", "sweep: 'trial' is unknown"),
         ("keys: {gamma: {low: 0, high: 1}}\nsampler: grid", "keys.gamma: sampler 'grid' needs"),
-        (f"{GRID}\ntrials: 3", "trials=3: sampler 'grid' has one trial for each combination"),
+        (f"{GRID}\ntrials: 3", "trials=3: leave out, as sampler 'grid' tries every combination"),
         ("[1, 2]", "must contain names and values"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The rules of the game: kernels that change one game record, and the tables that the kernels read.
+"""The rules of the game: kernels for one game record, the dtypes of all records, and the odds of battles.
 
 This package imports only NumPy and `risk_env.compiler`.
 """

@@ -9,10 +9,10 @@ from risk_env.core.types import MOST_TROOPS, Deck, OccupiedBonus, Phase, SetValu
 
 FORCED_HAND = 5  # a player with at least this many cards must trade in a set (RULES 5.3)
 ELIMINATION_HAND = 6  # minimum number of cards that forces trades after an elimination (RULES 3.3.2)
-KEPT_HAND = 4  # maximum number of cards that ends these trades
+KEPT_HAND = 4  # trades after an elimination end when the hand has at most this number of cards
 SET_CARDS = 3
 BONUS_TROOPS = 2  # troops for a territory on a card of the traded set (RULES 5.4)
-THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # for fixed sets (RULES 5.2)
+THREE_INFANTRY, THREE_CAVALRY, THREE_ARTILLERY, ONE_OF_EACH = 4, 6, 8, 10  # troops for fixed sets (RULES 5.2)
 MIN_STARS = 2
 MAX_STARS = 10
 

@@ -136,7 +136,7 @@ def write_roll(game, values):
 
 @kernel
 def roll_dice(game, board, rules):
-    """Roll the chosen dice and the extra dice, and drop the lowest (RULES 9.8, 10.6).
+    """Roll the chosen dice and any extra dice, and drop the lowest die for each extra die (RULES 9.8, 10.6).
 
     The next step is a re-roll, the commander, or the losses.
     """

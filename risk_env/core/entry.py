@@ -46,7 +46,7 @@ def step_game(games, i, boards, rules, action):
 
 @entry_point
 def apply_action(games, i, boards, rules, action):
-    """Play one legal action in game `i`, without the chance and forced actions that follow.
+    """Play one legal action in game `i`, without the chance events and forced actions that follow.
 
     Then write the legal actions. No action is legal if a chance event is next.
     """
@@ -115,7 +115,7 @@ def observe_game(games, i, boards, rules, seat, words, observation):
 
 @entry_point
 def determinize_game(games, i, boards, rules, seat, seed):
-    """Draw again all facts of game `i` that `seat` does not know.
+    """Redraw all facts of game `i` that `seat` does not know.
 
     The generator continues from `seed` (uint64).
     """

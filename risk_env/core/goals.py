@@ -130,7 +130,10 @@ def territories_with(game, board, seat, least):
 
 @kernel
 def enemy_capitals(game, rules, seat):
-    """Return the number of other seats' capitals that `seat` holds, eliminated seats included (RULES 9.6)."""
+    """Return the number of other seats' capitals that `seat` holds (RULES 9.6).
+
+    Capitals of eliminated seats are included.
+    """
     own = int64(game.capital[seat])
     return capitals_controlled(game, rules, seat) - int64(own != NOWHERE and controls(game, seat, own))
 

@@ -25,8 +25,8 @@ def hide_decision(game, board, rules, seat):
     hidden until the set is traded. An obligatory trade stays visible, because the number of cards is public
     (RULES 3.3.2, 5.3).
 
-    If the seat in turn can draft to only one territory, the draft already has this territory as its target.
-    Without a trade, the choice of the territory would be forced.
+    Without a trade, the choice of a territory in the draft is forced if only one territory has room. The
+    hidden position therefore has this territory as the target of the draft.
     """
     if game.seat == seat:
         return
@@ -61,10 +61,10 @@ def only_draftable(game, rules):
 
 @kernel
 def determinize(game, board, rules, seat, seed):
-    """Draw again all facts that are hidden from `seat`, from their distribution given the known facts.
+    """Redraw all facts that are hidden from `seat`, from the distribution given the facts that `seat` knows.
 
-    The generator continues from `seed`. The number of decisions is reset to 0, because it would reveal the
-    seats that could decide about a trade, and so had a set.
+    The generator continues from `seed`. The number of decisions is reset to 0, because this number would
+    reveal which seats had a decision about a trade, and therefore a set.
     """
     hide_decision(game, board, rules, seat)
     game.random = seed
@@ -94,7 +94,7 @@ def begin_draft_again(game, board, rules):
 
 @kernel
 def redraw_hands(game, rules, seat):
-    """Shuffle the unknown cards of the other hands into the deck, and deal each hand as many cards again."""
+    """Move the unknown cards of the other hands into the deck, and deal each hand as many cards again."""
     counts = 0
     for other in range(rules.num_players):
         if other != seat:

@@ -47,7 +47,8 @@ from risk_env.core.types import (
 EXACT_TO = 32  # the code of a count up to this number is the count itself
 MOST_CODE = 127
 STEPS_AN_OCTAVE = 4  # number of codes for each doubling beyond EXACT_TO
-# number of bits of a float's fraction (52 bits) below the two highest, which select the quarter of an octave
+# number of bits of a float's fraction (52 bits) below the two highest bits, which select one of the four
+# codes of a doubling
 _BELOW_QUARTERS = 50
 _EXPONENTS_BELOW = STEPS_AN_OCTAVE * (1023 + 5) - EXACT_TO  # this offset gives 2**5 the code 32
 _BYTE = np.uint64(0xFF)
@@ -76,18 +77,22 @@ GLOBAL_BLOCKS = (
     ("troops", MAX_SEATS, "troops of each player (count)"),
     ("income", MAX_SEATS, "troops that each player would get at the start of a turn, without cards (count)"),
     ("cards", MAX_SEATS, "cards in each hand (count)"),
-    ("objectives_held", MAX_SEATS, "Objectives of each player"),
+    ("objectives_held", MAX_SEATS, "number of Objectives of each player"),
     ("to_place", MAX_SEATS, "set-up troops that each player still has to place (count)"),
     ("neutral", 3, "neutral army: territories, troops, troops still to place (counts)"),
-    ("own_symbols", 3, "infantry, cavalry and artillery cards in the seat's hand (symbol deck only)"),
-    ("own_wilds", 1, "wild cards in the seat's hand"),
+    (
+        "own_symbols",
+        3,
+        "numbers of infantry, cavalry and artillery cards in the seat's hand (symbol deck only)",
+    ),
+    ("own_wilds", 1, "number of wild cards in the seat's hand"),
     ("own_stars", 1, "stars on the cards in the seat's hand (count), star deck only"),
     ("picked", 1, "number of cards picked for a set"),
     ("next_set", 1, "troops for the next set (count), symbol deck only"),
     ("deck", 1, "cards in the deck (count)"),
     ("draft_left", 1, "troops still to be placed in the draft (count)"),
-    ("movable", 1, "largest amount of troops that can be chosen (count), 0 in other phases"),
-    ("moves_left", 1, "remaining fortify moves (count), 0 in other phases"),
+    ("movable", 1, "largest amount that can be chosen (count), 0 in phases without a choice of an amount"),
+    ("moves_left", 1, "remaining fortify moves (count), 0 outside the fortify phases"),
     ("battles_left", 1, "remaining rolls of this turn (count), 127 without a limit"),
     ("round", 1, "number of the round (count)"),
     ("rounds_left", 1, "rounds until truncation (count), 127 without a limit"),
@@ -111,7 +116,7 @@ GLOBAL_BLOCKS = (
     ("reward", NUM_REWARDS, "each Reward: 1 + player who owns it, otherwise 0"),
     ("mission_target", MAX_SEATS, "one-hot: the player whom the seat's mission requires to be eliminated"),
     ("mission_territories", 1, "number of territories that the seat's mission requires (count)"),
-    ("mission_min_troops", 1, "number of troops that the mission requires on each of these territories"),
+    ("mission_min_troops", 1, "number of troops that the mission requires on each required territory"),
     ("mission_third", 1, "1: the mission requires one more continent, which the player may choose"),
 )
 CONTINENT_COLUMNS = (
@@ -214,7 +219,10 @@ def observe_territories(game, board, rules, seat, words):
 
 @inlined
 def column_shifts(rules, seat):
-    """Return one byte per owner, FREE first: the shift that moves a code to the owner's column of a word."""
+    """Return a word with one byte per owner, FREE first: the offset of the owner's column in bits.
+
+    A code that is shifted up by this number of bits is in the owner's column.
+    """
     shifts = ZERO
     for owner in range(rules.num_players):
         shifts |= np.uint64(8 * seen_from(rules, seat, owner)) << np.uint64(8 * (owner + 1))
@@ -227,7 +235,7 @@ def column_shifts(rules, seat):
 def column_of(rules, seat, owner):
     """Return the column for the troops of `owner`.
 
-    FREE has no troops, so any column is correct for it.
+    Free territories have no troops, so any column is correct for FREE.
     """
     return COLUMN.troops_neutral if owner == rules.num_players else seen_from(rules, seat, max(owner, 0))
 

@@ -1,12 +1,12 @@
-"""Exact odds of a battle: one roll, or a blitz.
+"""Odds of a battle: one roll, or a blitz.
 
 `attackers` is the number of all troops on the attacking territory, including the troop that has to stay.
 Three dice therefore need four attackers. Tables in books that count "attacking armies" mean `attackers - 1`.
 `defenders` is the number of troops on the attacked territory.
 
-A battle is a blitz (RULES 3.2.4): rolls with the most dice on both sides (RULES 3.2.2) until the territory
-falls or one attacker is left. The number of attackers left counts the attacker's troops on both territories,
-before the attacker chooses the number of troops that move in.
+A battle is a blitz (RULES 3.2.4). Both sides roll the most dice (RULES 3.2.2) until the territory falls or
+one attacker is left. After a capture, the number of attackers left counts the attacker's troops on both
+territories.
 
 Python code calls `roll_outcomes`, `battle_odds` and `win_probability`. A compiled bot passes the array from
 `odds_table` to its kernels, which call `win_chance`, `left_after` and `defenders_after`. Results within the
@@ -33,7 +33,8 @@ Floats = NDArray[np.float64]
 
 WIN, ATTACKER_LEFT, DEFENDER_LEFT = range(3)  # indices on the last axis of a table
 LEAST_TABLE = 32  # minimum size of a table in troops; for smaller armies `far_odds` would not be close
-MOST_CELLS = 1_000_000  # maximum attackers × defenders that `battle_odds` computes exactly, in about 10 ms
+# maximum product attackers × defenders for which `battle_odds` computes exact odds, in about 10 ms
+MOST_CELLS = 1_000_000
 _FAR = 192  # troops per side of the battles to which `far_odds` is fitted
 
 
@@ -41,7 +42,7 @@ class BattleOdds(NamedTuple):
     """Odds of a blitz: probability that the territory falls, and expected troops left on either side."""
 
     win: float
-    attacker_left: float
+    attacker_left: float  # troops on both territories
     defender_left: float
 
 
@@ -52,8 +53,8 @@ def roll_outcomes(attack_dice: int, defence_dice: int) -> NDArray[np.int64]:
     """Return the numbers of rolls in which the defender loses 0, 1, ... troops (RULES 3.2.3).
 
     The array is int64 (compared + 1,). `compared` is the smaller number of dice, which is also the number of
-    troops that both sides lose together. The counts add up to 6 to the power of the number of dice:
-    `roll_outcomes(3, 2)` is 2275, 2611, 2890 of 7776.
+    troops that both sides lose together. The counts add up to 6 to the power of the number of dice. For
+    example, `roll_outcomes(3, 2)` returns 2275, 2611 and 2890, which add up to 7776.
     """
     compared = min(attack_dice, defence_dice)
     counts = np.zeros(compared + 1, np.int64)
@@ -137,7 +138,7 @@ def _exact_values(max_attackers: int, max_defenders: int) -> Floats:
 #
 #   table[a, d]    a >= 1: win, attackers left, defenders left in a blitz of a against d
 #   table[0, 0]    mean, variance and skewness / 6 of the attacker's losses in a roll of 3 dice against 2
-#   table[0, 1]    correction of the margin's mean and variance for the last rolls, with fewer dice; then 0
+#   table[0, 1]    corrections of mean and variance of the margin (below) for rolls with fewer dice; then 0
 #   table[0, 2]    correction of attackers left in a win, and of defenders left in a loss; then 0
 #   table[0, 3:]   0
 
@@ -203,10 +204,11 @@ def look_up(table, attackers, defenders):
 #
 # A roll of three dice against two removes two troops. Suppose that the rolls continue past the end of the
 # battle. After (attackers - 1 + defenders) / 2 rolls, exactly one side has no troops left. The attacker wins
-# if the attacker's losses are then below attackers - 1. The difference is the margin. The sum of the losses
-# is nearly normal, with an Edgeworth term for the skewness. A win with u troops to spare leaves u / 2 rolls
-# past the end. In these rolls the margin falls from u to u times half the defender's mean loss: hence the
-# factor 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted to exact battles.
+# if the attacker's losses are then below attackers - 1. The margin is attackers - 1 minus these losses. The
+# sum of the losses is nearly normal, with an Edgeworth term for the skewness. A win with u troops to spare
+# leaves u / 2 rolls past the end. In these rolls the margin falls from u to u times half the defender's mean
+# loss: hence the factor 2 / (2 - drift). The effect of the last rolls, which have fewer dice, is fitted to
+# exact battles.
 
 
 @kernel
@@ -286,7 +288,7 @@ def _end_of_the_margin(exact: Floats, drift: float, variance: float, skew: float
 def battle_odds(attackers: int, defenders: int) -> BattleOdds:
     """Return the odds of a blitz (RULES 3.2.4).
 
-    The odds are exact while attackers × defenders is at most `MOST_CELLS`. Beyond that they come from
+    The odds are exact if attackers × defenders is at most `MOST_CELLS`. Otherwise the odds come from
     `far_odds`.
     """
     attackers = _whole("attackers", attackers, 1)

@@ -20,8 +20,8 @@ from risk_env.core.types import (
     Victory,
 )
 
-NEUTRAL_IN_A_ROW = 2  # troops that a player places in a row in a game with a neutral army (RULES 6.1)
-DRAWN_OBJECTIVES = 4  # number of objectives drawn from each rank (RULES 9.3)
+NEUTRAL_IN_A_ROW = 2  # troops that a seat places in a row in a game with a neutral army (RULES 6.1)
+DRAWN_OBJECTIVES = 4  # number of minor objectives, and of major objectives, that are drawn (RULES 9.3)
 
 
 @kernel
@@ -101,8 +101,8 @@ def place_cities(game, board, rules):
 def lay_out_objectives(game, board, rules):
     """Lay out the objectives (RULES 9.1, 9.3).
 
-    The objectives are those of Basic Training, or four minor and four major objectives drawn at random, each
-    with a Reward if the game has Rewards.
+    With fixed objectives, the objectives are those of Basic Training. Otherwise four minor and four major
+    objectives are drawn at random. Each of these gets a Reward if the game has Rewards.
     """
     if rules.objectives == Placement.FIXED:
         for objective in range(board.num_objectives):

@@ -136,9 +136,9 @@ def take_objective(game, board, rules, objective):
 
 @inlined
 def airfield_places(game, w):
-    """Return word `w` of the bitset of territories for a new airfield (RULES 9.8).
+    """Return word `w` of the bitset of territories on which a new airfield may stand (RULES 9.8).
 
-    These are the territories of the player in turn on which no airfield of this player stands.
+    These are the territories of the player in turn without an airfield of this player.
     """
     word = game.owned[game.turn, w]
     for which in range(NUM_AIRFIELDS):

@@ -5,7 +5,7 @@ options. Each size class has its own dtypes, so all presets, options and player 
 same compiled code.
 
 No field has the name of an attribute of `numpy.record` (`round`, `size`, ...). With the JIT off, such a name
-would return the attribute.
+would return the attribute and not the field.
 """
 
 from enum import IntEnum
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 MAX_SEATS = 6
-MAX_OWNERS = 7  # six seats, or two seats and the neutral army
+MAX_OWNERS = 7  # six seats and the neutral army
 MAX_MISSIONS = 64
 NUMBERS_OF_A_MAP = (
     *("num_territories", "num_borders", "num_continents", "num_chunks"),
@@ -30,7 +30,8 @@ NOBODY = -1
 NOWHERE = -1
 NO_REWARD = -1
 UNLIMITED = 2**31 - 1  # a limit that is never reached
-MOST_TROOPS = 2**18  # maximum on a territory and in a draft (RULES 1.5); all sums stay far below 2**31
+# maximum number of troops on a territory and in a draft (RULES 1.5); all sums stay far below 2**31
+MOST_TROOPS = 2**18
 
 AMOUNTS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 25, 30, 40, 50)
 NUM_AMOUNTS = len(AMOUNTS) + 2  # plus "half" and "all"
@@ -83,7 +84,7 @@ Reward = IntEnum(  # RULES 9.8: four minor Rewards, four major Rewards
 )
 Held = IntEnum("Held", "NOT_IN_PLAY FACE_UP", start=-2)  # state of an objective that no seat holds
 
-# Options of RULES 13. Some options have words as values: the names above in lower case. The others are flags.
+# Options of RULES 13 with words as values: the names above in lower case.
 OPTION_VALUES: dict[str, type[IntEnum]] = {
     "deck": Deck,
     "setup": Setup,
@@ -97,11 +98,12 @@ OPTION_VALUES: dict[str, type[IntEnum]] = {
     "cities": Placement,
     "objectives": Placement,
 }
+# Options of RULES 13 that are true or false.
 OPTION_FLAGS = ("neutral", "card_reroll", "commander", "rewards", "capitals")
 
 
 class SizeClass(NamedTuple):
-    """Padded sizes of the arrays in a record.
+    """Size class of maps: the sizes of the arrays in a record, for the largest map of the class.
 
     All maps of a size class run the same compiled code.
     """
@@ -147,8 +149,8 @@ def size_class(territories: int, borders: int, continents: int) -> SizeClass:
             return sizes
     raise ValueError(
         f"a map of {territories} territories, {borders} directed borders and {continents} continents "
-        f"is too large: at most {sizes.territories} territories, {sizes.borders} directed borders "
-        f"and {sizes.continents} continents are allowed"
+        f"is too large; the maximum is {sizes.territories} territories, {sizes.borders} directed borders "
+        f"and {sizes.continents} continents"
     )
 
 
@@ -175,9 +177,9 @@ def _position_fields(T: int, TW: int) -> list[Any]:
         ("to_place", np.int32, (MAX_OWNERS,)),  # (7,) set-up troops not yet placed, by army
         ("source", np.int16),  # territory that attacks or that troops leave, or NOWHERE
         ("target", np.int16),  # territory attacked, moved to or drafted to, or NOWHERE
-        ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-        ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory, or NOWHERE
-        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) places of minor and major airfield, or NOWHERE
+        ("headquarters", np.int16, (MAX_SEATS,)),  # (6,) territory of each seat, or NOWHERE
+        ("capital", np.int16, (MAX_SEATS,)),  # (6,) territory of each seat, or NOWHERE
+        ("airfield", np.int16, (NUM_AIRFIELDS,)),  # (2,) territory of minor and of major airfield, or NOWHERE
         ("draft_left", np.int32),  # troops still to be placed
         ("battles", np.int32),  # rolls made this turn
         ("moves_left", np.int16),  # fortify moves left
@@ -206,7 +208,7 @@ def _card_fields(TW: int) -> list[Any]:
 def _goal_fields() -> list[Any]:
     """Return the fields for missions, Objectives, Rewards and eliminations (RULES 3.3, 7-9, 11)."""
     return [
-        ("mission", np.int8, (MAX_SEATS,)),  # (6,) number in the map's list, or NOBODY
+        ("mission", np.int8, (MAX_SEATS,)),  # (6,) number of the mission in the map's list, or NOBODY
         ("death", np.int8, (MAX_SEATS,)),  # (6,) 0 for living seats, else 1, 2, ... in order of elimination
         ("objective", np.int8, (NUM_OBJECTIVES,)),  # (12,) seat that holds the Objective, or a value of Held
         ("objective_reward", np.int8, (NUM_OBJECTIVES,)),  # (12,) Reward on the Objective, or NO_REWARD
@@ -266,7 +268,7 @@ def board_dtype(sizes: SizeClass) -> np.dtype[Any]:
             ("everywhere", np.uint64, (TW,)),  # (TW,) all territories of the map
             ("targets", np.uint64, (T, TW)),  # (T, TW) territories adjacent to each territory
             ("sources", np.uint64, (T, TW)),  # (T, TW) territories that each territory is adjacent to
-            ("continent_members", np.uint64, (C, TW)),  # (C, TW)
+            ("continent_members", np.uint64, (C, TW)),  # (C, TW) territories of each continent
             ("symbol_cards", np.uint64, (3, TW)),  # (3, TW) cards of each Symbol
             ("two_stars", np.uint64, (TW,)),  # (TW,) cards with two stars
             ("fixed_cities", np.uint64, (TW,)),  # (TW,) cities of Basic Training
@@ -326,9 +328,9 @@ def rules_dtype(sizes: SizeClass) -> np.dtype[Any]:
 
 
 def packed(fields: list[Any]) -> np.dtype[Any]:
-    """Return the dtype of a record with these fields, widest first, without padding.
+    """Return the dtype of a record with these fields, widest first, without padding between fields.
 
-    Two equal games consist of equal bytes.
+    A field `spare` fills the record to a multiple of 8 bytes. Equal games therefore consist of equal bytes.
     """
     widest_first = sorted(fields, key=lambda field: -np.dtype(field[1]).itemsize)
     spare = -np.dtype(widest_first).itemsize % 8

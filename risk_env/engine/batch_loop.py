@@ -113,9 +113,9 @@ def step_lanes(records, results, ends, episodes, views, is_full_step, lanes, act
     """Play legal `actions`, int64 (N,), in `lanes`, and write the results of each seat.
 
     A full step (`is_full_step`) steps all lanes in order. It first checks all actions, and does nothing and
-    returns False if an action is illegal. While a lane's game is in the processor's cache, a full step also
-    writes the end of a game (`write_final`), begins the next game (with autoreset), and writes the next
-    decision (`write_views`).
+    returns False if an action is illegal. A full step also writes the end of a game (`write_final`), begins
+    the next game (with autoreset), and writes the next decision (`write_views`). A full step does this
+    lane by lane, while the lane's game is in the processor's cache.
 
     Unless `share.thread` is ALONE, other threads make the same call and share the lanes of a full step
     (`work_stealing`). A helper thread then waits in the kernel for further full steps.

@@ -35,7 +35,7 @@ class Ends(NamedTuple):
     """Places, rounds and last observations of games that are over."""
 
     placements: npt.NDArray[np.int64]  # (N, P) places, from 1
-    rounds: npt.NDArray[np.int64]  # (N,)
+    rounds: npt.NDArray[np.int64]  # (N,) last round of each game
     observations: npt.NDArray[np.uint64]  # (N, P, D / 8) each seat's last observation
 
 
@@ -44,7 +44,7 @@ class Episodes(NamedTuple):
 
     autoreset: bool  # true if a lane's next game begins when the lane's game is over
     seed: np.uint64  # seed of the batch
-    numbers: npt.NDArray[np.int64]  # (N,)
+    numbers: npt.NDArray[np.int64]  # (N,) number of each lane's game
     seeds: npt.NDArray[np.uint64]  # (N,) `mix(seed, lane, number)`
 
 
@@ -52,7 +52,7 @@ class Views(NamedTuple):
     """The decision in each lane: the seat to act, the legal actions and the seat's observation."""
 
     mask_kind: int  # NO_MASK, BIT_MASK or BYTE_MASK
-    masks: npt.NDArray[np.uint64]  # (N, W)
+    masks: npt.NDArray[np.uint64]  # (N, W) legal actions
     view_cache: Array  # view_cache_dtype (N,) the facts from which the observations were written
     observations: npt.NDArray[np.uint64]  # (N, D / 8)
-    seats: npt.NDArray[np.int64]  # (N,)
+    seats: npt.NDArray[np.int64]  # (N,) seat to act, or NOBODY

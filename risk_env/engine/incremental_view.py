@@ -297,7 +297,7 @@ def note_taken(game, board, cache, territory):
 def update_territory(game, rules, seat, cache, words, territory):
     """Update the troops of one territory, and the total troops of its old and new owner.
 
-    The kernel clears the marks in the first word of the territory.
+    The kernel also clears the mark `source`, which is in the first word of the territory.
     """
     before, owner, troops = owner_of(cache, territory), owner_of(game, territory), troops_on(game, territory)
     if before != FREE:

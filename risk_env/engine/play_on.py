@@ -68,9 +68,8 @@ def play_on(records, results, seats, stops, tally, flow, lanes, is_first, most):
     """Play the actions in `flow.actions`, then the actions of compiled bots, in each of the lanes.
 
     Play in a lane ends when another player must act, when the lane stops, or after `most` actions. Results
-    accumulate in `results`, which a call with `is_first` clears first. Return the number of lanes in
-    `flow.stopped`, the number of lanes in `flow.left`, and the number of cycles of the call (0 if cycles are
-    not counted).
+    accumulate in `results`, which a call with `is_first` clears first. Return three counts: lanes in
+    `flow.stopped`, lanes in `flow.left`, and processor cycles of the call (0 if cycles are not counted).
 
     The kernel checks the `seats` and `stops` of all lanes first. If a lane is invalid, the kernel plays no
     action and returns UNFIT, the lane and 0.

@@ -29,7 +29,7 @@ def step_buffer_dtype(sizes: SizeClass) -> np.dtype[Any]:
     fields: list[Any] = [
         ("room", np.uint64, (most_columns // 8,)),  # working memory for the int8 codes of an observation
         ("scales", np.float32, (most_columns,)),  # factor of each column's code
-        ("fallen", np.int64),  # number of seats eliminated at the last decision
+        ("fallen", np.int64),  # number of seats that were already eliminated at the last decision
         ("game", game_dtype(sizes)),
         ("rules", rules_dtype(sizes)),
         ("board", board_dtype(sizes)),

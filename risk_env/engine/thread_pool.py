@@ -34,8 +34,9 @@ from risk_env.engine.work_stealing import (
 
 # seconds that a helper spins before it sleeps, and that the caller spins while it waits for checks
 SPIN_FOR = 200e-6
-SPIN_FOR_EACH = 50e-9  # seconds per element, if the total is longer: about the time of the work itself
-NAP = 20e-6  # seconds that the caller sleeps between two checks that slower helpers have finished
+# seconds of spinning per element, if the total is above SPIN_FOR: about the time of the work itself
+SPIN_FOR_EACH = 50e-9
+NAP = 20e-6  # seconds that the caller sleeps between two checks whether slower helpers have finished
 NOTHING: tuple[Any, int] = (None, 0)  # no repeated work
 _TRIED_SPINS = 1000
 
@@ -55,8 +56,8 @@ class ThreadPool:
         self._helpers = [_Helper() for _ in range(self._size - 1)]
         self._signals = new_signals(self._size)
         self._bounds = np.zeros(self._size + 1, np.int64)
-        self._repeated = NOTHING  # the work in which helpers may be waiting, and the number of elements
-        self._shares: list[Sharing] = []  # each thread's share of this work, the caller's share last
+        self._repeated = NOTHING  # the work in which helpers may be waiting, and the number of its elements
+        self._shares: list[Sharing] = []  # each thread's share of the repeated work, the caller's share last
         self._is_repeating = False  # true if a repetition has begun and is not known to have ended
         weakref.finalize(self, _dismiss, self._helpers)
 

@@ -12,14 +12,14 @@ from risk_env.core.bits import ONE, ZERO
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS
 
 WORD = 64  # number of elements in a word of a bitset
-BLOCKS = 8  # number of blocks, each with one number per seat
+BLOCKS = 8  # number of blocks that `rotate_blocks` rotates; a block has one number per seat
 EVERY_OTHER_OF = 8  # number of words of which `rotate_every_other` rotates the first, third, ...
 
 
 def _differing(size, bits):
-    """Return a helper that compares `numbers` with `others` from index `first` on.
+    """Return a function that compares `numbers` with `others` from index `first` on.
 
-    Bit k of the result is set if `numbers[first + k]` is not `others[first + k]`, for each k < `size`.
+    Bit k of its result is set if `numbers[first + k]` differs from `others[first + k]`, for each k < `size`.
     """
 
     @in_vectors("differing", size, bits)

@@ -1,18 +1,20 @@
 """Threads that share the elements of a kernel's work, steal elements, and wait in spin loops.
 
 A sleeping thread takes tens of microseconds to wake, as long as half a step of a thousand games. The helpers
-of a batch (`thread_pool`) therefore stay in the kernel for a while after a step, and read the next call from
-memory in a spin loop. The work has two stages. The first stage checks all elements. The second stage begins
-when all elements are checked and no check has failed.
+of a batch (`thread_pool`) therefore stay in the kernel for a while after a step. In the kernel, they wait for
+the next call in a spin loop, which reads the call from memory.
+
+The work has two stages. The first stage checks all elements. The second stage begins when all elements are
+checked and no check has failed.
 
 `signals`, int64 (threads, 8), has one row (a cache line) for each thread. A row contains the state of the
-thread, a flag that is set if the thread was asleep when it was called, and the next element of the thread's
-part in each stage. The last row belongs to the caller. This row also contains the number of checked elements,
-and a flag that is set if a check has failed. `bounds`, int64 (threads + 1,), contains the limits of the
-parts.
+thread, and a flag that is set if the thread was asleep when it was called. The row also contains the next
+element of the thread's part in each stage. The last row belongs to the caller. This row also contains the
+number of checked elements, and a flag that is set if a check has failed. `bounds`, int64 (threads + 1,),
+contains the limits of the parts.
 
-A thread that has finished its own part steals elements from the other parts. No thread waits for a slow
-thread.
+A thread that has finished its own part steals elements from the other parts. A slow thread therefore delays
+the other threads only by the elements on which it is working.
 """
 
 from typing import Any, NamedTuple
@@ -205,7 +207,7 @@ def fetch_add(signals, row, column, value):
 
 @in_memory("compare_exchange")
 def compare_exchange(signals, row, column, value, other):
-    """Replace `value` by `other` atomically, and return True if the number was `value`."""
+    """Replace `value` with `other` atomically, and return True if the number was `value`."""
     was = signals[row, column] == value
     if was:
         signals[row, column] = other
@@ -214,7 +216,7 @@ def compare_exchange(signals, row, column, value, other):
 
 @in_memory("load")
 def load(signals, row, column):
-    """Return a number. Everything that a thread wrote before it wrote the number is then visible."""
+    """Load a number atomically. Everything that was written before this number is then visible."""
     return signals[row, column]
 
 

@@ -1,8 +1,8 @@
 """Logits of the legal actions, and their gradients.
 
-The logit of an action is the action's own output of the trunk. Actions of a local head add the output of that
-head, which reads the features of one or two territories. On the CPU, compiled kernels compute the logits and
-the gradients. The kernels skip features that are 0, because most features are 0.
+Each action has an output of the trunk, which is its logit. If the action also has a local head, the output of
+the head is added. The head reads the features of one or two territories. On the CPU, compiled kernels compute
+the logits and the gradients. The kernels skip features that are 0, because most features are 0.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class Inputs(NamedTuple):
 
     trunk: Any  # (k, width): outputs of the trunk
     shared: Any  # (k, h, local): contribution of the trunk to the hidden layers of the h heads
-    columns: Any  # (n, width): weights of each action's own output
-    bias: Any  # (n,)
+    columns: Any  # (n, width): weights of the trunk's output for each action
+    bias: Any  # (n,): bias of this output
     hidden: Any  # (rows, local): weights of the features in the hidden layers, all heads concatenated
     outputs: Any  # (h, local): output weights of the heads
 

@@ -5,9 +5,9 @@ while the learner waits. With `staleness: 1`, workers play the rollouts for upda
 the weights from the start of update k.
 
 The settings alone determine the weights that play each rollout. The same seed therefore gives the same run
-with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. Each
-rollout sends the games to a worker and returns them, so no game is lost with a worker. With staleness, a
-worker starts the next rollout without waiting for the learner.
+with any number of workers, and a killed run resumes exactly. An actor is a set of games, not a process. For
+each rollout, the state of the games is sent to a worker, and the worker returns the new state. If a worker
+fails, no game is lost. With staleness, a worker starts the next rollout without waiting for the learner.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ def play_rollout(
     names: list[str],
     *snapshots: Weights,
 ) -> tuple[Played, State]:
-    """Play a rollout of an actor from a state of its games, and return the result and the new state.
+    """Play a rollout of an actor from a state of the games, and return the result and the new state.
 
     First, a snapshot of the learner joins the league for each number of decisions in `joining`. `names` and
-    `snapshots` are the names and the weights of all snapshots that can play.
+    `snapshots` are the names and the weights of all snapshots that can play. With `is_from_file`, the state
+    is checked.
     """
     games = SelfPlay(config, load_map(config.map), actor)
     playing = {name: _network(games, snapshot) for name, snapshot in zip(names, snapshots, strict=True)}
@@ -86,16 +87,16 @@ class Actors:
     def __init__(self, config: SelfPlaySettings, executor: WorkExecutor) -> None:
         for name in config.league.bots:
             try:
-                load_bot(name)  # the state of games, which is sent to workers, contains no agents in Python
+                load_bot(name)  # raises for agents in Python: the state sent to workers has none
             except ValueError as error:
                 raise ValueError(f"actors={config.actors}, staleness={config.staleness}: {error}") from error
         self.config, self.executor = config, executor
-        self.states: list[State] = []  # by actor: state of the games before the running rollout
-        self.snapshots: dict[str, Weights] = {}  # by name of the snapshot
-        self.joining: list[int] = []  # decisions at each snapshot that joins the leagues next
+        self.states: list[State] = []  # by actor: state before the running rollout
+        self.snapshots: dict[str, Weights] = {}  # weights of the snapshots, by name
+        self.joining: list[int] = []  # number of decisions at each snapshot that joins the leagues next
         self.sent: State | None = None  # weights of the running rollouts, and snapshots that joined
         self.running: list[Future[tuple[Played, State]]] = []  # latest rollout by actor; empty after loading
-        self.shared: dict[str, Any] = {}  # the snapshots in the form that the executor takes
+        self.shared: dict[str, Any] = {}  # snapshots by name, as returned by `WorkExecutor.share`
         self.won: list[tuple[str, bool]] = []  # finished games: opponent, True for a win
         self.rounds: list[int] = []
         self.staleness = 0  # staleness of the latest rollouts
@@ -151,7 +152,7 @@ class Actors:
         self.are_from_file = False
 
     def take_snapshot(self, network: Network, decisions: int) -> None:
-        """Add a copy of the learner to the leagues of all actors."""
+        """Add a copy of the learner, after this number of decisions, to the leagues of all actors."""
         self.snapshots[snapshot_name(decisions)] = network.arrays()
         self.joining.append(decisions)
 

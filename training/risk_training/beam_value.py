@@ -1,15 +1,15 @@
-"""The project's own trainer of values: TD(λ) on games in which `beam` plays with the current value.
+"""The trainer `beam_value`: TD(λ) on games in which `beam` plays with the value in training.
 
 A *position* is the board at the end of a seat's attacks, or at the end of the seat's turn. With
-`every_attack`, the board before each attack is a position too. The value of a
-position is the seat's win probability, learned from the rest of the game as in backgammon (Tesauro 1995). The
-target is the result of the game or, if the game was truncated, the value of the last position. With
-`td_lambda` below 1, the values of the positions in between count as well. In this module, a *round* is a
-training round: whole games are played, then the network learns from the latest rounds.
+`every_attack`, the board before each attack is a position too. The value of a position is the seat's win
+probability, learned from the rest of the game as in backgammon (Tesauro 1995). The target is the result of
+the game or, if the game was truncated, the value of the last position. With `td_lambda` below 1, the values
+of the positions in between count as well. In this module, a *round* is a training round: whole games are
+played, then the network learns from the latest rounds.
 
-Scripted bots play the first round. In later rounds, each seat is played by a bot with probability
-`bot_share`, and otherwise by `beam` with the learned value. For exploration, attacks are sometimes stopped,
-and troops are sometimes drafted to a random territory.
+The bots of the setting `bots` play the first round, unless `begin_with` is set. In later rounds, each seat is
+played by a bot with probability `bot_share`, and otherwise by `beam` with the value in training. For
+exploration, attacks are sometimes stopped, and troops are sometimes drafted to a random territory.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ POSITIONS = "positions-{:06}.npz"  # positions of a round
 POSITION_TYPES = {"games": np.int32, "seats": np.int8, "won": np.bool_, "truncated": np.bool_}
 # bytes of a position without its features
 BYTES_BESIDE = sum(np.dtype(kind).itemsize for kind in POSITION_TYPES.values())
-HEADERS = 1 << 12  # bytes of headers in the file of positions
+HEADERS = 1 << 12  # maximum size of the headers in a file of positions, in bytes
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class Positions:
     """The positions of a round, in the order of play."""
 
     features: Array  # float16 (k, columns)
-    games: Array  # int32 (k,)
-    seats: Array  # int8 (k,)
+    games: Array  # int32 (k,): number of the game
+    seats: Array  # int8 (k,): seat for which the position is evaluated
     won: Array  # bool (k,): True if the seat won the game
     truncated: Array  # bool (k,): True if the game was truncated
 
@@ -237,7 +237,7 @@ class Games:
         return arena
 
     def _explore(self, running: Array, phase: Array, arena: Arena) -> None:
-        """Replace some actions: draft anywhere, or stop the attacks.
+        """Replace random actions by a draft to a random territory, or by the end of the attacks.
 
         The player then makes a new plan.
         """
@@ -317,7 +317,7 @@ class Trainer(TorchRun):
         self.optimizer = torch.optim.AdamW(
             self.network.parameters(), weight_decay=config.weight_decay, fused=True
         )
-        self.positions: dict[int, Positions] = {}  # by number of the round
+        self.positions: dict[int, Positions] = {}  # latest positions, by number of the round
         self.ahead: dict[str, Any] | None = None  # weights that play the running round
         self.running: list[Future[Positions]] = []  # chunks of the running round
 
@@ -385,7 +385,7 @@ class Trainer(TorchRun):
         features = self.moved(np.concatenate([part.features for part in latest]))
         wanted = self.moved(np.concatenate(targets))
         learning_rate = self.set_learning_rate()
-        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # pass after pass
+        rows = chain.from_iterable(self.minibatches(len(wanted)) for _ in count())  # one pass after another
         losses = [
             self._update_on(features[at].float(), wanted[at]) for at in islice(rows, config.minibatches)
         ]
@@ -407,7 +407,7 @@ class Trainer(TorchRun):
             path.unlink()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the run's state, the numbers of the stored rounds, and the weights that play ahead.
+        """Return the run's state, the numbers of the stored rounds, and the weights that play the next round.
 
         The positions of each round are in a separate file.
         """

@@ -42,13 +42,13 @@ SELFPLAY = "selfplay"
 LEAGUES = (SELFPLAY, "sb3")  # trainers whose opponents come from a league
 SET = "set any key of the configuration, as in --set learning_rate=1e-3 or --set evaluation.games=100"
 
-RESUMED = ("steps", "against")  # arguments beside --resume
-# settings of a best response to an agent of which each seat of each game has its own
+RESUMED = ("steps", "against")  # arguments that --resume allows
+# settings of a best response to an agent in Python: each seat of each game needs a separate agent
 IN_PYTHON = {"n_envs": 16, "n_steps": 256}
 EVALUATIONS = 10  # minimum number of points of a gain curve, unless INTERVAL is set
 INTERVAL = "evaluation.interval"
 
-# settings with their own arguments
+# settings that have a command-line option of the same name
 SETTINGS = ("preset", "players", "map", "expert", "profile", "seed", "device")
 
 
@@ -57,15 +57,18 @@ def main(argv: Sequence[str]) -> None:
     parser = _parser()
     arguments = parser.parse_args(argv)
     if sum(getattr(arguments, name) is not None for name in ("config", "resume", "responses")) != 1:
-        parser.error("add one of --config, --resume and --responses")
+        parser.error("give exactly one of --config, --resume and --responses")
     fixed = dict.fromkeys((*SETTINGS, *NAMES, "steps", "set", "out", "against", "seeds", "sweep"))
     given = [name for name in fixed if name != "device" and getattr(arguments, name) is not None]
     if arguments.resume is not None and (given := [name for name in given if name not in RESUMED]):
         name = given[0].replace("_", "-")
-        parser.error(f"--{name} is part of the settings of the run; start a new run with --config")
+        parser.error(f"--{name} cannot change a resumed run: leave it out, or start a new run with --config")
     if arguments.responses is not None and (given := [name for name in given if name != "out"]):
         name = given[0].replace("_", "-")
-        parser.error(f"--{name}: change exploiter_settings or value_settings in {arguments.responses}")
+        parser.error(
+            f"--{name} is not allowed with --responses: use exploiter_settings and value_settings in "
+            f"{arguments.responses}"
+        )
     check_range("--threads", arguments.threads, 1, MOST_THREADS)
     if arguments.seeds is not None:
         check_range("--seeds", arguments.seeds, 1, MOST_SEEDS)
@@ -89,7 +92,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 class _Runs:
-    """Runs of `responses.run_rounds`, with the arguments of the command line."""
+    """Training of the runs of `responses.run_rounds`, with the arguments of the command line."""
 
     def __init__(self, arguments: argparse.Namespace, executor: WorkExecutor) -> None:
         self._arguments, self._executor = arguments, executor
@@ -105,9 +108,9 @@ class _Runs:
 
 
 def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train rounds of best responses, or continue the rounds that an earlier call began; then show them."""
+    """Train rounds of best responses, or continue earlier rounds, and print a line for each round."""
     settings = responses.read_responses(arguments.responses)
-    load_bot(settings.agent)  # fails now, and refuses agents whose code a file may not start
+    load_bot(settings.agent)  # raises now; a file may name only compiled bots
     folder = Path(arguments.out) if arguments.out else _fresh_folder(Path(arguments.responses))
     rounds = responses.run_rounds(settings, folder, _Runs(arguments, executor))
     print(*responses.lines(settings, rounds), sep="\n")
@@ -115,9 +118,9 @@ def _train_responses(arguments: argparse.Namespace, executor: WorkExecutor) -> N
 
 
 def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
-    """Train the trials of a sweep, or continue a sweep that an earlier call began; then show all trials."""
+    """Train the trials of a sweep, or continue an earlier sweep, and print a line for each trial."""
     wanted = sweep.read_sweep(arguments.sweep)
-    for values in wanted.extremes():  # fails now rather than in a later trial
+    for values in wanted.extremes():  # raises now rather than in a later trial
         _settings(_with(arguments, values=values))
     config = _settings(arguments)[1].to_dict() | {"runs": arguments.seeds or 1}
     folder = Path(arguments.out) if arguments.out else _fresh_folder(config_path(arguments.config))
@@ -133,7 +136,7 @@ def _train_sweep(arguments: argparse.Namespace, executor: WorkExecutor) -> None:
 
 
 def _train_trial(arguments: argparse.Namespace, executor: WorkExecutor) -> float | None:
-    """Train the runs of a trial; return the mean of the last win rates against all opponents.
+    """Train the runs of a trial, and return the mean of the last win rates against all opponents.
 
     Returns None if a run diverges.
     """
@@ -158,9 +161,9 @@ def _with(arguments: argparse.Namespace, **changes: Any) -> argparse.Namespace:
 
 
 def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[str, list[seeds.Point]]:
-    """Train a run for each seed, or continue the runs that an earlier call began.
+    """Train a run for each seed, or continue earlier runs, and return the learning curves.
 
-    Writes the learning curves to files, prints win rates or gains, and returns the curves.
+    Writes the curves to files, and prints win rates or gains.
     """
     config = _settings(arguments)[1]
     path = config_path(arguments.config)
@@ -181,7 +184,7 @@ def _train_seeds(arguments: argparse.Namespace, executor: WorkExecutor) -> dict[
 def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     """Return the run in the folder `--out`: a new run, or the run of the checkpoint in this folder.
 
-    Raise ValueError if the run of the checkpoint has other settings.
+    Raises ValueError if the run of the checkpoint has other settings.
     """
     from risk_training.run import load_checkpoint
 
@@ -190,19 +193,19 @@ def _begun_or_continued(arguments: argparse.Namespace, executor: WorkExecutor) -
         return _new(arguments, executor)
     trainer, config = _settings(arguments)
     there, wanted = load_checkpoint(folder)["config"], config.to_dict()
-    # the evaluations of a best response depend on the length; its opponent is also in `league`
+    # The interval of a best response's evaluations depends on the length. Their opponent is also in `league`.
     free = ("device", trainer.Config.LENGTH, *(() if arguments.against is None else ("evaluation",)))
     for name in sorted(there.keys() | wanted.keys()):
         if name not in free and there.get(name) != wanted.get(name):
             raise ValueError(
-                f"--out {arguments.out}: the run there has {name}={shortened(there.get(name))}, "
+                f"--out {arguments.out}: the run in this folder has {name}={shortened(there.get(name))}, "
                 f"not {shortened(wanted.get(name))}; choose another folder"
             )
     return trainer.Trainer.resume(folder, config.length, executor, arguments.device, _named(arguments))
 
 
 def _named(arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return the specs of agents on the command line, which may run code."""
+    """Return the specs that the command line names. Only agents of these specs may run code of their own."""
     return () if arguments.against is None else (arguments.against,)
 
 
@@ -215,9 +218,9 @@ def _train(run: Any) -> None:
     )
     if getattr(getattr(run, "games", None), "are_in_python", False):
         bots, games = ", ".join(run.config.league.bots), run.config.n_envs
-        print(f"not every opponent ({bots}) is compiled: {games} games at a time, as slow as the opponent")
+        print(f"not all opponents are compiled ({bots}): training is slow, with {games} games at a time")
     if run.steps >= run.config.length:
-        print(f"the run is complete after {run.steps:,} {unit}; --steps N makes it longer")
+        print(f"the run is complete after {run.steps:,} {unit}; a larger --steps makes the run longer")
     try:
         with training_bar(run.config.length, run.steps, unit) as show:
             run.train(show)
@@ -226,7 +229,7 @@ def _train(run: Any) -> None:
         raise
     if run.seconds > 0:
         rate = run.steps / run.seconds
-        print(f"{run.steps:,} {unit} in {run.seconds:,.0f} s: {rate:,.0f} a second, evaluations included")
+        print(f"{run.steps:,} {unit} in {run.seconds:,.0f} s, including evaluations: {rate:,.0f} per second")
     print(f"done: risk-env evaluate --run {run.folder}")
 
 
@@ -259,13 +262,14 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_several(parser: argparse.ArgumentParser) -> None:
-    """Add the options that train several runs, or against chosen opponents."""
+    """Add the options for several runs, for a best response and for rounds of best responses."""
     add = parser.add_argument
     add(
         "--seeds",
         type=int,
         metavar="N",
-        help="train N runs with consecutive seeds in one folder, or continue them, and show their curves",
+        help="train N runs with consecutive seeds in one folder, or continue these runs; print win rates and "
+        "draw learning curves",
     )
     add(
         "--sweep",
@@ -275,14 +279,14 @@ def _add_several(parser: argparse.ArgumentParser) -> None:
     add(
         "--against",
         metavar="AGENT",
-        help="train a best response: AGENT plays the other seats of all games, and the gain over the even "
-        "share of wins is reported; beside --resume, allow the run to start AGENT",
+        help="train a best response: AGENT plays all other seats, and the command prints the gain over the "
+        "even share of wins; with --resume, allow the run to start AGENT",
     )
     add(
         "--responses",
         metavar="FILE",
-        help="train in rounds with the settings in FILE (.yml), or continue the rounds: first an exploiter "
-        "of the current agent, then a new state value, which learns from games with all exploiters",
+        help="train, or continue, rounds of best responses (settings in FILE, .yml): an exploiter of the "
+        "current agent, then a state value from games with all exploiters",
     )
 
 
@@ -348,8 +352,8 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
         or not isinstance(evaluation, Mapping)
     ):
         raise ValueError(
-            f"--against {agent}: trainer {facts['trainer']!r} has no opponents; "
-            f"use a configuration of {' or '.join(LEAGUES)}"
+            f"--against {agent}: needs a configuration of trainer {' or '.join(LEAGUES)} with sections "
+            f"`league` and `evaluation`; the trainer is {facts['trainer']!r}"
         )
     settings: dict[str, Any] = {
         "league": {**league, "bots": [agent], "snapshot_share": 0.0},
@@ -360,7 +364,7 @@ def _against(facts: Mapping[str, Any], agent: str) -> dict[str, Any]:
         if facts["trainer"] != SELFPLAY:
             raise ValueError(
                 f"--against {agent}: the agent is not compiled, and the checkpoints of trainer "
-                f"{facts['trainer']!r} need compiled bots; use a configuration of {SELFPLAY}"
+                f"{facts['trainer']!r} need compiled bots; use a configuration of trainer {SELFPLAY}"
             )
         settings |= IN_PYTHON if isinstance(player, AgentFactory) else {}
     return settings | ({"league_share": 1.0} if facts["trainer"] == SELFPLAY else {})
@@ -375,12 +379,14 @@ def _resumed(arguments: argparse.Namespace, executor: WorkExecutor) -> Any:
     run = trainer.Trainer.resume(folder, arguments.steps, executor, arguments.device, _named(arguments))
     if arguments.against is not None and run.config.evaluation.opponents != (arguments.against,):
         there = ", ".join(run.config.evaluation.opponents)
-        raise ValueError(f"--against {arguments.against}: the run in {folder} plays against {there}")
+        raise ValueError(
+            f"--against {arguments.against}: the run in {folder} plays against {there}; start a new run"
+        )
     return run
 
 
 def config_path(name: str) -> Path:
-    """Return the file of a configuration, given its path or the name of a shipped configuration."""
+    """Return the path of a configuration, given a path or the name of a shipped configuration."""
     path = Path(name)
     shipped = Path(__file__).parent / "configs" / path.with_suffix(".yml").name
     return shipped if not path.exists() and path.parent == Path() and shipped.exists() else path

@@ -24,7 +24,7 @@ MOST_BYTES = 1 << 14  # largest size of a configuration, in bytes
 MOST_LETTERS = 80  # maximum number of characters of an unknown name that are compared with the known names
 MOST_STEPS = 10**12  # maximum number of steps of a run, and between two evaluations, checkpoints or snapshots
 MOST_LANES = 1 << 14  # maximum number of lanes of an actor, and of decisions per lane between two updates
-MOST_GAMES = 10**6  # maximum number of games per round
+MOST_GAMES = 10**6  # maximum number of games per training round
 MOST_BATCH = 1 << 20  # largest minibatch size
 MOST_WIDTH = 1024  # largest layer width; the time to initialise a layer grows with the cube of its width
 RATES = 1e-9, 1  # range of learning rates
@@ -66,7 +66,7 @@ TWO = range(2, 3)  # for a list of two entries: allowed lengths
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that are checked against their declarations whenever they are created."""
+    """A group of settings. Creating an object checks each value against the declaration of its field."""
 
     SECTION: ClassVar[str] = ""  # prefix of setting names in errors
 
@@ -78,8 +78,8 @@ class Settings:
     def from_facts(cls, facts: Any, name: str) -> Self:
         """Return the settings from names and values.
 
-        Raises ValueError, which names the unknown or wrong setting. `name` is the name of the facts in
-        errors.
+        Raises ValueError, which names the unknown or wrong setting. `name` denotes the whole group of
+        settings in error messages.
         """
         return _replaced(cls(), facts, name)
 
@@ -241,7 +241,7 @@ def _checked(name: str, value: Any, is_right: bool, allowed: str) -> Any:
 
 
 def typed_number(name: str, value: Any, kind: str) -> float:
-    """Return a number of YAML as `kind`, "int" or "float". Raises ValueError for any other value."""
+    """Return a number from YAML as `kind`, "int" or "float". Raises ValueError for any other value."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -281,8 +281,8 @@ def check_names(name: str, facts: Collection[Any], allowed: Collection[str]) -> 
 def set_value(facts: dict[str, Any], text: str) -> None:
     """Set a value in the names and values of a configuration, given as a string `KEY=VALUE`.
 
-    VALUE is YAML. A key may be `section.key`. Raises ValueError for a string of another form. `Settings`
-    checks the key and the value later.
+    VALUE is written in YAML. A key may be `section.key`. Raises ValueError for a string of another form.
+    `Settings` checks the key and the value later.
     """
     key, equals, written = text.partition("=")
     if not equals or not all(key.strip().split(".")):
@@ -315,7 +315,8 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
     if not path.is_file():
         names = [Path(shipped).stem for shipped in shipped_configs()]
         raise ValueError(
-            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: {', '.join(names)}"
+            f"config {str(path)!r} does not exist{suggestion(path.stem, names)}; allowed: the path of a "
+            f"file, or one of {', '.join(names)}"
         )
     facts = read_names(path, f"config {str(path)!r}")
     trainer = facts.get("trainer")
@@ -329,7 +330,7 @@ def read_config(path: str | Path, **changes: Any) -> dict[str, Any]:
 def read_names(path: Path, name: str) -> dict[str, Any]:
     """Return the names and values of a YAML file.
 
-    Raises ValueError if the file contains no names and values; the message begins with `name`.
+    Raises ValueError, with a message that begins with `name`, if the file does not contain names and values.
     """
     try:
         text = read_text(path, MOST_BYTES)
@@ -359,7 +360,7 @@ def _reader() -> Any:
 
     Aliases are rejected, because a short text with aliases can expand without bound. Duplicate names in one
     mapping and merges (`<<`) are rejected, because they would silently override values. The nesting of
-    brackets is limited while reading, because the reader's time per token grows with the number of open
+    brackets is limited during reading, because the reader's time per token grows with the number of open
     brackets.
     """
     import yaml

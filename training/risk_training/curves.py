@@ -27,7 +27,7 @@ def read_log(folder: str | Path) -> list[Row]:
 
 
 def win_rates(rows: Sequence[Row]) -> dict[str, list[tuple[int, float, float, float]]]:
-    """Return the learning curve against each opponent: steps, win rate, and both ends of the interval."""
+    """Return the learning curve against each opponent: steps, win rate, and ends of the 95 % interval."""
     curves: dict[str, list[tuple[int, float, float, float]]] = {}
     for row in rows:
         for rival in (name.removeprefix(WIN_RATE) for name in row if name.startswith(WIN_RATE)):

@@ -36,7 +36,7 @@ class Number:
     most: float = MOST_NUMBER
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if type(value) not in (int, float) or not self.least <= value <= self.most:
             raise ValueError(f"{name}={shortened(value)}: must be a number, {self.least:g} to {self.most:g}")
 
@@ -49,7 +49,7 @@ class Whole:
     most: int = int(MOST_NUMBER)
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if type(value) is not int or not self.least <= value <= self.most:
             raise ValueError(
                 f"{name}={shortened(value)}: must be a whole number, {self.least} to {self.most}"
@@ -63,7 +63,7 @@ class Exactly:
     value: Any
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if type(value) is not type(self.value) or value != self.value:
             raise ValueError(f"{name}={shortened(value)}: must be {shortened(self.value)}")
 
@@ -77,7 +77,7 @@ class ListOf:
     most: int = 1 << 24
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if not isinstance(value, list | tuple) or not self.least <= len(value) <= self.most:
             raise ValueError(
                 f"{name}={shortened(value)}: must be a list of {self.least} to {self.most} values"
@@ -94,7 +94,7 @@ class TableOf:
     most: int = 1 << 12
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if (
             not isinstance(value, dict)
             or len(value) > self.most
@@ -112,7 +112,7 @@ class SomeOf:
     table: Mapping[Any, Declared]
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if not isinstance(value, dict) or not value.keys() <= self.table.keys():
             names = shortened(list(self.table))
             raise ValueError(f"{name}={shortened(value)}: must be a table with names from {names}")
@@ -127,7 +127,7 @@ class OrNone:
     inner: Declared
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if value is not None:
             check_declared(name, value, self.inner)
 
@@ -151,7 +151,7 @@ class Bytes:
     """An array of bytes."""
 
     def check(self, name: str, value: Any) -> None:
-        """Raise ValueError for any other value."""
+        """Raise ValueError unless the value matches this declaration."""
         if not isinstance(value, np.ndarray) or value.dtype != np.uint8 or value.ndim != 1:
             raise ValueError(f"{name}={shortened(value)}: must be an array of bytes")
 

@@ -28,9 +28,9 @@ from risk_training.cli import training_bar, win_rates
 CONFIG = Path(__file__).parent / "configs" / "selfplay_demo.yml"
 LADDER = ("random", "attacker", "grower", "breaker", "planner", "beam", "duelist")
 SIX = ("strategist", "tactician", "breaker", "hunter", "beam", "planner")
-TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files
+TOURNAMENT, TOURNAMENT_OF_SIX = "tournament", "six_players"  # names of files, without suffixes
 TRAINED = "yours"  # the label of the agent that the demo trains
-# estimated CPU seconds of one core whose `loop_seconds` are LOOP, with compiled code
+# estimated CPU seconds on a core on which `loop_seconds` returns LOOP; COMPILING is for a first compilation
 START, DUEL, GAME_OF_SIX, DECISIONS, COMPILING = 20.0, 0.03, 3.0, 120.0, 200.0
 LOOP, DEFAULT_DECISIONS = 0.05, 800_000  # DECISIONS is the time of DEFAULT_DECISIONS decisions
 ROUNDS = 3  # number of rounds before the first picture
@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "--decisions",
         type=int,
         metavar="N",
-        help="number of training decisions (default: as many as fit in about 2 minutes)",
+        help="number of training decisions (default: 800,000, about 2 minutes)",
     )
     add("--no-training", action="store_true", help="skip the training")
     add("--seed", type=int, default=1, help="seed of the games (default: %(default)s)")
@@ -69,9 +69,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         agents.append(f"{TRAINED}={train(folder, arguments.decisions, console)}")
     console.rule(f"3. Tournament: {len(agents)} agents, two players, every deal from both seats")
     play(folder / TOURNAMENT, agents, players=2, games=arguments.games, seed=arguments.seed)
-    console.rule(
-        "4. Tournament: six players, agents that search whole turns with learned values, and scripted bots"
-    )
+    console.rule("4. Tournament: six players, agents that search whole turns, and scripted bots")
     play(folder / TOURNAMENT_OF_SIX, SIX, players=len(SIX), games=arguments.six_games, seed=arguments.seed)
     console.rule("Done")
     reports = ", ".join(map(str, sorted(folder.glob("*.html"))))
@@ -105,7 +103,7 @@ def estimate(arguments: argparse.Namespace, cores: int, loop: float) -> str:
 
 
 def loop_seconds() -> float:
-    """Return the time of a fixed loop, which shows how fast one core is now."""
+    """Return the wall time of a fixed loop in seconds, a measure of the current speed of one core."""
     start = time.perf_counter()
     sum(number * number for number in range(500_000))
     return time.perf_counter() - start

@@ -34,7 +34,7 @@ from risk_training.win_rate import play_deals, summarise
 
 OPPONENTS = "random,attacker,grower"
 GAMES_AT_ONCE = 128  # games in a piece of work, if all players act in batches
-SLOW_GAMES_AT_ONCE = 12  # games in a piece if some players act one view at a time, because they start slowly
+SLOW_GAMES_AT_ONCE = 12  # games in a piece if a player acts one view at a time: such players start slowly
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Score:
     win_rate: float  # share of games won; nobody wins a truncated game
     low: float  # lower end of the 95 % confidence interval (Wilson)
     high: float  # upper end of the interval
-    win_rate_by_seat: tuple[float, ...]  # (P,)
+    win_rate_by_seat: tuple[float, ...]  # (P,): win rate at each seat
     rounds: float  # mean number of rounds of a game
     truncated: float  # share of truncated games
 
@@ -95,7 +95,7 @@ def play_piece(agent: str, opponent: str, rules: Rules, board: Board, deals: ran
 
 
 def loaded(spec: str) -> Player:
-    """Return the player of a spec. A process loads a trained file once, and again if the file has changed."""
+    """Return the player of a spec. A trained file is loaded once per process, and again after a change."""
     path = Path(spec)
     if not spec.endswith(POLICY_FILES) or not path.is_file():
         return load(spec)
@@ -146,7 +146,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = command_parser("evaluate")
     add = parser.add_argument
     add("agent", nargs="?", help=f"agent to evaluate: a name, {SPECS}; label=agent sets its label")
-    opponents = "opponents; each plays all other seats of its games"
+    opponents = "opponents; in each game, one of them plays all other seats"
     add("--opponents", default=OPPONENTS, metavar="A,B,...", help=f"{opponents} (default: {OPPONENTS})")
     add_rules_arguments(parser, FAST, otherwise="value of the trained policy")
     add(
@@ -178,7 +178,7 @@ def _best_of(run: Path) -> str:
 def setting(agent: str, arguments: argparse.Namespace) -> tuple[Rules, Board]:
     """Return the rules and the map of the command line.
 
-    For a trained policy, the default is the rules and the map with which it was trained.
+    For a trained policy, the default is the rules and the map of its training.
     """
     wanted, schema = vars(arguments), None
     if agent.endswith(POLICY_FILES):
@@ -208,9 +208,9 @@ def _scores(
 
 
 def _table(agent: str, scores: Sequence[Score]) -> Table:
-    table = Table(title=f"{agent}, all seats over the same deals", box=None, title_justify="left")
+    table = Table(title=f"{agent}: every deal from every seat", box=None, title_justify="left")
     table.add_column("against")
-    for name in ("games", "win rate", "95 %", "by seat", "rounds", "truncated"):
+    for name in ("games", "win rate", "95 % interval", "win rate by seat", "mean rounds", "truncated"):
         table.add_column(name, justify="right")
     for score in scores:
         table.add_row(

@@ -1,4 +1,4 @@
-"""The setting `begin_with`: a run begins with the weights of a trained file instead of random weights."""
+"""The setting `begin_with`: a run begins with the weights of a trained file, not with random weights."""
 
 from collections.abc import Mapping
 
@@ -43,7 +43,7 @@ def copy_weights(
 ) -> None:
     """Copy the weights of a file into a network with the same names and shapes.
 
-    Raises ValueError for other shapes, which mean that the layers have other sizes.
+    Raises ValueError if names or shapes differ, for example because the layers have other sizes.
     """
     for name in sorted({*own, *given}):
         shapes = [tuple(weights[name].shape) if name in weights else None for weights in (given, own)]

@@ -1,4 +1,4 @@
-"""The trainer of imitations: policies that learn the decisions of a compiled bot, the teacher.
+"""The trainer `imitation`: a policy learns the decisions of a compiled bot, the teacher.
 
 A training round plays whole games. Each seat gets the teacher or another bot. The network raises the
 probability of the teacher's actions (behavioural cloning, Pomerleau 1991), and fits the win probability of
@@ -96,8 +96,9 @@ def losses(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the cross-entropies of actions and results, and the share of equal actions, each a scalar.
 
-    The inputs are observations int8 (k, D), masks bool (k, n), actions int64 (k,) of the teacher, and `won`
-    float32 (k,): 1 where the seat has the first place in its game.
+    An action is equal if the network's likeliest action is the teacher's action. The inputs are observations
+    int8 (k, D), masks bool (k, n), actions int64 (k,) of the teacher, and `won` float32 (k,): 1 where the
+    seat has the first place in its game.
     """
     logits, values = network(observations, masks)
     policy_loss = -action_logprobs(logits, actions)[0].mean()
@@ -150,8 +151,8 @@ class Trainer(TorchRun):
     def learn(self, played: Decisions) -> Metrics:
         """Fit the network to these decisions.
 
-        The metric `games/agreement` is the share of equal actions in the first epoch, whose minibatches
-        contain decisions that no earlier step has used.
+        The metric `games/agreement` is the share of equal actions (`losses`) in the first epoch. In
+        this epoch, each minibatch contains decisions that no earlier step has used.
         """
         learning_rate = self.set_learning_rate()
         epochs = [self.minibatches(len(played.actions)) for _ in range(self.config.n_epochs)]

@@ -1,8 +1,8 @@
 """The league: the opponents of the learner in training, and the probability of drawing each opponent.
 
-The league only keeps names and results, so it works with any trainer. Opponents are scripted bots and
-snapshots of the learner. The trainer stores the weights of each snapshot under the snapshot's name, records
-results, and draws opponents for new games.
+The league keeps only names and results, so every trainer can use it. Opponents are bots and snapshots of the
+learner. The trainer stores the weights of each snapshot under the snapshot's name, records results,
+and draws opponents for new games.
 
     league = League(LeagueSettings(bots=("random", "grower")), seed=0)
     leaving = league.add_snapshot(100_000)        # "snapshot-100000" can be drawn from now on
@@ -54,7 +54,7 @@ class LeagueSettings(Settings):
     history: int = setting(8, 0, MOST_SNAPSHOTS)  # number of older snapshots, spread evenly over the run
     priority: str = setting("hard", choices=PRIORITIES)
     power: float = setting(1.0, 0, 100)
-    floor: float = setting(0.1, 0, 1)  # share of uniform draws, so that every opponent is drawn
+    floor: float = setting(0.1, 0, 1)  # share of uniform draws, which reach every opponent
     smoothing: float = setting(8.0, 1e-6, 1e12)  # number of prior results, half of them wins
     horizon: float = setting(400.0, 1, 1e12)  # number of games after which old results have mostly faded
 
@@ -94,7 +94,8 @@ class League:
     def add_snapshot(self, steps: int) -> list[str]:
         """Add a snapshot of the learner after `steps` steps, under the name `snapshot_name(steps)`.
 
-        Returns the names of the snapshots that leave the league.
+        Returns the names of the snapshots that leave the league. Raises ValueError if `steps` is not above
+        the steps of the latest snapshot.
         """
         if self._steps and steps <= self._steps[-1]:
             raise ValueError(
@@ -111,8 +112,8 @@ class League:
     def record(self, name: str, points: float) -> None:
         """Record the learner's points in a game against this opponent.
 
-        The points are 1 if the learner's place is better, 0 if it is worse, and 1/2 if both share a place.
-        Results against a snapshot that has left the league are ignored.
+        The points are 1 if the learner's place is better, 0 if the opponent's place is better, and 1/2 if
+        both share a place. Results against a snapshot that has left the league are ignored.
         """
         check_range("points", points, 0, 1)
         standing = self._standings.get(name)

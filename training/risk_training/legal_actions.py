@@ -1,6 +1,6 @@
 """The legal actions of many decisions in one list.
 
-About nine of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
+About ten of 300 actions are legal, so a list takes less work than a row of all actions for each decision.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ class LegalActions:
         self.actions, self.counts = actions, counts  # int64 (m,); actions per decision, int64 (k,)
         self.ends = counts.cumsum(0)  # int64 (k,): end of each decision's part of the list
         self.starts = self.ends - counts
-        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # decision, int64 (m,)
+        self.rows = torch.repeat_interleave(counts, output_size=len(actions))  # int64 (m,): decision
         everyone = torch.arange(len(counts), device=counts.device)
-        self.decisions = everyone if decisions is None else decisions  # int64 (k,): number before `select`
+        self.decisions = everyone if decisions is None else decisions  # int64 (k,): before `select`
 
     @classmethod
     def of(cls, masks: Tensor) -> LegalActions:
         """Return the legal actions of masks bool (k, n)."""
         decisions, num_actions = masks.shape
-        flat, is_here = masks.flatten(), masks.device.type == CPU  # NumPy is three times as fast
+        flat, is_here = masks.flatten(), masks.device.type == CPU  # on the CPU, NumPy is three times as fast
         places = torch.as_tensor(np.flatnonzero(flat.numpy())) if is_here else flat.nonzero()[:, 0]
         return cls(places % num_actions, torch.bincount(places // num_actions, minlength=decisions))
 
@@ -47,7 +47,7 @@ class LegalActions:
         return LegalActions(self.actions[places], counts, decisions)
 
     def find(self, actions: Tensor, num_actions: int) -> Tensor:
-        """Return the position int64 (k,) of each decision's action within its decision's part of the list."""
+        """Return the place int64 (k,) of each action among the legal actions of its decision, from 0."""
         wanted = torch.arange(len(actions), device=actions.device) * num_actions + actions
         return torch.searchsorted(self.rows * num_actions + self.actions, wanted) - self.starts
 
@@ -63,9 +63,9 @@ class LegalActions:
         return logits - self.sums(logits.exp()).log()[self.rows]
 
     def sample(self, logprobs: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Sample an action for each decision by log-probabilities (m,).
+        """Sample an action for each decision, given log-probabilities (m,).
 
-        Return the positions (k,) of the sampled actions in the list.
+        Returns the positions int64 (k,) of the sampled actions in the list.
         """
         sums = logprobs.double().exp().cumsum(0)
         tops = sums[self.ends - 1]

@@ -1,10 +1,10 @@
-"""The project's own trainer: PPO (Schulman et al. 2017) by self-play on all seats of a `GameBatch`.
+"""The trainer `selfplay`: PPO (Schulman et al. 2017) by self-play on all seats of many games.
 
 A *transition* is one decision of one seat. The next state of the transition is the same seat's next decision,
 however many other seats decide in between. The transitions of a seat end when the seat is eliminated or the
 game ends. A game that is truncated at the round limit is bootstrapped from the value of each seat's final
-observation. The reward of a win is 1, and every other reward is 0. A value is therefore a (discounted) win
-probability, and a later loss is no better than an early loss.
+observation. Without shaping, the reward of a win is 1, and every other reward is 0. A value is then a
+(discounted) win probability, and a later loss is no better than an early loss.
 
 `selfplay` plays the games, and `run` writes the log and the checkpoints. This module contains the algorithm.
 """
@@ -40,9 +40,9 @@ Tensor = torch.Tensor
 
 @dataclass(frozen=True)
 class Config(SelfPlaySettings):
-    """Configuration of a run of the project's own trainer.
+    """Configuration of a run of the trainer `selfplay`.
 
-    Settings have the same names as in the PPO of Stable-Baselines3.
+    Settings of PPO have the same names as in Stable-Baselines3.
     """
 
     TRAINER: ClassVar[str] = "selfplay"

@@ -1,8 +1,9 @@
 """Rounds of best responses (PSRO, Lanctot et al. 2017): an agent that is trained against its exploiters.
 
 In each round, the trainer `selfplay` trains a policy against the current agent: the exploiter. If the
-exploiter gains at least `least_gain` over the even share of wins, it becomes one of the bots of the trainer
-`state_value`, which trains a new value. In the next round, the agent is `tactician` with this value.
+exploiter gains at least `least_gain` over the even share of wins, the trainer `state_value` trains a new
+value. Its training games include all exploiters so far. In the next round, the agent is `tactician` with this
+value.
 
     round-N/exploiter/   the run of the exploiter
     round-N/value/       the run of the next agent's value
@@ -40,9 +41,9 @@ class Responses(Settings):
 
     agent: str = "tactician"  # compiled bot that the first exploiter plays against
     exploiter: str = "selfplay_three"  # configuration of the exploiters
-    exploiter_settings: Mapping[str, Any] = field(default_factory=dict)  # change this configuration
+    exploiter_settings: Mapping[str, Any] = field(default_factory=dict)  # changes to `exploiter`
     value: str = "state_value_selfplay"  # configuration of the values
-    value_settings: Mapping[str, Any] = field(default_factory=dict)  # change this configuration
+    value_settings: Mapping[str, Any] = field(default_factory=dict)  # changes to `value`
     exploiter_share: float = setting(0.3, 0.001, 0.999)  # share of the bots' seats that exploiters get
     rounds: int = setting(5, 1, MOST_ROUNDS)  # maximum number of rounds
     games: int = setting(600, 1, 10**6)  # number of games that measure a gain
@@ -75,7 +76,7 @@ class Round:
 
 
 class Runs(Protocol):
-    """Training runs of shipped or own configurations, with changed settings."""
+    """Functions that train runs of a configuration with changed settings."""
 
     def config(self, name: str, values: Mapping[str, Any]) -> Any:
         """Return the settings of a run."""
@@ -98,7 +99,7 @@ def read_responses(path: str | Path) -> Responses:
 def run_rounds(settings: Responses, folder: Path, runs: Runs) -> list[Round]:
     """Train the rounds that are not complete yet, and return all rounds.
 
-    Raises ValueError if a configuration has another trainer than its part needs.
+    Raises ValueError if the configuration of the exploiters or of the values has the wrong trainer.
     """
     _check_trainers(settings, runs)
     rounds: list[Round] = []
@@ -118,12 +119,12 @@ def run_rounds(settings: Responses, folder: Path, runs: Runs) -> list[Round]:
 
 
 def _check_trainers(settings: Responses, runs: Runs) -> None:
-    """Raise ValueError if a configuration has another trainer than its part needs."""
+    """Raise ValueError if the configuration of the exploiters or of the values has the wrong trainer."""
     for part, trainer in TRAINERS.items():
         name, values = getattr(settings, part), getattr(settings, f"{part}_settings")
         if (actual := runs.config(name, values).TRAINER) != trainer:
             raise ValueError(
-                f"{part}={name!r} has trainer {actual!r}: must be a configuration of {trainer!r}"
+                f"{part}={name!r} has trainer {actual!r}: must be a configuration of trainer {trainer!r}"
             )
 
 
@@ -153,7 +154,7 @@ def _write(rounds: Sequence[Round], folder: Path) -> None:
 
 
 def lines(settings: Responses, rounds: Sequence[Round]) -> list[str]:
-    """Return a line for each round, and a line about the end."""
+    """Return a line for each round, and a line that says why the rounds ended."""
     told = [one.line(number) for number, one in enumerate(rounds, 1)]
     if rounds[-1].gain < settings.least_gain:
         end = f"a gain below {settings.least_gain:g} points ends the rounds"

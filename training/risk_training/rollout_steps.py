@@ -1,8 +1,8 @@
 """Rollouts of self-play for the learner, and the compact form in which actors send rollouts.
 
 Between two decisions of a lane, about 20 of the 832 bytes of the observation change. About ten of 300 actions
-are legal. An actor therefore stores and sends only the 8-byte words that have changed, and a list of legal
-actions. The learner computes the features.
+are legal. An actor therefore stores and sends only the changed 8-byte words and a list of legal actions. The
+learner computes the features.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from risk_env.arrays import Array
 from risk_env.core.types import MAX_SEATS
 from risk_training.legal_actions import LegalActions
 
-CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # ends of a transition
+CONTINUES, TERMINATED, TRUNCATED = 0, 1, 2  # ways in which a transition ends
 KINDS = {"seats": np.int64, "actions": np.int64, "ends": np.int8, "next_seats": np.int64}  # others: float32
 OF_DECISIONS = (
     "seats", "actions", "logprobs", "values", "potentials", "rewards", "ends",
@@ -85,11 +85,11 @@ class Rollout:
 
     territory_features: Array  # float32 (T, N, territories, 2 F), or (1, ...): `risk_agents.learned.features`
     board_features: Array  # float32 (T, N, I), or (1, ...)
-    seats: Array  # int64 (T, N)
+    seats: Array  # int64 (T, N): seat that decides
     actions: Array  # int64 (T, N)
-    logprobs: Array  # float32 (T, N)
+    logprobs: Array  # float32 (T, N): log-probability of the action
     values: Array  # float32 (T, N)
-    potentials: Array  # float32 (T, N)
+    potentials: Array  # float32 (T, N): potential of the observation, for shaped rewards
     rewards: Array  # float32 (T, N)
     ends: Array  # int8 (T, N): CONTINUES, TERMINATED or TRUNCATED
     last_values: Array  # float32 (T, N): value of the seat's final observation, if TRUNCATED

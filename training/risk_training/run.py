@@ -1,7 +1,7 @@
 """A training run in its folder: log, checkpoints, evaluation and resuming, the same for every trainer.
 
     config.yml        the settings
-    checkpoint.pt     everything that resuming needs: tensors, numbers and strings, nothing pickled
+    checkpoint.pt     the state of the run as tensors, numbers and strings; loading runs no code
     policy.npz, ...   the policy at the checkpoint, as an agent; the file name depends on the trainer
     metrics.jsonl     a line of metrics per update; docs/training.md explains each metric
     tensorboard/      the same metrics for TensorBoard, unless another tracker is set
@@ -52,7 +52,7 @@ Progress = Callable[[Metrics], None]
 
 
 class Run(ABC):
-    """A training run and its folder. A trainer is a subclass that defines update, state and policy.
+    """A training run and its folder. A trainer is a subclass that defines the abstract methods.
 
     `named` are the specs of opponents that may run code (`registry.load_opponent`).
     """
@@ -71,19 +71,19 @@ class Run(ABC):
         self.precision = find_precision(config.precision, self.device)
         self.executor = executor or InProcess()  # plays games, for trainers that can use workers
         self.rules, self.board = config.rules(), load_map(config.map)
-        for name in config.evaluation.opponents:  # fails now rather than at the first evaluation
+        for name in config.evaluation.opponents:  # raises now rather than at the first evaluation
             opponent = load_opponent(name, self.named)
             if isinstance(opponent, CompiledBot):
                 opponent.check(self.rules, self.board)
         self.steps = self.updates = 0
         self.seconds = self.cpu_seconds = 0.0
         self._saved_steps = 0  # number of steps at the latest checkpoint
-        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # CPU seconds by part
+        self.spent = dict.fromkeys(("games", "update", "evaluation"), 0.0)  # CPU seconds by part of the run
         self.rows: list[Metrics] = []
         self.is_resumed = False
 
     def begin(self) -> None:
-        """Prepare the first update of a new run: load the initial weights, if the settings name them."""
+        """Prepare the first update of a new run: load the initial weights if `begin_with` is set."""
         if self.config.begin_with is not None:
             self.load_first_weights(self.config.begin_with)
 
@@ -118,14 +118,14 @@ class Run(ABC):
 
     @abstractmethod
     def seating(self) -> Seating:
-        """Return a factory of a player that plays the likeliest actions of the current policy.
+        """Return a factory of the player that evaluations measure: it plays with the current network.
 
         Evaluations send the factory to workers.
         """
 
     @abstractmethod
     def write_policy(self) -> None:
-        """Write the policy with `replace_file`."""
+        """Write the policy, or the value, to the folder of the run with `replace_file`."""
 
     # The run
 
@@ -212,7 +212,7 @@ class Run(ABC):
     # Files of the run
 
     def save(self) -> None:
-        """Write the checkpoint, then the files that depend on it."""
+        """Write the checkpoint, then the policy and the log."""
         with naming(self._tracker.place):
             self._tracker.flush()
         state = {name: getattr(self, name) for name in _COUNTERS}
@@ -237,20 +237,21 @@ class Run(ABC):
     ) -> Self:
         """Return the run in a folder, in the state of the last checkpoint.
 
-        `length` is a new number of steps, and `device` replaces the configured device. `named` are the specs
-        of opponents that may run code. Raises ValueError if the folder has no checkpoint of this version, if
-        this machine does not have the device, or if the run has an opponent that may not run its code.
+        `length` replaces the configured number of steps, and `device` the configured device. `named` are the
+        specs of opponents that may run code. Raises ValueError if the folder has no checkpoint of this
+        version, if the machine lacks the device, or if an opponent may not run its code.
         """
         state = load_checkpoint(folder)
         changes = {cls.CONFIG.LENGTH: length, "device": device}
         settings = state["config"] | {name: value for name, value in changes.items() if value is not None}
-        find_device(str(settings.get("device", CPU)))  # not an error of the checkpoint
+        # a missing device is not an error of the checkpoint, so this line is outside `try`
+        find_device(str(settings.get("device", CPU)))
         try:
             run = cls(cls.CONFIG.from_dict(settings), folder, executor, named)
             run._restore(state)
         except UnnamedCodeError as error:
             raise ValueError(
-                f"{folder}: {error}. If you trust it, add --against {shlex.quote(error.spec)}"
+                f"{folder}: {error}. If you trust this agent, add --against {shlex.quote(error.spec)}"
             ) from error
         except Exception as error:  # a bad state can raise any exception
             raise _no_checkpoint(Path(folder) / CHECKPOINT, error) from error
@@ -259,7 +260,7 @@ class Run(ABC):
         return run
 
     def _restore(self, state: Mapping[str, Any]) -> None:
-        """Load a checkpoint. Raise ValueError if it does not match the declaration or is inconsistent."""
+        """Load a checkpoint. Raise ValueError unless it matches the declaration and is consistent."""
         counters = {"steps": Whole(), "updates": Whole(), "seconds": Number(0), "cpu_seconds": Number(0)}
         counters |= {
             "spent": dict.fromkeys(self.spent, Number(0)),
@@ -367,7 +368,7 @@ class TorchRun(Run):
         return mixed(self.precision, self.device)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of network, optimizer and the order of minibatches."""
+        """Return the state of the network, its averages, the optimizer and the generator of minibatches."""
         parts = {"network": self.network.state_dict(), "optimizer": self.optimizer.state_dict()["state"]}
         return parts | {"shuffle": self.shuffle.get_state(), "averages": self.averages}
 
@@ -394,7 +395,7 @@ class DivergedError(ValueError):
 
 
 def declared_moments(optimizer: torch.optim.Optimizer) -> Declared:
-    """Return the declaration that moments must match for `load_moments`, by number of the parameter."""
+    """Return the declaration of moments for `load_moments`, by number of the parameter."""
     parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
     return SomeOf(
         {
@@ -443,7 +444,7 @@ def load_checkpoint(folder: str | Path) -> dict[str, Any]:
     path, config = Path(folder) / CHECKPOINT, Path(folder) / CONFIG
     if not path.is_file():
         fresh = "start a run with --config"
-        again = f"start it again with --config {config} --out {folder}" if config.is_file() else fresh
+        again = f"start the run again with --config {config} --out {folder}" if config.is_file() else fresh
         raise ValueError(f"run {str(folder)!r} has no {CHECKPOINT} yet: nothing to resume; {again}")
     try:
         state: dict[str, Any] = from_data(load_tensors(read_file(path, MOST_BYTES)))

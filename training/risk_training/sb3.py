@@ -35,7 +35,7 @@ class RiskVecEnv(VecEnv):
     operating system chooses a seed. `seed(s)` takes effect at the next `reset`, as usual in SB3.
 
     Observations are float32 (N, D), or a dict with `observation="structured"`. Masks come through
-    `env_method("action_masks")`. The arrays that `reset` and `step` return are never written again. If a game
+    `env_method("action_masks")`. The arrays that `reset` and `step` return are never overwritten. If a game
     has ended, the observation is the first observation of the next game. The info then contains
     `terminal_observation`, `TimeLimit.truncated`, `winner`, `placement`, `rounds`, `seat` and `seed`.
     """

@@ -20,7 +20,7 @@ from risk_training.league import League, points_of
 from risk_training.sb3 import RiskVecEnv
 from risk_training.selfplay import potential
 
-_UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # no phase is unfamiliar: all of them occur in training
+_UNFAMILIAR = np.zeros(len(Phase), np.bool_)  # no phase is unfamiliar: all phases occur in training
 
 
 class SnapshotSlot(Policy):
@@ -32,7 +32,7 @@ class SnapshotSlot(Policy):
         self.snapshot: str | None = None  # name of the snapshot
         self.policy: Any = None
         self.seconds = 0.0  # CPU time of the snapshots in this slot
-        self.player: Any = self  # the player that the environment seats, for all weights
+        self.player: Any = self  # the player that the environment seats, whatever the weights
 
     def load(self, name: str, policy: Any, weights: Mapping[str, Any]) -> None:
         """Load a snapshot: the weights for a copy of the learner's policy."""
@@ -121,7 +121,7 @@ class LeagueVecEnv(RiskVecEnv):
         self.seconds = 0.0  # CPU time of the games and the opponents
         opponents = [*map(load_bot, settings.bots), *(slot.player for slot in self.slots)]
         super().__init__(num_envs, seed, opponents=opponents, opponent_order="drawn", **arguments)
-        # (N,) true if an opponent was replaced during the game; the result of this game is not recorded
+        # (N,) True if an opponent was replaced during the game; the result of this game is not recorded
         self._is_stale = np.zeros(num_envs, np.bool_)
         self._potential = np.zeros(num_envs, np.float32)
         if self.league.names:
@@ -183,7 +183,7 @@ class LeagueVecEnv(RiskVecEnv):
     def _note(self, ended: Array, numbers: Array) -> None:
         """Report the results of games that have ended to the league, except games of a replaced opponent.
 
-        `ended` are the lanes of these games, and `numbers` (N, 6) are the players in all lanes.
+        `ended` are the lanes of these games, and `numbers` (N, 6) are the players at all seats.
         """
         names = {slot.player: slot.snapshot for slot in self.slots}
         for lane in ended:
@@ -214,7 +214,10 @@ class LeagueVecEnv(RiskVecEnv):
         return gained
 
     def results(self) -> dict[str, Any]:
-        """Return metrics of the games that ended since the last call."""
+        """Return metrics of the games that ended since the last call.
+
+        Each opponent in a game counts as one result.
+        """
         played, self.played = self.played, []
         metrics: dict[str, Any] = {"games/number": len(played)}
         if played:

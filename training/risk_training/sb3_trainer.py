@@ -96,7 +96,7 @@ class BestSettings(EvaluationSettings):
 class Config(RunSettings):
     """Configuration of a run of MaskablePPO.
 
-    The settings between `policy` and `target_kl` are arguments of MaskablePPO. `learning_rate` and
+    The settings from `policy` to `target_kl` are arguments of MaskablePPO. `learning_rate` and
     `clip_range` may be `lin_3e-4`: a value that falls linearly to 0 over the run.
     """
 
@@ -330,7 +330,7 @@ class Trainer(Run):
         lanes = self.config.n_envs, *self.env.observation_space.shape  # type: ignore[misc]
         python = Exactly(3), ListOf(numbers, 625, 625), OrNone(Number())
         numpy = Exactly("MT19937"), np.zeros(624, np.uint32), Whole(0, 624), Whole(0, 1), Number()
-        files = {BEST: Bytes(), BEST_WEIGHTS: Bytes()}  # one file is written per entry
+        files = {BEST: Bytes(), BEST_WEIGHTS: Bytes()}  # each entry is written to a file of the run
         return {
             "policy": model.policy.state_dict(),
             "optimizer": declared_moments(model.policy.optimizer),
@@ -356,7 +356,7 @@ class Trainer(Run):
         model._last_obs, model._last_episode_starts = state["last"]
         self.best, files = state["best"]
         self.best_files = {name: file.tobytes() for name, file in files.items()}
-        python_state, numpy_state, torch_state = state["random"]  # last, as the lines above draw numbers
+        python_state, numpy_state, torch_state = state["random"]  # last: the lines above draw numbers
         random.setstate(python_state)
         np.random.set_state(numpy_state)  # noqa: NPY002
         torch.set_rng_state(torch_state)

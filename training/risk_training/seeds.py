@@ -1,8 +1,8 @@
 """Training runs of one configuration with different seeds, and learning curves over all these runs.
 
 A single run says little: two runs of one configuration can differ more than two algorithms. The win rate of
-several runs is the interquartile mean of the runs' win rates. Its confidence interval comes from a bootstrap
-over the runs (Agarwal et al. 2021).
+several runs is the interquartile mean of the runs' win rates. The confidence interval of this mean comes from
+a bootstrap over the runs (Agarwal et al. 2021).
 """
 
 import json

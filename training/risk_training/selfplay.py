@@ -1,11 +1,12 @@
 """Games of self-play for a trainer: the learner's decisions in many lanes, written into a rollout.
 
-In the share `league_share` of the games, the learner plays one seat. One opponent from a `League` of scripted
-bots and snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
+In a share `league_share` of the games, the learner plays one seat. One opponent from a `League` of bots and
+snapshots plays all other seats. In the other games, the learner plays every seat. Only the learner's
 decisions are recorded.
 
-A bot may be an agent in Python or a program. A game with such a bot ends when the learner is eliminated,
-which saves time. A checkpoint cannot contain the memory of such a bot, so a resumed run begins new games.
+A bot may be an agent in Python or a program. In a run with such a bot, games against opponents end when the
+learner is eliminated, which saves time. A checkpoint cannot contain the memory of such a bot, so a resumed
+run begins new games.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ class SelfPlaySettings(NetworkSettings):
 
 
 def win_chance(values: torch.Tensor, shaping: float) -> torch.Tensor:
-    """Return win probabilities (k,) for the network's outputs.
+    """Return the values float32 (k,) that the outputs (k,) of the network stand for.
 
-    The values lie between 0 and 1, or with shaped rewards between -`shaping` and 1.
+    Without shaping, a value is a win probability. With shaped rewards, values lie between -`shaping` and 1.
     """
     return values.sigmoid() * (1 + shaping) - shaping
 
@@ -85,7 +86,7 @@ class SelfPlay:
         players = [load_opponent(name, named) for name in self.bots]
         _check_lanes(config, players)
         self.arena = Arena(self.batch, [*players, SnapshotSeats(self)])
-        self.are_in_python = len(self.arena.in_python) > 1  # true if a bot is not compiled
+        self.are_in_python = len(self.arena.in_python) > 1  # True if a bot is not compiled
         self.keeps_memory = any(player.keeps_memory for player in self.arena.in_python)
         self.playing: dict[str, Network] = {}  # by name: snapshots of the league and of running games
         # (N,) name of the opponent, "" where the learner plays every seat
@@ -322,7 +323,7 @@ class SelfPlay:
         self.chance.bit_generator.state = state["chance"]
         self.draws.set_state(torch.from_numpy(np.array(state["draws"])))
         self.won, self.rounds = list(state["won"]), list(state["rounds"])
-        if self.are_in_python:  # games end with the learner, as they did when they began
+        if self.are_in_python:  # the state does not contain `stop_at_death`
             seats = self.arena.numbers[:, : self.rules.num_players] == CALLER
             self.arena.stop_at_death[:] = np.where(self.opponent != "", seats.argmax(axis=1), NOBODY)
         if self.keeps_memory:
@@ -381,9 +382,9 @@ def actor_seed(seed: int, actor: int) -> int:
 def game_metrics(
     rounds: Sequence[int], won: Sequence[tuple[str, bool]], bots: Sequence[str]
 ) -> dict[str, Any]:
-    """Return metrics of games.
+    """Return metrics of finished games.
 
-    `rounds` are numbers of rounds, and `won` are pairs of an opponent and True if the learner won.
+    `rounds` are the numbers of rounds. `won` are pairs of an opponent, and True if the learner won.
     """
     metrics: dict[str, Any] = {"games/number": len(rounds)}
     if rounds:
@@ -398,9 +399,9 @@ def game_metrics(
 def potential(observations: Array, board: Board, weight: float) -> Array:
     """Return the observing seats' share of all owned territories, times `weight`.
 
-    The result is float32 (k,) for observations int8 (k, D). Shaped rewards are gamma * potential(next) -
-    potential(now), and the potential of an end is 0. Shaping does not change which policy is best, for any
-    weight (Ng, Harada and Russell 1999).
+    The result is float32 (k,) for observations int8 (k, D). Shaping adds gamma * potential(next) -
+    potential(now) to each reward. The potential after a seat's end is 0, except after a truncation. Shaping
+    does not change the optimal policy, for any weight (Ng, Harada and Russell 1999).
     """
     if not weight:
         return np.zeros(len(observations), np.float32)

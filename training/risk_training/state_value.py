@@ -1,4 +1,4 @@
-"""The trainer of state values: each seat's win probability when a turn begins, with two to six players.
+"""The trainer `state_value`: each seat's win probability when a turn begins, with two to six players.
 
 Compiled bots play a training round of whole games with every number of players. When a turn begins, another
 bot sometimes replaces the bot of the seat, so that positions are more varied than with one bot. Some seats
@@ -87,7 +87,7 @@ class StateNetworkSettings(NetworkSettings):
 
     checkpoint_interval: int = setting(1, 1, MOST_STEPS)  # games; a killed run loses at most a round
     games: int = setting(14_000, 1, MOST_STEPS)
-    # numbers of players
+    # numbers of players in the games of a training round
     tables: tuple[int, ...] = setting((2, 3, 4, 5, 6), 2, MAX_SEATS, length=range(1, MAX_SEATS))
     round_games: int = setting(2000, 1, MOST_GAMES)  # games between two fits, divided evenly among `tables`
     chunk_games: int = setting(100, 1, MOST_LANES)  # games per chunk; each chunk has its own seed
@@ -151,7 +151,7 @@ class Config(StateNetworkSettings):
     share: float = setting(0.8, 1e-3, 1)  # share of the positions to keep
     td_lambda: float = setting(0.9, 0, 1)
     search_games: int = setting(60, LEAST_GAMES, 10**6)  # games per turn of `strategist` in evaluations
-    # set-ups, one after another for the chunks of games (default: the set-up of the rules)
+    # set-ups, which the chunks of games use in turn (default: the set-up of the rules)
     setups: tuple[str, ...] = setting((), choices=CHOICES["setup"], length=range(5))
     dangers: bool = False  # True if the network reads dangers (`risk_agents.learned.dangers`)
     bot_share: float = setting(1.0, 0, 1)  # share of the seats that bots play, not `tactician`
@@ -266,7 +266,7 @@ def play_chunk(
 class Games:
     """Whole games with one number of players, beginning with game number `first`.
 
-    The players are scripted bots, and `tactician` if there is a `judge`.
+    The players are compiled bots, and `tactician` if there is a `judge`.
     """
 
     def __init__(self, config: Config, players: int, first: int, judge: StateValueFile | None = None) -> None:
@@ -276,6 +276,7 @@ class Games:
         self.board = load_map(config.map)
         self.gatherer = CLAIMER if self.rules.setup == "claim" else GATHERER
         bots, weights = self._bots_that_know()
+        self.gatherer_number = len(bots)
         self.seated = [*bots, self.gatherer, *([] if judge is None else [judged_by(judge, LEARNER)])]
         # the last two entries are the gatherer and `tactician`
         self.weights = np.append(config.bot_share * weights, [0, 1 - config.bot_share])
@@ -311,7 +312,7 @@ class Games:
             is_over = records["phase"][lanes] == Phase.OVER
             over, lanes = lanes[is_over], lanes[~is_over]
             winners[game_of[over]] = records["winner"][over]
-            in_turns = lanes[records["round_number"][lanes] > 0]  # after the setup
+            in_turns = lanes[records["round_number"][lanes] > 0]  # after the set-up
             pieces.append(self._seen(arena, in_turns, game_of))
             self._change_players(arena, in_turns)
             free = over[: count - following]
@@ -329,7 +330,7 @@ class Games:
         arena.batch.begin_seeded(lanes, np.array(seeds, np.uint64))
         arena.batch.begin_at(lanes, self.positions, self.first + numbers)
         is_gathering = self.chance.random((len(lanes), MAX_SEATS)) < self.config.gather
-        arena.numbers[lanes] = np.where(is_gathering, len(self.config.bots), arena.numbers[lanes])
+        arena.numbers[lanes] = np.where(is_gathering, self.gatherer_number, arena.numbers[lanes])
         arena.seat_players(lanes)
         for k, seat in np.argwhere(is_gathering[:, : self.players]).tolist():
             self._choose_first(arena, lanes[k], seat)
@@ -343,7 +344,7 @@ class Games:
             memory[GATHER] = 1 + self.chance.choice(own)
 
     def _draw(self, shape: tuple[int, ...]) -> Array:
-        """Draw the numbers of players in `seated`, with probabilities `weights`."""
+        """Draw players, as indices into `seated`, with probabilities `weights`."""
         return self.chance.choice(len(self.weights), size=shape, p=self.weights)
 
     def _seen(self, arena: Arena, lanes: Array, game_of: Array) -> tuple[Array, Array, Array]:
@@ -358,13 +359,13 @@ class Games:
         """Reassign seats whose turns begin to other players: random seats, and all seats of the gatherer."""
         seats = arena.batch.records["turn"][lanes]
         is_changed = self.chance.random(len(lanes)) < self.config.change
-        is_changed |= arena.numbers[lanes, seats] == len(self.config.bots)
+        is_changed |= arena.numbers[lanes, seats] == self.gatherer_number
         changed, seats = lanes[is_changed], seats[is_changed]
         arena.seat_bots(changed, seats, self._draw((len(changed),)))
 
 
 def living(columns: Array, board: Board) -> Array:
-    """Return the places int64 (6,), in `columns`, of the columns that are 1 for living players."""
+    """Return the indices int64 (6,), in `columns`, of the columns that are 1 for living players."""
     first = TERRITORY_WIDTH * board.num_territories + BLOCK.alive
     return np.searchsorted(columns, first + np.arange(MAX_SEATS))
 

@@ -64,7 +64,7 @@ class Sampling(Settings):
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep: the values of each key, and the way to choose among them."""
+    """A sweep: the possible values of each key, and the settings of the sampling."""
 
     keys: Mapping[str, Choice | Span]
     sampling: Sampling
@@ -111,7 +111,7 @@ def _check_grid(sweep: Sweep, facts: Mapping[str, Any]) -> None:
         if isinstance(values, Span):
             raise ValueError(f"keys.{key}: sampler 'grid' needs {{values: [...]}}, not a range")
     if "trials" in facts:
-        raise ValueError(f"trials={facts['trials']}: sampler 'grid' has one trial for each combination")
+        raise ValueError(f"trials={facts['trials']}: leave out, as sampler 'grid' tries every combination")
     check_range("number of combinations", sweep.trials, 1, MOST_TRIALS)
 
 
@@ -138,7 +138,7 @@ def _choice_or_span(name: str, facts: Any) -> Choice | Span:
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number of YAML, which reads 1e-3 as text. An integer stays an integer."""
+    """Return a number from YAML, which reads 1e-3 as text. An integer stays an integer."""
     kind = "int" if isinstance(value, int) else "float"
     number = typed_number(name, value, kind)
     check_range(name, number, -MOST_STEPS, MOST_STEPS)
@@ -198,7 +198,7 @@ def _study(sweep: Sweep, config: Mapping[str, Any], folder: Path) -> Any:
     for name in same:
         if kept and kept.get(name) != wanted[name]:
             told = f"{name}={shortened(kept.get(name))}, not {shortened(wanted[name])}"
-            raise ValueError(f"{path}: the sweep there has {told}; choose another folder")
+            raise ValueError(f"{path}: the sweep in this folder has {told}; choose another folder")
     study.set_user_attr(SETTINGS, wanted)
     return study
 
@@ -227,7 +227,7 @@ def _begin_trial(sweep: Sweep, study: Any, number: int) -> None:
 
 
 def _space(values: Choice | Span) -> Any:
-    """Return the values of a key in the form of Optuna, in which listed values are JSON texts."""
+    """Return the values of a key as a distribution of Optuna. Listed values become JSON texts."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
     if not isinstance(values, Span):

@@ -21,7 +21,7 @@ MOST_BYTES = 64  # largest size of the file TRACKER_ID, in bytes
 class Tracker(ABC):
     """Receives the metrics of a run."""
 
-    place: Path  # folder that the tracker writes to, for errors
+    place: Path  # folder that the tracker writes to, for error messages
 
     @abstractmethod
     def log(self, row: Mapping[str, Any], steps: int) -> None:

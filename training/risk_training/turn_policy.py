@@ -1,9 +1,9 @@
-"""The trainer of turn policies: networks that choose the plans worth trying when a turn begins.
+"""The trainer `turn_policy`: a network chooses the plans worth trying when a turn begins.
 
 A training round plays whole games with two to six players. Bots play some of the seats. The other seats try
 all plans when their turns begin, evaluate the resulting positions with a state value, and follow the best
 plan (`risk_agents.search.lookahead`). The network learns each plan's gain over the mean of all plans. This
-method is expert iteration (Anthony 2017) with a search of one turn.
+method is expert iteration (Anthony et al. 2017) with a search of one turn.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Config(StateNetworkSettings):
     hidden_sizes: tuple[int, ...] = setting((192, 64), 1, MOST_UNITS, length=TWO)
     bot_share: float = setting(0.5, 0, 1)  # share of the seats that bots play
     samples: int = setting(2, 1, 1000)  # samples of each plan when a turn begins
-    judge: str | None = None  # file of a state value (default: the value of `strategist`)
+    judge: str | None = None  # state value: file or agent (default: the value of `strategist`)
 
     def judge_file(self) -> StateValueFile:
         """Return the value that evaluates positions after a turn.
@@ -122,7 +122,7 @@ def play_chunk(config: Config, players: int, first: int, count: int, policy: Sta
     recorder = Recorder(policy, config.judge_file().value, config.samples)
     line_ups = 1 + chance.integers(len(config.bots), size=(count, players))
     line_ups[chance.random(line_ups.shape) >= config.bot_share] = LEARNER
-    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat
+    line_ups[np.arange(count), chance.integers(players, size=count)] = LEARNER  # at least one seat per game
     seats, rules, board = (
         [recorder.bot, *map(load_bot, config.bots)],
         config.rules_for(players),

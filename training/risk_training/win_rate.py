@@ -21,9 +21,9 @@ _Z = 1.96  # normal quantile of a 95 % interval
 
 @dataclass(frozen=True)
 class WinRate:
-    """Number of games that a player has won and played, and statistics of these games.
+    """Win rate of a player: numbers of games won and played, and statistics of these games.
 
-    Truncated games count as not won.
+    A truncated game counts as not won.
     """
 
     wins: int

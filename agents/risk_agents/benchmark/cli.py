@@ -40,7 +40,7 @@ from risk_agents.workers import add_options, local_processes, open_executor
 from risk_env.cli import check_new_output, check_output, command_parser
 from risk_env.text.escape import for_terminal
 
-SCALE = "score: 0 for an even share of the wins, 100 for every game won; 95 % intervals, clustered by deals"
+SCALE = "Score: 0 for an even share of the wins, 100 for all wins; 95 % intervals, clustered by deals"
 MOST_REPLAYS = 20
 
 # ------------------------------------------------------------------------------------------ benchmark
@@ -70,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "agent",
         nargs="?",
-        help=f"agent: a name, {SPECS}; label=agent sets a label (default: list the tracks)",
+        help=f"agent to measure: a name, {SPECS}; label=agent sets a label (default: list the tracks)",
     )
     tracks = ", ".join(names())
     add(
@@ -85,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="play only the first deals of each track, about two minutes in total",
     )
-    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-<agent>.jsonl)")
+    add("--out", metavar="FILE", help="result file, .jsonl (default: benchmark-AGENT.jsonl)")
     add("--html", metavar="FILE", help="leaderboard page to write in addition to the result file, .html")
     add("--verify", metavar="FILE", help="verify this result file: play all its games again and compare")
     for name, meaning in CARD.items():
@@ -112,7 +112,8 @@ def _check_only_verify(parser: argparse.ArgumentParser, arguments: argparse.Name
 
 
 def _print_tracks() -> None:
-    table = Table("track", "players", "maps", "games", "quick", "", box=None, pad_edge=False)
+    heading = ("track", "players", "maps", "games", "games with --quick", "description")
+    table = Table(*heading, box=None, pad_edge=False)
     for track in map(find, names()):
         games = [str(track.games(quick) * len(track.maps)) for quick in (False, True)]
         maps = track.maps[0][0] if len(track.maps) == 1 else f"{len(track.maps)} maps"
@@ -184,8 +185,8 @@ def _print_scores(header: Header, scores: Mapping[str, TrackScore]) -> None:
     heading = (
         "track",
         "score",
-        "against train",
-        "against kept out",
+        "score against training opponents",
+        "score against kept-out opponents",
         "games",
         "wins",
         "truncated",

@@ -22,15 +22,17 @@ from risk_env.whole_file import whole_file
 
 TITLE = "risk_env leaderboard"
 ABOUT = (
-    "The score of a track is 0 for an even share of the wins, and 100 for every game won. The mean covers "
-    "all tracks without a limit of training. Brackets: 95 % confidence interval. Rows with the word quick "
-    "contain only the first deals of each track, so their intervals are wide. Press a heading to sort."
+    "The score of a track is 0 for an even share of the wins, and 100 for winning every game. The mean "
+    "covers all tracks that do not limit the training. Brackets contain 95 % confidence intervals. Rows with "
+    "the word quick cover only the first deals of each track, so the intervals are wide. Press a heading to "
+    "sort the table."
 )
 ABOUT_OPPONENTS = (
-    "The columns train and kept out show the score against each group of opponents. The other columns show "
+    "The column train shows the score against opponents that agents may be trained against. The column kept "
+    "out shows the score against opponents that agents may not be trained against. Each other column shows "
     "the percentage of shared games in which the agent finished before the opponent."
 )
-FEW_DEALS = f"* fewer than {FEW_CLUSTERS} deals: the interval is too narrow"
+FEW_DEALS = f"* The rate comes from fewer than {FEW_CLUSTERS} deals, so its interval is too narrow."
 MOST_FILES = 500
 MOST_ACTIONS = 50_000  # maximum number of actions in a game with a replay
 
@@ -42,7 +44,7 @@ class LeaderboardEntry(NamedTuple):
     header: Header
     scores: dict[str, TrackScore]  # by name of the track
     replays: list[tuple[str, str]]  # address and title of each replay
-    # None if the games were not played again; True if the agent's actions were compared too
+    # None if the games were not played again; otherwise True if the agent's actions were compared too
     verified: bool | None
 
     @property
@@ -72,8 +74,8 @@ class LeaderboardEntry(NamedTuple):
 def read_folder(folder: str | Path) -> list[Path]:
     """Return the result files in a folder.
 
-    Raises NotADirectoryError if the folder does not exist, and ValueError if it contains no result file or
-    more than MOST_FILES.
+    Raises NotADirectoryError if the folder does not exist. Raises ValueError if the folder contains no result
+    file, or more than MOST_FILES.
     """
     if not Path(folder).is_dir():
         raise NotADirectoryError(f"there is no folder {str(folder)!r}")
@@ -171,7 +173,7 @@ def _content(entries: Sequence[LeaderboardEntry], introduction: str) -> Iterator
 
 
 def _scores(entries: Sequence[LeaderboardEntry], tracks: Sequence[Track]) -> str:
-    titles = [("agent", "text"), ("version", "text"), ("mean", "number")]
+    titles = [("agent", "text"), ("version", "text"), ("mean score", "number")]
     heading = [*titles, *((track.title, "number") for track in tracks), ("games", "text"), ("date", "text")]
     rows = []
     for entry in entries:
@@ -233,8 +235,8 @@ def _card(entry: LeaderboardEntry) -> str:
     agent, machine, times = facts["agent"], facts["machine"], facts["times"]
     lines = [(name, _linked(facts["card"][name])) for name in CARD]
     lines.append(("date", for_html(times["date"])))
-    lines.append(("risk_env", for_html(facts["risk_env"])))
-    lines.append(("file", for_html(entry.file)))
+    lines.append(("version of risk_env", for_html(facts["risk_env"])))
+    lines.append(("result file", for_html(entry.file)))
     lines.append(("checked", _checked(entry.verified)))
     if agent["sha256"]:
         lines.append(("SHA-256", for_html(agent["sha256"])))

@@ -91,9 +91,11 @@ def playable(
 def play_tracks(run: BenchmarkRun, console: Console) -> list[TrackGames]:
     """Play the games that the run's folder does not yet contain, and return all games of each track.
 
-    The caller closes the stores. Raises ValueError if the agent cannot play a track or takes the name of a
-    registered agent, or if an opponent does not have the version that the track needs. Also raises ValueError
-    if the folder contains games of another agent, another version or another agent file.
+    The caller closes the stores. Raises ValueError in these cases:
+
+    * The agent cannot play a track, or takes the name of a registered agent.
+    * An opponent does not have the version that the track needs.
+    * The folder contains games of another agent, another version or another agent file.
     """
     played = []
     with same_agent(run), _executor(run) as executor:
@@ -165,7 +167,7 @@ def _play(
 
 @contextmanager
 def same_agent(run: BenchmarkRun) -> Iterator[None]:
-    """Add the duration of a run to AGENT_FILE.
+    """Context manager of a run: check that the agent stays the same, and add the duration to AGENT_FILE.
 
     Raises ValueError if AGENT_FILE is damaged, or if the agent's file has changed since the first game.
     """
@@ -207,7 +209,7 @@ def _keep(path: Path, facts: dict[str, Any]) -> None:
 
 
 def _kept(folder: Path) -> dict[str, Any]:
-    """Return the content of AGENT_FILE; raise ValueError if it is damaged."""
+    """Return the content of AGENT_FILE; raise ValueError if the file is damaged."""
     facts = parse_json(read_file(folder / AGENT_FILE, MOST_BYTES))
     is_right = isinstance(facts, dict) and facts.keys() == {"sha256", "seconds"}
     if not is_right or not isinstance(facts["sha256"], str) or type(facts["seconds"]) is not float:

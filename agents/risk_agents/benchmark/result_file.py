@@ -78,7 +78,7 @@ class ResultFileError(ValueError):
 class Header:
     """First line of a result file."""
 
-    facts: Mapping[str, Any]  # checked JSON
+    facts: Mapping[str, Any]  # content of the line, which has been checked
     tracks: tuple[Track, ...]
 
     @property
@@ -174,8 +174,8 @@ def result_on_track(track: Track, result: GameResult) -> dict[str, Any]:
 def read_results(path: str | Path) -> tuple[Header, dict[str, TrackScore]]:
     """Read a result file, and return its header and the score on each track.
 
-    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is not valid or
-    its scores do not follow from its games. Only `verification` plays the actions again.
+    Raises FileNotFoundError if `path` is not a regular file. Raises ResultFileError if the file is not valid,
+    or if its scores do not follow from its games. Only `verification` plays the actions again.
     """
     header, results = read_header(path), Results()
     for game in read_recorded(path):
@@ -216,8 +216,8 @@ def scores_of(path: str | Path, header: Header, results: Results) -> dict[str, T
 def read_header(path: str | Path) -> Header:
     """Read the header of a result file.
 
-    Raises FileNotFoundError if `path` is not a regular file, and ResultFileError if the file is too large or
-    its first line is not a valid header.
+    Raises FileNotFoundError if `path` is not a regular file. Raises ResultFileError if the file is too large,
+    or if its first line is not a valid header.
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"there is no regular file {str(path)!r}")
@@ -343,9 +343,11 @@ def _check_types(facts: Any, kinds: Mapping[str, type], what: str) -> None:
 def read_recorded(path: str | Path) -> Iterator[RecordedGame]:
     """Yield the games of a result file, in order.
 
-    Raises ResultFileError if the header or a game is not valid, if the file does not contain exactly the
-    games of its tracks, or if the games do not match the digest in the header. The actions are not played
-    again.
+    The actions are not played again. Raises ResultFileError in these cases:
+
+    * The header or a game is not valid.
+    * The file does not contain exactly the games of its tracks.
+    * The games do not match the digest in the header.
     """
     with open(path, "rb") as lines:
         header, number = _header(lines, path), 1

@@ -1,8 +1,8 @@
 """Score of an agent on a track.
 
-The score is 100 (w - e) / (1 - e), where w is the share of games that the agent wins, and e = 1 / P is the
-even share of P players. An agent as strong as its opponents scores 0 if no game is truncated, because nobody
-wins a truncated game. An agent that wins every game scores 100.
+The score is 100 (w - e) / (1 - e). Here w is the share of games that the agent wins, and e = 1 / P is the
+even share of P players. Without truncated games, an agent as strong as its opponents scores 0 on average.
+Nobody wins a truncated game. An agent that wins every game scores 100.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,8 @@ from risk_agents.tournament.results import FORFEIT, TRUNCATED, GameResult
 from risk_agents.tournament.summary import Estimate, Games
 
 DIGITS = 2  # decimal places of scores and percentages
-RATES = ("score", "train", "kept_out")  # names of a track's scores: over all games, and over each group
+# Names of a track's scores: over all games, and over the games against each group of opponents
+RATES = ("score", "train", "kept_out")
 
 
 @dataclass(frozen=True)
@@ -59,9 +60,9 @@ def _estimate(rate: Sequence[float] | None) -> Estimate | None:
 
 
 def score_of(track: Track, parts: Sequence[Sequence[GameResult]]) -> TrackScore:
-    """Return the score of agent 0 on a track; `parts` contains the results of the games on each map.
+    """Return the results of the measured agent, which is agent 0, on a track.
 
-    Raises ValueError if there is no game.
+    `parts` contains the results of the games on each map. Raises ValueError if there is no game.
     """
     results = [
         replace(result, deal=result.deal * len(parts) + number)
@@ -111,7 +112,7 @@ def _score(track: Track, results: Sequence[GameResult]) -> Estimate:
 
 
 def _ahead(track: Track, games: Games) -> dict[str, Estimate | None]:
-    """Return the percentage of shared games in which agent 0 finished before each opponent, by label.
+    """Return the percentage of shared games in which the agent finished before each opponent, by label.
 
     The percentage is None for an opponent without shared games.
     """

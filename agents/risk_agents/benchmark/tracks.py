@@ -1,8 +1,8 @@
 """Tracks: fixed sets of games that measure agents, each in a file `tracks/NAME-VERSION.toml`.
 
 A track fixes the rules, the maps, the deals, the opponents and the time limits. A training track also limits
-the decisions on which an agent was trained. A released file never changes: a new version of a track is a new
-file.
+the number of decisions on which an agent was trained. A released file never changes: a new version of a track
+is a new file.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class Track:
     game_time: float  # time limit for all decisions of a seat in one game, in seconds
     opponents: tuple[Opponent, ...]
     digest: str  # SHA-256 of the file
-    training_decisions: int | None  # maximum number of decisions in the training of an agent, or no limit
+    training_decisions: int | None  # maximum number of decisions in the training of an agent; None: no limit
 
     @property
     def title(self) -> str:
@@ -107,8 +107,8 @@ class Track:
         most = self.training_decisions
         if most is not None and not (re.fullmatch("[0-9]{1,15}", decisions) and int(decisions) <= most):
             raise ValueError(
-                f"track {self.title}: decisions={shortened(decisions)}: an agent of this track must state "
-                f"the number of decisions of its training, from 0 to {most} (--decisions N)"
+                f"track {self.title}: decisions={shortened(decisions)}: this track needs the number of "
+                f"decisions in the training of the agent, from 0 to {most} (--decisions N)"
             )
 
     def configs(self, entrants: Sequence[Entrant]) -> list[TournamentConfig]:

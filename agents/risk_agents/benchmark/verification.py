@@ -149,7 +149,7 @@ def _players(game: RecordedGame, plays_agent: bool) -> list[Any]:
 
 
 def _fault(game: RecordedGame, match: TournamentMatch, place: str) -> PlayerFault | None:
-    """Return the fault by which the agent forfeited, or None if it did not forfeit.
+    """Return the fault by which the agent forfeited, or None if the agent did not forfeit.
 
     Opponents never forfeit. Raises ResultFileError if the forfeit in the file is impossible.
     """

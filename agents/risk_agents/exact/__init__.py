@@ -1,1 +1,1 @@
-"""Exact values of small duels, computed from states that the core plays."""
+"""Exact values of small duels (games of two players), computed from states that the core plays."""

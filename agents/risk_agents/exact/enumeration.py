@@ -1,12 +1,12 @@
 """Kernels that list the states of a small duel, and the transitions between them.
 
 A *state* is a decision of a seat or a roll that is due. The key of a state contains all facts on which later
-play depends: the phase, the owners, the troops, the territories and dice of the current decision, and whether
-a territory was captured this turn. Forced actions are played at once, as in every game. Owners are relative
-to the player in turn, so a situation is the same state for both seats.
+play depends. These facts are the phase, the owners, the troops, the territories and dice of the current
+decision, and whether a territory was captured this turn. Forced actions are played at once, as in every game.
+Owners are relative to the player in turn, so a situation is the same state for both seats.
 
-A *position* is the owners and troops at the start of a turn. No state occurs twice within a turn. The order
-of states places each state after all its successors of the same turn.
+A *position* consists of the owners and troops at the start of a turn. No state occurs twice within a turn.
+The order of states places each state after all its successors of the same turn.
 """
 
 from typing import Any, NamedTuple

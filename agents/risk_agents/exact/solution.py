@@ -34,7 +34,7 @@ class Values(NamedTuple):
 
 
 class Met(NamedTuple):
-    """Values of games between two players: with the first player in turn, and with the second player."""
+    """Values of games between two players, while the first player or the second player is in turn."""
 
     first: Values
     second: Values
@@ -110,9 +110,9 @@ def from_starts(graph: StateGraph, met: Met) -> float:
 
 
 def regrets(solution: Solution, choices: Choices) -> Floats:
-    """Return the regret of each choice, float64 (N,): its loss of value if both players play best afterwards.
+    """Return the regret of each choice, float64 (N,).
 
-    The regret in a roll is 0.
+    The regret is the value that the choice loses if both players play best afterwards. In a roll, it is 0.
     """
     arrays, values = solution.graph.graph(), solution.values
     check_choices(arrays, choices)

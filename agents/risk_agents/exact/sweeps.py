@@ -78,7 +78,10 @@ def value_of_state(graph, state, choice, opponents, values):
 
 @entry_point
 def write_best(graph, opponents, values, choices):
-    """Write the index of each state's best transition (the first of equal ones) into `choices`, int8 (N,)."""
+    """Write the index of each state's best transition into `choices`, int8 (N,).
+
+    Among equally good transitions, the first is the best.
+    """
     for state in range(len(choices)):
         first, sign = graph.first[state], 1.0 if graph.mine[state] else -1.0
         best, most = 0, -2.0

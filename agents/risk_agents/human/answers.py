@@ -1,7 +1,7 @@
 """Convert typed answers to legal actions.
 
-An answer is the text of an action in upper or lower case, the beginning of a name, a number from a list, or a
-number of troops.
+An answer is the text of an action in upper or lower case, or the beginning of a name. An answer can also be a
+number from a list, or a number of troops.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ class Understood(NamedTuple):
 
 
 def argument_of(text: str, decision: Decision) -> str:
-    """Return the text of a legal action without its first word, the word of the decision."""
+    """Return the text of a legal action without the first word, which names the decision."""
     return text.removeprefix(f"{decision.word} ")
 
 
@@ -102,7 +102,10 @@ def _no_attack(said: str, view: View) -> str:
     if b not in view.board.targets(a):
         return view.board.no_border(a, b)
     way = f"{view.board.names_in_text[a]} > {view.board.names_in_text[b]}"
-    return f"{way} is not legal: attack another owner's territory from your own with two troops or more"
+    return (
+        f"{way} is not legal: an attack goes from a territory of yours, with two or more troops, to a "
+        "territory of another owner"
+    )
 
 
 def _territories_named(name: str, view: View) -> list[int]:

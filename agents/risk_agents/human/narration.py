@@ -136,7 +136,7 @@ def _eliminated(group: list[Event], words: Words) -> str:
     (event,) = group
     counts = ((event.number, "card"), (len(event.objectives), "Objective"))
     taken = " and ".join(_plural(number, what) for number, what in counts if number)
-    return f"threw {words.names[event.other]} out of the game{f' and took {taken}' if taken else ''}"
+    return f"eliminated {words.names[event.other]}{f' and took {taken}' if taken else ''}"
 
 
 def _plural(number: int, what: str) -> str:
@@ -153,6 +153,10 @@ def _took_objective(group: list[Event], words: Words) -> str:
     return f"took the Objective {words.board.objectives[number].name}{named}"
 
 
+def _bonus(event: Event, words: Words) -> str:
+    return f"got {_plural(event.number, 'troop')} on {words.place(event.territory)} for the traded card"
+
+
 def _rerolled(group: list[Event], words: Words) -> str:
     card = f"showed the card {words.cards(group[0].cards)} and " if group[0].cards else ""
     return f"{card}rolled a {group[0].faces[0]} again: {group[0].faces[-1]}"
@@ -165,7 +169,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
     "claim": _placed,
     "deploy": _placed,
     "deploy_neutral": _placed,
-    "bonus": lambda group, words: f"got {group[0].number} on {words.place(group[0].territory)} for its card",
+    "bonus": lambda group, words: _bonus(group[0], words),
     "pick": lambda group, words: "picked the headquarters in secret",
     "reveal": _revealed,
     "trade": lambda group, words: (
@@ -175,7 +179,7 @@ _SENTENCES: dict[str, Callable[[list[Event], Words], str]] = {
         "placed " + ", ".join(f"{e.number} on {words.place(e.territory)}" for e in group)
     ),
     "reroll": _rerolled,
-    "commander": lambda group, words: f"turned a {group[0].faces[0]} to 6",
+    "commander": lambda group, words: f"turned a die from {group[0].faces[0]} to 6",
     "battle": _fought,
     "capture": _moved,
     "occupy": _moved,

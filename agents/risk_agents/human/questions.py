@@ -19,14 +19,15 @@ from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_wor
 _QUESTIONS = {
     Phase.CAPITAL: "Where do you put your capital?",
     Phase.CLAIM: "Which territory do you claim?",
-    Phase.DEPLOY: "Where do you put a troop? {in_hand} left in your hand.",
-    Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? {neutral_in_hand} left.",
+    Phase.DEPLOY: "Where do you put a troop? Troops left: {in_hand}.",
+    Phase.DEPLOY_NEUTRAL: "Where do you put a troop of the neutral army? Troops left: {neutral_in_hand}.",
     Phase.HEADQUARTERS: (
-        "Which of your territories is your headquarters? It stays secret until all have picked."
+        "Which of your territories is your headquarters? Your choice stays secret until all players have "
+        "chosen."
     ),
     Phase.TRADE: "{trade}",
     Phase.BONUS: "Which territory on your cards gets the bonus troops?",
-    Phase.DRAFT: "Where do you place troops? {draft_left} to place.",
+    Phase.DRAFT: "Where do you place troops? Troops left: {draft_left}.",
     Phase.DRAFT_AMOUNT: "How many troops for {target}? At most {most}.",
     Phase.ATTACK: "What do you attack? `done` ends the attacks.",
     Phase.ATTACK_DICE: "{source} ({at_source}) attacks {target} of {owner} ({at_target}): how many dice?",
@@ -34,11 +35,12 @@ _QUESTIONS = {
         "{turn} attacks {whose} {target} ({at_target}) from {source} ({at_source}) with {declared}: "
         "how many dice do you roll?"
     ),
-    Phase.REROLL: "{dice} You may show your card and roll a die again: which face? `done` keeps all.",
+    Phase.REROLL: "{dice} You may show your card and roll a die again: which face? `done` keeps all dice.",
     Phase.COMMANDER: "{dice} Once a turn you may turn a die to 6: which face? `done` turns none.",
     Phase.OCCUPY: "{target} is yours. How many more troops follow from {source}? At most {most}.",
     Phase.OBJECTIVE: (
-        "You have met Objectives. Which do you take? It costs the card of this turn; `done` takes none."
+        "You have met Objectives. Which Objective do you take? It replaces the card of this turn; `done` "
+        "takes none."
     ),
     Phase.AIRFIELD: "Where do you build the airfield?",
     Phase.FORTIFY_FROM: "From where do you move troops? `done` moves none.",
@@ -72,8 +74,10 @@ def question(view: View, words: Words) -> str:
 def _trade(view: View, words: Words) -> str:
     picked = [*map(words.place, view.public.picked), *[WILD] * view.public.picked_wilds]
     if picked:
-        return f"Which card goes with {', '.join(picked)}?" + " `done` trades them." * (DONE in view.texts)
-    must = "`done` keeps them." if DONE in view.texts else "You must trade a set."
+        return f"Which card goes with {', '.join(picked)}?" + " `done` trades these cards." * (
+            DONE in view.texts
+        )
+    must = "`done` keeps your cards." if DONE in view.texts else "You must trade a set."
     if view.rules.deck == "star":  # RULES 9.4
         return f"Which cards do you turn in? Name one at a time. {star_sets_in_words()} {must}"
     return f"Which cards do you trade? {_set_worth(view, 'The set')} Name one at a time. {must}"

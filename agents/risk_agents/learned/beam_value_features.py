@@ -29,30 +29,36 @@ from risk_env.core.odds import win_chance
 from risk_env.core.position import holds_nothing, num_territories, troops_on
 from risk_env.core.types import MAX_OWNERS, MAX_SEATS, SIZE_CLASSES, Phase
 
-# Columns of the front: number of the seat's border territories; the seat's troops on border territories and
-# on other territories; the largest stack of the seat and of a rival at a border; the expected number of the
-# seat's territories that fall now, and after a rival drafts half of the largest income; the expected number
-# of enemy territories that the seat can capture
+# Columns of the front, each divided by a scale:
+# BORDERS            number of the seat's border territories
+# AT_FRONT, BEHIND   troops beyond one per territory: on border territories, on the seat's other territories
+# STACK, RIVAL       largest stack at a border: of the seat, of a rival
+# FALLING            expected number of the seat's territories that fall now
+# FALLEN             expected number that fall after a rival drafts half of the largest income
+# IN_REACH           expected number of enemy territories that the seat can capture
 BORDERS, AT_FRONT, BEHIND, STACK, RIVAL, FALLING, FALLEN, IN_REACH, FRONT_COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8
-# Columns of an owner: troops, share of all troops, share of the territories, troops due, number of cards, 1
-# if the owner has more than 2 cards, 1 if the owner has more than 3 cards
+# Columns of an owner: square root of the troops, share of all troops, share of the territories, troops due,
+# and number of cards. The last two columns are 1 if the owner has more than 2 cards, and more than 3 cards.
 OWNER_COLUMNS = 7
 # Columns of a seat and a continent: the share that the seat holds, and 1 if the seat holds all. Each
 # continent has one more column: if the observing seat holds the continent, the probability that none of its
 # territories falls.
 CONTINENT_COLUMNS = 2
-# Columns of the game: 1 if the seat has made its fortify move, 1 if the seat holds a set of cards, worth of
-# the next set, the round on two scales, progress towards a special victory
+# Columns of the game: 1 if the seat has made its fortify move, 1 if the seat holds a set of cards, troops for
+# the next set, the round on two scales, and progress towards a special victory
 GAME_COLUMNS = 6
 # The last column is the heuristic value, as log-odds
 
-# Rows of the workspace; row 1 is DUE. TROOPS and ORDER (place in the order of turns) have an entry for each
-# owner, SIZE and SAFETY for each continent, and HELD (number of territories) for each owner and continent.
-# FRONT contains the columns of the front, COLUMN and FEATURE contain the features, and FIRST and SECOND
-# contain the hidden layers.
+# Rows of the workspace; row 1 is DUE:
+# TROOPS, ORDER     for each owner: troops, place in the order of turns
+# SIZE, SAFETY      for each continent: number of territories, probability that no territory falls
+# HELD              for each owner and continent: number of territories
+# FRONT             columns of the front
+# COLUMN, FEATURE   features as pairs of a column and a number
+# FIRST, SECOND     hidden layers
 TROOPS, ORDER, SIZE, SAFETY, HELD, FRONT, COLUMN, FEATURE, FIRST, SECOND = 0, 2, 3, 4, 5, 6, 7, 8, 9, 10
 MOST_UNITS = 512  # largest width of a hidden layer
-CONTINENTS = SIZE_CLASSES[-1].continents  # continents of the largest size class; entries of an owner in HELD
+CONTINENTS = SIZE_CLASSES[-1].continents  # number of entries of an owner in HELD
 AT_ONCE = 4  # number of features that one pass of a loop adds
 _OF_CONTINENTS = (CONTINENT_COLUMNS * MAX_SEATS + 1) * CONTINENTS
 # Maximum number of columns of any map
@@ -63,6 +69,7 @@ LAYERS = ("first_bias", "first", "second_bias", "second", "trust", "output_bias"
 NUM_SIZES = 3
 NOTHING = np.float32(0.0)
 
+# Scales of the features
 A_FRONT = 10.0
 A_STACK = 20.0
 FIELD_ARMY = 100.0

@@ -1,9 +1,11 @@
-"""Compiled policy network, which processes one observation at a time; the batch does not change results.
+"""Compiled policy network, which processes one observation at a time.
 
-The inputs of the trunk are the features of the board (`learned.features`). The inputs of a small head are the
-features of a territory, or of both ends of a border. A head has the same weights everywhere on the map.
-`risk_training.torch_network` is the same network in PyTorch. All numbers are float32 and are added in a fixed
-order, so results have the same bits on every machine, compiled or not.
+Results do not depend on the batch. The inputs of the trunk are the features of the board
+(`learned.features`). Three local heads score the actions of territories, borders and cards. The inputs of a
+local head are the output of the trunk, and the features of a territory or of both ends of a border. A head
+has the same weights everywhere on the map. `risk_training.torch_network` is the same network in PyTorch. All
+numbers are float32 and are added in a fixed order, so results have the same bits on every machine, compiled
+or not.
 """
 
 from collections.abc import Mapping

@@ -1,8 +1,8 @@
 """Features of the policy network, computed from an observation (docs/observation.md).
 
 Training and play use the same features. The features of a territory are its own features and the scaled sum
-of its neighbours' own features. The features of the board are all territories' own features, the global
-columns, and the features of the source and the target of the current move.
+of its neighbours' own features. The features of the board have three parts: all territories' own features,
+the global columns, and the features of the current move's source and target.
 """
 
 from typing import Any, NamedTuple
@@ -95,8 +95,8 @@ def encode_territories(spec, observation, features):
 def encode_board(spec, observation, territory_features, features):
     """Write the features of the board, float32 (I,).
 
-    The features of the board are all territories' own features, the global columns, and all features of the
-    source and the target.
+    These are all territories' own features, the global columns, and all features of the source and the
+    target of the current move.
     """
     own = territory_features.shape[1] // 2
     at = 0

@@ -45,7 +45,7 @@ class PolicyFile(TrainedFile):
 
     @cached_property
     def unfamiliar(self) -> npt.NDArray[np.bool_]:
-        """Mask of the phases that never occurred in training, bool (phases,)."""
+        """Mask of the dice phases that never occurred in training (`unfamiliar_phases`), bool (phases,)."""
         return unfamiliar_phases(self.schema.rules)
 
     def logits(self, observations: Array, masks: Array) -> Array:

@@ -25,7 +25,7 @@ from risk_env.bounded_io import UNREADABLE, parse_json, read_file, read_zip, sho
 from risk_env.players import Policy
 
 FACTS = "risk_env.json"  # file inside the .zip: name, schema, and facts about the training
-MOST_WIDTH = 1024  # largest width of a layer
+MOST_WIDTH = 1024  # maximum number of units of a layer
 MOST_LAYERS = 8  # maximum number of hidden layers
 MOST_BYTES = 1 << 28  # maximum number of bytes of a .zip, and of the content that is read from it
 WEIGHTS = "policy.pth"  # file inside the .zip, written by SB3

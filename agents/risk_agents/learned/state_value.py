@@ -151,7 +151,10 @@ class StateValueFile(StateNetworkFile):
     KIND = STATE_VALUE
 
     def chances(self, records: Array, tables: Tables) -> npt.NDArray[np.float64]:
-        """Return each seat's win probability in each game, float64 (k, 6); dead and unused seats have 0."""
+        """Return each seat's win probability in each game, float64 (k, 6).
+
+        Eliminated seats and unused seats have 0.
+        """
         records = self.checked_records(records, tables)
         chances = np.zeros((len(records), MAX_SEATS))
         write_chances(records, tables.board, tables.rules, np.arange(len(records)), self.value, chances)

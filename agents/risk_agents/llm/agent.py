@@ -1,8 +1,8 @@
 """Agent `llm:MODEL`: a language model that reads reports and answers with plans.
 
-If an answer cannot be played, the model gets the reason and answers again. In three cases the fallback of
-`risk_env.words.action_plan` plays the rest of the turn: after too many attempts, after a failure of the
-endpoint, and after the tokens or the money of a game are spent. The agent counts these events for the
+If an answer cannot be played, the model gets the reason and answers again. After too many attempts or a
+failure of the endpoint, the fallback of `risk_env.words.action_plan` plays the rest of the turn. The fallback
+also plays when the tokens or the money of a game are spent. The agent counts these events for the
 tournament's table.
 """
 
@@ -45,7 +45,7 @@ class Counts:
     fallbacks: int = 0  # turns that the fallback played, for any reason
     tokens_in: int = 0
     tokens_out: int = 0
-    money: float = 0.0
+    money: float = 0.0  # cost, in the currency of the prices
     seconds: float = 0.0  # time that the agent waited for answers
     failures: Counter[str] = field(default_factory=Counter)  # failed requests by kind
 

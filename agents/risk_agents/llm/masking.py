@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
-SHORTEST = 8  # length of the shortest part that is masked; a shorter key is a placeholder
+SHORTEST = 8  # length of the shortest part that is masked; a shorter key is a placeholder, and is not masked
 MASK = "[key]"
 _LETTERS = ("%%%02x", "\\u%04x", "\\x%02x", "&#%d;", "&#x%x;")  # encodings of a single letter
 

@@ -8,8 +8,8 @@ without luck estimates the win rate. Results without luck have a smaller varianc
 difference. The method is the control variate for chance of AIVAT (Burch et al. 2018; White and Bowling 2009),
 with weight 1.
 
-The probabilities come from a learned value (VALUE), so luck is known only in games that this value covers:
-games of two players on the classic map. With three or more players the method saves too few games
+The probabilities come from a learned value (VALUE). Luck is therefore known only in games that this value
+covers: games of two players on the classic map. With three or more players, the method saves too few games
 (`docs/agents.md`).
 """
 

@@ -1,4 +1,4 @@
-"""Review of a game: chances and luck of each seat, and the turns that cost each seat most."""
+"""Review of a game: chances to win and luck of each seat, and the most costly turns of each seat."""
 
 from risk_agents.review.reviewing import Review, review
 

@@ -4,8 +4,8 @@
 * The luck of a battle or card is the value of its outcome minus the mean value of all outcomes. A value
   function, the judge, evaluates the position that follows if the turn ends right after the event.
 * The loss of a turn is the chance after the best plan minus the chance after the turn as it was played. Both
-  start in the same samples, in which dice, cards and hidden facts are drawn again. Some samples choose the
-  plan. Other samples measure the loss, so that the loss does not contain the luck of the choice.
+  chances come from the same samples, in which dice, cards and hidden facts are drawn again. Some samples
+  choose the plan. Other samples measure the loss, so that the loss does not contain the luck of the choice.
 * A turn is reported only if rollouts to the end of the game, in new samples, confirm the loss.
 """
 
@@ -47,10 +47,10 @@ LANES = 512
 PASSIVE = "breaker"  # plan that plays the rest of a turn after the last attack
 WORST = 3  # maximum number of reported turns of a seat
 LEAST_LOSS = 0.06  # minimum loss of a reported turn, in win probability
-LEAST_GAMES = 16  # minimum of `chances` and `samples` in long games
+LEAST_GAMES = 16  # minimum of `Budget.chances` and `Budget.samples` in long games
 FINALISTS = 4  # number of plans that are compared in all samples
 SURE = 3.0  # minimum loss of a reported turn, in standard errors
-HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts
+HOPEFUL = 0.03  # minimum estimated loss of a turn that is checked by rollouts, in win probability
 CHANCES, SAMPLES, BOTS, PLAYING_ON = range(4)  # purposes of random generators
 LATER_TURNS = -1  # stands for the usual number of later turns before the judge evaluates a position
 
@@ -103,7 +103,7 @@ class Mistake:
 
     round: int
     seat: int
-    loss: float  # confirmed loss of the chance to win
+    loss: float  # confirmed loss, in win probability
     error: float  # standard error of `loss`
     games: int  # number of rollouts of the played turn, and of the better plan
     plan: str  # name of the bot that plays the better plan
@@ -141,9 +141,10 @@ def review(
     seed: int = 0,
     progress: Progress = lambda done: None,
 ) -> Review:
-    """Return the review of a game that has its history. Raise ValueError for a game without a turn.
+    """Return the review of a game that has its history.
 
     `progress` receives the number of finished turns. The same game and `seed` always give the same review.
+    Raises ValueError for a game without a turn.
     """
     names = seat_names(names, game.num_players)
     reviewer = Reviewer(game.rules, game.board, budget, seed)

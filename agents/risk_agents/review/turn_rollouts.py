@@ -107,8 +107,8 @@ class TurnRollouts(Rollouts):
 class PlayedTurn:
     """The decisions of a turn, by the situation of each decision.
 
-    A situation comes up again if the same phase is reached with the same owners of all territories and nearly
-    the same number of troops of the seat. Before the first dice of the turn, every situation comes up again.
+    A situation comes up again if phase and owners are the same, and the seat has nearly the same number of
+    troops. Before the first dice of the turn, every situation comes up again.
     """
 
     def __init__(self, decisions: Sequence[Decision], tables: Tables) -> None:

@@ -1,7 +1,6 @@
 """`attacker`: drafts to the territory with the most enemy neighbours, and attacks weaker neighbours.
 
-`attacker` ignores continents and does not defend. Many published ladders of bots begin with such a bot, for
-example the "berserk" players of programs for domination games.
+`attacker` ignores continents and does not defend. Many published ladders of bots begin with such a bot.
 """
 
 from numpy import int64

@@ -21,7 +21,7 @@ from risk_env.core.position import is_alive, troops_on
 from risk_env.core.types import ALL_OF_THEM, AMOUNTS, HALF, NUM_FACES, Phase
 
 NONE = -1  # stands for no action, no territory or no continent
-LAST_TO_FALL = 100  # in an imagined position: round of elimination of a seat that is eliminated only there
+LAST_TO_FALL = 100  # in an imagined position: value of `game.death` for a seat that is eliminated only there
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF_WORD = np.uint64(32)
 # Purposes for which a territory is chosen (`place_worth`)
@@ -289,7 +289,8 @@ def wins_if_turned(game, which, face):
 def best_die(game, rules):
     """Return the action in `REROLL` or `COMMANDER`: the die whose change wins the most comparisons, or DONE.
 
-    DONE is returned if no change wins more comparisons than the current dice.
+    A re-roll counts with its average over all faces. DONE is returned if no change wins more comparisons than
+    the current dice.
     """
     now = NUM_FACES * wins_with(game, face_of(game, ATTACKER, 0), face_of(game, ATTACKER, 1))
     best, most = int64(rules.done), now

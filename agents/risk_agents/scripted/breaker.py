@@ -1,9 +1,9 @@
 """`breaker`: a hunter that stops the strongest rival, breaks continents and keeps its own borders.
 
-`breaker` breaks a rival's continent where the border is weaker than one of its own stacks, and reinforces
-outnumbered borders of its own continents. After the first capture of a turn it captures only valuable
-territories, or none if it has less than half as many troops as the strongest rival. The ideas come from
-threat-based players in the literature; the implementation is our own.
+`breaker` breaks a rival's continent where one of its own stacks is stronger than the border, and reinforces
+outnumbered borders of its own continents. After the first capture of a turn, `breaker` captures only valuable
+territories. If it has less than half as many troops as the strongest rival, it stops after the first capture.
+The ideas come from threat-based players in the literature; the implementation is original.
 """
 
 import numpy as np

@@ -11,8 +11,8 @@ from risk_env.compiler import inlined, kernel
 from risk_env.core.bits import ONE, ZERO, lowest, popcount
 from risk_env.core.types import Phase
 
-BORDER = 6  # penalty for each territory of a continent that has sources outside the continent
-CROWD = 40  # penalty for a continent that rivals hold, in proportion to their share
+BORDER = 6  # penalty of a continent for each of its territories that can be attacked from outside
+CROWD = 40  # penalty of a continent, times the share of the continent that rivals hold
 FIRST = 1 << 20  # additional worth of the favourite continent
 CLOSE = 8  # a random number decides between territories whose worths differ by less than this
 

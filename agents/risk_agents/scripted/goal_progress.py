@@ -26,7 +26,7 @@ def goal_progress(game, board, rules, seat):
 def headquarters_progress(game, rules, seat):
     """Return the number of headquarters that the seat holds, or 0 while headquarters are secret.
 
-    The seat's own headquarters count twice.
+    The seat's own headquarters counts twice.
     """
     if not game.headquarters_open:
         return 0.0
@@ -39,7 +39,7 @@ def headquarters_progress(game, rules, seat):
 
 @kernel
 def mission_progress(game, board, seat, mission):
-    """Return the seat's progress in its mission, from 0 to 3."""
+    """Return the seat's progress in its mission, which is about 3 shortly before the mission is fulfilled."""
     kind = board.mission_kind[mission]
     target = int64(board.mission_target[mission])
     if kind == Mission.DESTROY and target != seat:

@@ -1,9 +1,9 @@
 """`grower`: reinforces the weakest border of its continents, or grows into the easiest continent.
 
-`grower` attacks only with a clear majority. Its targets are territories of the continent that is easiest to
-complete, enclosed enemies, continents that rivals hold, and the only enemy of a border territory. Without
-such a target, `grower` captures one territory per turn for the card. The idea comes from the "cluster"
-players of published Risk programs; the implementation is our own.
+`grower` attacks only with a clear majority. It captures territories of the continent that is easiest to
+complete and of continents that rivals hold. It also captures enclosed enemies, and the only enemy beside a
+border territory. Without such a target, `grower` captures one territory per turn for the card. The idea comes
+from the "cluster" players of published Risk programs; the implementation is original.
 """
 
 from numpy import int64
@@ -96,10 +96,10 @@ def growing_attack(game, board, rules, seat):
 def attack_worth(game, board, seat, bold, wanted, source, target):
     """Return the worth of an attack, or 0 if the attack is not worthwhile.
 
-    An attack is worthwhile if its target belongs to the wanted continent, is enclosed by the seat's
-    territories, or belongs to a continent that a rival holds. It is also worthwhile if it frees a strong
-    source from its only enemy, or earns the card of this turn. Against a single rival (`bold`), any majority
-    of more than two troops is worthwhile, because nobody else profits from the losses of both sides.
+    An attack is worthwhile if its target is enclosed, or belongs to the wanted continent or to a continent
+    that a rival holds. An attack is also worthwhile if it frees a strong source from its only enemy, or earns
+    the card of this turn. Against a single rival (`bold`), any majority of more than two troops is
+    worthwhile, because nobody else profits from the losses of both sides.
     """
     worth = 0.5 if bold and troops_on(game, source) > 2 + troops_on(game, target) else 0.0
     if board.continent_of[target] == wanted:

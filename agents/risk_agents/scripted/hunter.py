@@ -2,9 +2,9 @@
 
 With escalating sets, the cards of an eliminated rival pay for the attack. Hasbro's rule books advise such
 attacks, and strong programs make them. The worth of a rival grows with its number of cards and the value of
-the next set, and decreases with its armies (`worth_of`). A hunt begins when one stack, with the whole draft,
-is expected to survive a route through the rival's territories, and other stacks can capture the rival's other
-territories.
+the next set. The worth decreases with the rival's number of troops (`worth_of`). A hunt begins when one
+stack, with the whole draft, is expected to survive a route through territories of the rival. Other stacks
+must be able to capture the rival's other territories.
 """
 
 import numpy as np
@@ -25,7 +25,7 @@ from risk_env.core.types import Deck, Phase
 CAUTION = 0.95  # expected loss of troops per defender when a hunt begins
 HUNGER = 0.2  # reduction of this expected loss during a hunt
 STAR_CARD = 2  # worth of a card of the star deck, in troops
-SPOILS = 8  # worth of one rival less, in troops
+SPOILS = 8  # worth of having one rival less, in troops
 # Columns of the bot's memory
 PREY = 0  # hunted seat plus 1, or 0 without a hunt
 
@@ -45,7 +45,7 @@ def choose(games, boards, rules, lanes, randoms, memory, actions):
 
 @kernel
 def hunt(game, board, rules, seat, memory, seen):
-    """Return the action of the hunt in the current phase, or NONE if there is no hunt or `grower` decides."""
+    """Return the action of the hunt in the current phase, or NONE if the hunt does not decide the action."""
     phase = game.phase
     if phase == Phase.ATTACK:
         source, target = next_on_hunt(game, board, rules, seat, memory, 0, CAUTION, seen)
@@ -84,7 +84,7 @@ def next_on_hunt(game, board, rules, seat, memory, extra, caution, seen):
 def worth_of(game, rules, other, armies):
     """Return the worth of eliminating a rival, in troops, at least 0.1.
 
-    The worth is the worth of the rival's cards and of one rival less, minus a third of the rival's armies.
+    The worth is the worth of the rival's cards, plus SPOILS, minus a third of the rival's troops (`armies`).
     """
     card = STAR_CARD if rules.deck == Deck.STAR else set_troops_due(rules, int64(game.sets_traded) + 1) / 3.0
     return max(hand_size(game, other) * card + SPOILS - armies / 3.0, 0.1)
@@ -125,8 +125,8 @@ def touches(game, board, territory, owner):
 def walk_route(game, board, seat, prey, source, strength, cost, seen):
     """Simulate a route through the prey's territories; return the first target and the troops left.
 
-    The number of troops left is negative if the route does not succeed: the stack is expected to lose a
-    battle, or the seat's other stacks cannot capture the territories outside the route.
+    The number of troops left is negative if the route fails. A route fails if the stack is expected to lose
+    a battle, or if the seat's other stacks cannot capture the territories outside the route.
     """
     clear(seen)
     first, here = NONE, source

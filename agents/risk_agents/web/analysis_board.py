@@ -29,7 +29,7 @@ BOT = "breaker"  # bot that plays games to the end to estimate win probabilities
 FIRST_AGENT = "strategist"  # agent that the page offers first
 START = Rules.preset("classic", 3, profile=FAST, setup="random")
 GAMES = 256  # number of games for the win probabilities of a position
-MOST_WAITING = 8  # maximum number of waiting requests of each kind
+MOST_WAITING = 8  # maximum number of requests of each kind that run or wait
 MOST_TROOPS = 1000  # maximum number of troops of each side in a battle; exact odds take at most about 10 ms
 
 
@@ -38,7 +38,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self._analyst = Analyst()
-        # `_thinking` runs requests of the analyst, `_playing` plays moves and computes odds
+        # `_thinking` sends requests to the analyst, `_playing` plays moves and computes odds
         self._thinking, self._playing = (BoundedThreads(1, MOST_WAITING) for _ in range(2))
         self._agents: list[str] | None = None
 
@@ -61,7 +61,10 @@ class Analysis:
         return await self._playing.run(_edited, checked)
 
     async def chances(self, wish: Any) -> dict[str, Any]:
-        """Return the estimated win probabilities of all seats, with intervals, from GAMES games of BOT."""
+        """Return the win probabilities of all seats, and their 95 % intervals.
+
+        The probabilities are estimated from GAMES games that BOT plays to the end.
+        """
         checked = checked_wish(wish, {"position": str})
         request = {"type": "chances", "position": checked["position"], "bot": BOT, "games": GAMES}
         chances = await self._thinking.run(self._analyst.request, request)

@@ -1,11 +1,13 @@
 """Estimate positions in a separate process, which is killed if an estimate takes too long.
 
-Before a browser's request, the process compiles the code that the request needs. For this purpose, the server
-first sends the same request with an example position, and then a request that prepares the agent for the
-rules and the map. After this compilation, a browser's request takes at most LIMIT seconds.
+Before a browser's request, the process compiles the code that the request needs. To start the compilation,
+the server first sends the same request with an example position. The server then sends a request that
+prepares the agent for the rules and the map. After this, a browser's request may take at most LIMIT seconds.
+Requests and replies:
 
 {"type": "chances", "position": "...", "bot": "breaker", "games": 64}       {"result": [0.5, 0.25, 0.25]}
 {"type": "explain", "position": "...", "agent": "strategist"}               {"result": {"plans": [...], ...}}
+{"type": "explaining"}                                                      {"result": ["strategist", ...]}
 {"type": "prepare", "position": "...", "agent": "strategist"}               {"result": null}
 """
 

@@ -34,10 +34,10 @@ from risk_env.viewer.map_data import sign_symbols
 from risk_env.viewer.page import MODULES, digest, fill, static
 
 PACKAGE = "risk_agents.web"
-LONGEST_MESSAGE = 4_096  # maximum length of a message on a socket
+LONGEST_MESSAGE = 4_096  # maximum number of characters of a message on a socket
 MOST_MESSAGES = 20  # maximum number of messages per second on one socket
 MOST_SOCKETS = 500
-MOST_REQUESTS, BURST = 20, 200  # maximum number of requests per address: per second, in a burst
+MOST_REQUESTS, BURST = 20, 200  # maximum numbers of requests of an address, per second and in a burst
 MOST_POSTS = 6  # maximum number of concurrent POST requests per address
 PATIENCE = 10.0  # time limit for the first message of a browser, in seconds
 TRY_AGAIN_LATER = 1013  # close code of a WebSocket if the server is busy
@@ -86,7 +86,10 @@ def make_app(lobby: Lobby, hosts: list[str]) -> Starlette:
 
 
 def posts(path: str, *answers: Callable[[Any], Awaitable[dict[str, Any]]]) -> list[Route]:
-    """Return a route for each answer. The address of a route is the path and the name of the answer."""
+    """Return a POST route for each function in `answers`.
+
+    The address of a route is `path`, a slash and the name of the function.
+    """
     return [Route(f"{path}/{answer.__name__}", answering(answer), methods=["POST"]) for answer in answers]
 
 
@@ -107,7 +110,10 @@ class Pages:
         return _page(fill(static("analysis.html", PACKAGE), parts), "analysis")
 
     async def game_page(self, request: Request) -> Response:
-        """Return the page of a game; the token that its socket sends determines the viewer."""
+        """Return the page of a game.
+
+        The token that the page sends on its socket determines the viewer.
+        """
         parts = {name: static(f"{name}.html", PACKAGE) for name in ("tools", "question", "words")}
         return _page(fill(static("replay.html"), parts | {"policy": "", "title": "Risk"}), "play")
 
@@ -147,7 +153,10 @@ class Pages:
             return Json({"error": str(error)}, 503)
 
     async def begin(self, wish: Any) -> dict[str, Any]:
-        """Begin a game, and return its name and its secrets. No other response contains the secrets."""
+        """Begin a game, and return its name and its secrets.
+
+        No other response contains these secrets.
+        """
         return _secrets(*await self.lobby.begin(wish))
 
     async def first(self, wish: Any) -> dict[str, Any]:
@@ -188,7 +197,7 @@ class Pages:
         }
 
     async def review(self, wish: Any) -> dict[str, Any]:
-        """Return the review of a finished game, or {"waiting": true} until it is computed (`Reviews.of`)."""
+        """Return the review of a finished game, or {"waiting": true} while the review is being computed."""
         checked = checked_wish(wish, {"game": str, "token": str})
         table = await self.lobby.table(checked["game"])
         table.viewer(checked["token"])  # refuses an unknown token

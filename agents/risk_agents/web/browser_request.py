@@ -22,11 +22,11 @@ def checked_wish(
     """
     types = needed | (optional or {})
     if not isinstance(wish, dict) or not needed.keys() <= wish.keys():
-        raise Refused(f"the request must be a JSON object with {', '.join(needed) or 'no entries'}")
+        raise Refused(f"the request must be a JSON object with these entries: {', '.join(needed) or 'none'}")
     if strange := sorted(wish.keys() - types.keys()):
         similar = similar_names(strange[0][:80], tuple(types))
         raise Refused(f"entry {shortened(strange[0])} is unknown{similar}")
     for name, value in wish.items():
         if type(value) is not types[name]:
-            raise Refused(f"{name} must be of type {types[name].__name__}")
+            raise Refused(f"{name} must be of type {types[name].__name__}, not {type(value).__name__}")
     return wish

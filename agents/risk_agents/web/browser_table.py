@@ -63,7 +63,7 @@ MOST_COMPOSED = 20  # maximum number of choices per second that are composed or 
 RECORDED = "recorded"  # player of each seat in a game that was played elsewhere, and is only shown
 
 
-# compiled bots always compute, so more threads would only delay the event loop
+# compiled bots never wait for anything, so more threads would only delay the event loop
 _COMPILED = ThreadPoolExecutor(2)
 _STEPS = ThreadPoolExecutor(2)  # threads that save and play actions
 
@@ -102,8 +102,8 @@ class Setting:
             raise Refused("the saved game must have one name and one token for each seat")
         if not all(map(is_label, names)):
             raise Refused(
-                "the saved game has a name that is not a valid label: a label has 1 to "
-                f"{LABEL_LETTERS} printable characters, and no space at its ends"
+                f"the saved game has a name that is not a valid label: 1 to {LABEL_LETTERS} printable "
+                "characters, with no space at either end"
             )
         mode, begun = facts["mode"], facts["begun"]
         if not (mode == "" or mode in presets()) or not 0 <= begun < LATEST:
@@ -155,7 +155,8 @@ class BrowserTable(Match):
         has_no_room: Callable[[], str] = lambda: "",
     ) -> None:
         self.setting, self.pace = setting, PACE
-        self.problem, self.notice = "", ""  # reason why the game has stopped; reason why the game waits
+        self.problem = ""  # reason why the game has stopped
+        self.notice = ""  # reason why the game waits
         self.viewers = 0  # number of sockets that wait for `changed`
         self.is_closed, self.is_preparing = False, False
         self._keep, self._has_no_room = keep, has_no_room
@@ -169,7 +170,7 @@ class BrowserTable(Match):
         self._unseen: dict[int, list[str]] = {seat: [] for seat in self._frames}  # frames not yet shown
         self.bytes = 0  # size of all frames
         self.held_back: set[int] = set()  # viewers who currently get no messages
-        self._answers = [0] * self.game.num_players  # number of decisions, by seat
+        self._answers = [0] * self.game.num_players  # number of earlier decisions, by seat
         self._answer: asyncio.Future[int] | None = None
         self._plans = {seat: ActionPlan(seat) for seat in self.people}
         self._planned: int | None = None  # next action of the plan of the seat to act
@@ -330,9 +331,10 @@ class BrowserTable(Match):
     async def answer(self, seat: int, decision: int, answer: Answer) -> None:
         """Play or compose a person's choice, or run a command.
 
-        A choice that does not wait is played after all choices that wait. Raises Refused if `decision` is not
-        the current decision of the seat, if the choice or the command is not allowed, and after too many
-        composed choices in a second.
+        A choice without `compose` is played after all composed choices.
+
+        Raises Refused if `decision` is not the current decision of the seat, or if the choice or the command
+        is not allowed. After too many composed choices in a second, further choices are also refused.
         """
         self._check_current(seat, decision)
         if (answer.compose or answer.command == UNDO) and not self._composed.allows():
@@ -520,8 +522,8 @@ class BrowserTable(Match):
 
         Raises Refused for an unknown frame, and if the viewer may not continue from this moment. If the game
         is over or only agents play, everybody may continue. Otherwise only people at seats may continue, but
-        not from a moment in which another seat picks a headquarters. All facts that the viewer does not know
-        are drawn again in the result.
+        not from a moment in which another seat picks a headquarters. In this case, all facts that the viewer
+        does not know are drawn again in the result.
         """
         if not 0 <= frame < len(self._decisions[viewer]):
             raise Refused(f"frame={frame}: must be from 0 to {len(self._decisions[viewer]) - 1} in this game")
@@ -580,7 +582,7 @@ def _seated(saved: SavedGame) -> list[Agent | None]:
 
 
 class Feed:
-    """Messages for one viewer, to whom `sent` frames have been sent."""
+    """Messages for one viewer, who has already got `sent` frames."""
 
     def __init__(self, table: BrowserTable, viewer: int, sent: int = 0) -> None:
         self._table, self._viewer = table, viewer
@@ -660,7 +662,7 @@ def choice_of(game: Game, answer: Answer) -> list[int] | str:
     if not most:
         raise Refused("the request has both action and troops: this decision takes only one of them")
     if not 1 <= troops <= most:
-        raise Refused(f"troops={troops}: must be from 1 to {most} with this territory")
+        raise Refused(f"troops={troops}: must be from 1 to {most} on this territory")
     return f"{game.action_text(action)} {troops}"
 
 
@@ -742,10 +744,10 @@ def question_of(game: Game, decision: int = 0) -> dict[str, Any]:
 
     `decision` is the number of the seat's earlier decisions.
 
-    In the result, `most` is the maximum number of troops that the seat can place or move, or 0 if the
-    decision is not about an amount. `left` is the number of troops left to place, of which an answer can
-    place at most `placeable`. `composes` is True if choices can wait until they are confirmed. `settles` is
-    the group of decisions that the command `settle` leaves to the server, or None.
+    In the result, `most` is the maximum number of troops of the decision, or 0 if the decision is not about
+    an amount. `left` is the number of troops left to place, of which an answer can place at most `placeable`.
+    `composes` is True if choices can wait until they are confirmed. `settles` is the group of decisions that
+    the command `settle` leaves to the server, or None.
     """
     question = {
         "decision": decision,

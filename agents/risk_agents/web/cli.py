@@ -60,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
         "--from",
         metavar="FILE",
         dest="source",
-        help="show a recorded game from a file that `replay` reads; people can continue the game",
+        help="show a recorded game from a file that `replay` can read; people can play on from its moments",
     )
     add("--game", type=int, metavar="N", help="with --from: number of the game in the tournament")
     add("--at", type=int, metavar="N", help="with --from: first step to show")
@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return the initial values of the form for a new game.
 
-    Raises ValueError if the rules cannot be played on the map.
+    Raises ValueError if a browser may not choose the map, or if the rules cannot be played on the map.
     """
     from risk_agents.web.lobby import proposal
 
@@ -93,7 +93,7 @@ def proposed_game(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _recorded(lobby: Lobby, arguments: argparse.Namespace) -> str:
-    """Save the game of `--from` on the server, and return the path of its page.
+    """Add the game of `--from` to the database, and return the path of the game's page.
 
     Raises ValueError unless `--from` and `--game` select exactly one game.
     """

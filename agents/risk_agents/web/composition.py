@@ -1,7 +1,8 @@
-"""Composition of a part of a turn without dice, whose choices are played only when the player confirms them.
+"""Composition of a part of a turn without dice: the choices are played only after the player confirms them.
 
-A composition plays the choices on a copy of the game, so each choice can be undone. The composition ends
-before chance, another seat's decision, or another part of the turn. The player sees nothing beyond this end.
+A composition first plays the choices on a copy of the game, so each choice can be undone. The composition
+ends before chance, another seat's decision, or another part of the turn. The player sees nothing beyond this
+end.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from risk_env.text.amounts import AMOUNT_PHASES
 from risk_env.text.notation import DECISIONS
 from risk_env.words.action_plan import ActionPlan
 
-MOST_CHOICES = 100  # maximum number of choices that are composed
+MOST_CHOICES = 100  # maximum number of choices in a composition
 MOST_ACTIONS = 100  # maximum number of actions of a composed choice
 # Parts of a turn that can be composed
 PARTS = (
@@ -70,7 +71,7 @@ class Composition:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Facts for the page: the choices in words, and the troops that they add to each territory."""
+        """Facts for the page, such as the choices in words and the troops that they add to territories."""
         added, placed = Counter[int](), Counter[int]()
         for choice in self._choices:
             added.update(choice.changes)
@@ -83,7 +84,10 @@ class Composition:
         return {"composed": words, "added": dict(added), "complete": self.is_complete, "steps": steps}
 
     def add(self, answer: list[int] | str) -> None:
-        """Add a choice, as actions or in words; raise Refused if the choice is not legal or cannot wait."""
+        """Add a choice, as actions or in words.
+
+        Raises Refused if the choice is not legal, has too many actions, or cannot be composed.
+        """
         self._check_room()
         game, plan = without_history(self.game), ActionPlan(self._seat)
         actions, words, is_over = list[int](), list[str](), False
@@ -107,9 +111,9 @@ class Composition:
         if self._is_over:
             raise Refused("the choices are complete: confirm the choices, or undo the last choice")
         if len(self._choices) >= MOST_CHOICES:
-            raise Refused(f"at most {MOST_CHOICES} choices can wait: confirm the choices first")
+            raise Refused(f"at most {MOST_CHOICES} choices can be composed: confirm the choices first")
         if self.game.phase not in self._part:
-            raise Refused(f"a choice in phase {self.game.phase.name} cannot wait: it must be played at once")
+            raise Refused(f"a choice in phase {self.game.phase.name} cannot be composed: play it at once")
 
     def _play(self, game: Game, action: int) -> bool:
         """Play an action on a copy of the game; return True if the composition ends with the action."""

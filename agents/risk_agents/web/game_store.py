@@ -10,9 +10,9 @@ from typing import Any
 
 from risk_env.bounded_io import parse_json
 
-LONGEST_NAME = 40  # maximum length of a game's name
-LONGEST_FACTS = 1 << 18  # maximum length of a game's facts, including its position
-LONGEST_ENDING = 500  # maximum length of the sentence about the ending of a game
+LONGEST_NAME = 40  # maximum number of characters of a game's name
+LONGEST_FACTS = 1 << 18  # maximum number of characters of a game's facts, including its position
+LONGEST_ENDING = 500  # maximum number of characters of the sentence about the ending of a game
 LONGEST_VALUE = 1 << 20  # maximum size of a value, in bytes
 MOST_ACTIONS = 1 << 15  # maximum number of actions of a game
 MOST_BYTES = 1 << 30  # maximum size of a file to which games can be added, in bytes
@@ -30,10 +30,10 @@ class NotKept(ValueError):
 
 
 class GameStore:
-    """Open game database.
+    """Database of a server's games, in an SQLite file.
 
-    After `add_game` or `add_action` has returned, its data survives even if the server is killed. Only one
-    server at a time can use the file. The methods can be called from any thread.
+    After `add_game` or `add_action` has returned, the saved data survives even if the server is killed. Only
+    one server at a time can use the file. The methods can be called from any thread.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -52,7 +52,7 @@ class GameStore:
         except (sqlite3.Error, ValueError) as error:
             self._database.close()
             used = getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY
-            why = "another process uses the file; stop it, or choose another file" if used else error
+            why = "another process uses it; stop that process, or choose another file" if used else error
             raise ValueError(f"database={str(path)!r} {reason}: {why}") from error
 
     def _make_tables(self) -> None:
@@ -91,7 +91,10 @@ class GameStore:
                 execute("PRAGMA page_size").fetchone(),
             )
             if pages * size > MOST_BYTES:
-                raise NotKept(f"the game database has more than {MOST_BYTES} bytes: choose another file")
+                raise NotKept(
+                    f"the game database has more than {MOST_BYTES} bytes: start the server with another "
+                    "--database"
+                )
             execute("BEGIN")
             rows = [(game, number, action) for number, action in enumerate(actions)]
             self._database.executemany("INSERT INTO actions VALUES (?, ?, ?)", rows)
@@ -111,7 +114,10 @@ class GameStore:
             execute("INSERT OR REPLACE INTO actions VALUES (?, ?, ?)", (game, number, action))
 
     def games(self, most: int) -> tuple[list[str], str]:
-        """Return the names of at most `most` games, newest first, and the problem of a damaged file or ""."""
+        """Return the names of at most `most` games, newest first, and an error message.
+
+        The message is "" unless the file cannot be read.
+        """
         listed = (
             "SELECT game FROM games WHERE typeof(game) = 'text' AND length(game) <= ? "
             "ORDER BY rowid DESC LIMIT ?"

@@ -1,4 +1,4 @@
-"""Lobby: all games of a server, which browsers begin, and which continue after a restart."""
+"""Lobby: all games of a server. Browsers begin games, and saved games continue after a restart."""
 
 import asyncio
 import hashlib
@@ -41,9 +41,9 @@ MOST_BYTES = 200_000_000  # maximum size of the frames of all open games, in byt
 MOST_LISTED = 30  # maximum number of games in the lobby's list
 OPENERS = 2  # number of threads that begin games, and number of threads that open saved games
 CLOSERS = 16  # number of threads that close games
-MOST_LOOKING = 64  # maximum number of waiting requests for lists of games and moments of games
+MOST_LOOKING = 64  # maximum number of requests for lists and moments of games that run or wait
 MOST_OPENING = 16  # maximum number of games that begin, and of saved games that are opened, at a time
-LONGEST_SPEC = 200  # maximum length of a player's spec
+LONGEST_SPEC = 200  # maximum number of characters of a player's spec
 EASY = "grower"  # opponent in the first game of a new player
 SEED_BITS = 48  # number of bits of a new game's seed
 NO_GAME = "there is no such game: it was deleted, or the link is wrong"
@@ -61,7 +61,7 @@ class Lobby:
     ) -> None:
         self.store, self.allow_programs = store, allow_programs
         self.proposed = proposal() if proposed is None else proposed
-        self.tables: dict[str, BrowserTable] = {}  # in the order of opening
+        self.tables: dict[str, BrowserTable] = {}  # tables of the open games, in the order of opening
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._restoring: dict[str, asyncio.Task[BrowserTable]] = {}
         self._deleted: set[str] = set()  # games that are being deleted
@@ -119,8 +119,8 @@ class Lobby:
     async def again(self, name: str, token: str) -> tuple[str, Setting]:
         """Begin a game with the same players and other dice, and return the new game's name and setting.
 
-        Raises Refused unless the old game is over, or `token` is the secret of the person who began it. A
-        recorded game is also refused.
+        Raises Refused unless the old game is over, or `token` is the secret of the person who began the old
+        game. A recorded game is also refused.
         """
         table = await self.table(name)
         setting = table.setting
@@ -133,7 +133,8 @@ class Lobby:
     async def delete(self, name: str, token: str) -> None:
         """Delete a game.
 
-        Raises Refused if the game does not exist, or if `token` is not the secret of the person who began it.
+        Raises Refused if the game does not exist, or if `token` is not the secret of its owner, the person
+        who began the game.
         """
         facts = await self._looking.run(self.store.facts, name)
         if facts is None or name in self._deleted:
@@ -246,7 +247,7 @@ class Lobby:
     def _kept(self, facts: Any, actions: list[int]) -> Setting:
         """Return the setting of a saved game.
 
-        Raises Refused if the file names an agent or a map that a browser may not choose.
+        Raises Refused if the database names an agent or a map that a browser may not choose.
         """
         setting = Setting.from_dict(facts, actions)
         for player in setting.game.players:
@@ -285,7 +286,7 @@ class Lobby:
         try:
             self._make_room(name)
         except Refused:
-            return f"The game is stopped: all open games take more than {MOST_BYTES} bytes."
+            return f"The game was stopped: all open games together take more than {MOST_BYTES} bytes."
         return ""
 
     def _open(self, name: str, table: BrowserTable) -> None:
@@ -334,7 +335,7 @@ class Lobby:
             unwatched = [name for name, table in self.tables.items() if name != wanted and not table.viewers]
             if not unwatched:
                 raise Refused(
-                    f"the server has {len(self.tables) - 1} other games that are watched: try again later"
+                    f"the server has no room: {len(self.tables) - 1} other games are watched; try again later"
                 )
             self._end(min(unwatched, key=lambda name: self.tables[name].is_busy))
 

@@ -74,7 +74,10 @@ def mode_picture(preset: str, board: Board) -> str:
 
 
 def _starts(steps: Array, count: int) -> list[int]:
-    """Return up to `count` territories that are far from each other; `steps` are distances, (T, T)."""
+    """Return up to `count` territories that are far from each other.
+
+    `steps`, (T, T), contains the distances between territories, in borders.
+    """
     starts = [int(steps.max(axis=0).argmax())]
     while len(starts) < min(count, len(steps)):
         starts.append(int(steps[starts].min(axis=0).argmax()))
@@ -84,8 +87,8 @@ def _starts(steps: Array, count: int) -> list[int]:
 def _owners(steps: Array) -> list[int]:
     """Return the owner of each territory.
 
-    Each owner has the same number of territories, or one more, near its start. `steps` are the distances from
-    the starts, (starts, T).
+    Each owner has the same number of territories, or one more, near its start. `steps`, (starts, T), contains
+    the distances from the starts, in borders.
     """
     owner = np.full(steps.shape[1], NOBODY)
     for turn in range(len(owner)):

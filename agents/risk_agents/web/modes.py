@@ -19,7 +19,8 @@ class Mode(NamedTuple):
 
     title: str
     words: str
-    rounds: int  # median length of 200 games of four `breaker` (`two_player`: two), profile "fast"
+    # Median number of rounds in 200 games of four `breaker` bots (`two_player`: two bots), profile "fast"
+    rounds: int
 
 
 MODES = {

@@ -18,7 +18,7 @@ from risk_env.words.report import FIXED_SETS, mission_in_words, star_sets_in_wor
 
 MOST_SETS = 3  # maximum number of proposed sets
 MOST_CARDS = 10  # maximum number of cards of a hand that are tried for sets
-# Functions of the rules, in forms that Python can call
+# Plain Python versions of compiled functions of the rules
 _completes, _fixed_worth, _star_troops = (
     getattr(function, "py_func", function) for function in (completes, fixed_worth, star_troops)
 )
@@ -63,12 +63,12 @@ def ending_in_words(game: Game, names: Sequence[str]) -> str:
         return ""
     winner = game.winner
     if winner == NOBODY:
-        return f"Nobody has won: the game ended after {_rounds(game.round)}, its limit."
+        return f"Nobody has won: the game has reached its limit of {_rounds(game.round)}."
     if game.rules.victory == "domination" or game.alive.sum() == 1:
         return f"{names[winner]} has won: all opponents are eliminated."
     reasons = {
-        "headquarters": "all required headquarters are in one hand",
-        "objectives": f"{OBJECTIVES_TO_WIN} Objectives and the winner's capital were held at the turn's end",
+        "headquarters": "the winner holds all required headquarters",
+        "objectives": f"the winner holds {OBJECTIVES_TO_WIN} Objectives and the winner's own capital",
     }
     if game.rules.victory == "mission":
         mission = mission_in_words(_mission(game, winner), game.board, names, winner)
@@ -97,12 +97,12 @@ def _mission_progress(game: Game, seat: int, mission: Mission) -> str:
     owner = game.owner.tolist()
     if mission.kind == "continents":
         told = [_continent(game, seat, c) for c in mission.continents]
-        return f"You hold {', '.join(told)}."
+        return f"Territories that you hold: {', '.join(told)}."
     if mission.kind == "territories":
         strong = [t for t, held in enumerate(owner) if held == seat and game.troops[t] >= mission.min_troops]
-        return f"You hold {len(strong)} of {mission.territories}."
+        return f"You hold {len(strong)} of {mission.territories} territories."
     if mission.target == seat:
-        return f"You hold {owner.count(seat)} of {mission.fallback_territories}."
+        return f"You hold {owner.count(seat)} of {mission.fallback_territories} territories."
     return f"That player holds {owner.count(mission.target)} territories."
 
 
@@ -122,7 +122,10 @@ def _headquarters(game: Game, seat: int) -> list[str]:
 
 
 def _objectives(game: Game, seat: int) -> dict[int, str]:
-    """Return the progress of a seat in each Objective that is face up, by Objective number."""
+    """Return the progress of a seat in the Objectives that are face up, by Objective number.
+
+    Objectives that count captures of one turn are left out.
+    """
     state, owner = game.public(), game.owner.tolist()
     whole = [all(owner[t] == seat for t in members) for members in game.board.members_of]
     capitals = [t for other, t in enumerate(state.capitals.tolist()) if other != seat and t >= 0]
@@ -157,7 +160,7 @@ def sets_pay(game: Game) -> str:
         return f"Sets pay {FIXED_SETS}."
     set_values, traded = int(game.tables.rules["set_values"][0]), int(game.record.sets_traded)
     now, after = (troops_for_set(set_values, traded + number) for number in (1, 2))
-    return f"The next set pays {now} troops, the one after it {after}."
+    return f"The next set pays {now} troops, and the set after that pays {after} troops."
 
 
 def proposed_sets(game: Game) -> list[dict[str, Any]]:

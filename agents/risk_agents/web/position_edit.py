@@ -30,7 +30,7 @@ PARTS = {
 }
 EDITS = ({"territory", "owner", "troops"}, {"seat", "cards"}, {"seat", "part"})
 FIELDS = {"territory": int, "owner": int, "troops": int, "seat": int, "cards": str, "part": str}
-LONGEST_CARDS = 2000  # characters
+LONGEST_CARDS = 2000  # maximum number of characters of the field `cards`
 # Keys of the lines that an edit keeps. All other lines belong to a decision or to the turn so far.
 _KEPT = (
     *("rules", "map", "round", "starter", "random", "decisions", "fallen", "hand", "discard", "sets traded"),
@@ -40,14 +40,14 @@ _DROPPED = ("objective taken",)
 
 
 def edited(game: Game, edit: dict[str, Any]) -> Game:
-    """Return a game at the edited position; raise ValueError if the edit or the position is not possible.
+    """Return a game at the edited position; raise Refused if the edit or the edited position is not valid.
 
     `edit` has the fields of one of `EDITS`, with values of the types in `FIELDS`.
     """
     if set(edit) not in EDITS:
         allowed = "; ".join(", ".join(name for name in FIELDS if name in fields) for fields in EDITS)
         given = ", ".join(sorted(edit)) or "nothing"
-        raise Refused(f"an edit with {given}: it must have one of these sets of fields: {allowed}")
+        raise Refused(f"the edit has {given}; it must have one of these sets of fields: {allowed}")
     if game.is_over or not game.round:
         raise Refused("only positions between the set-up and the end of a game can be edited")
     lines, places = _lines(game)

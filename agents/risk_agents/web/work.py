@@ -1,4 +1,4 @@
-"""Run slow work in threads instead of on the event loop, and refuse work if too many jobs are waiting."""
+"""Run slow work in threads instead of on the event loop, and refuse work if too many jobs run or wait."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from risk_agents.web.browser_request import Refused
 
 
 class Busy(Refused):
-    """Error for a request that can be repeated later: too many jobs are waiting now."""
+    """Error for a request that can be repeated later: too many jobs run or wait now."""
 
 
 class BoundedThreads:
@@ -21,7 +21,7 @@ class BoundedThreads:
         self._threads, self._most, self._doing = ThreadPoolExecutor(threads), most, 0
 
     async def run(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """Call a function in a thread, and return its result; raise Busy if too many jobs are waiting."""
+        """Call a function in a thread and return its result; raise Busy if `most` jobs run or wait."""
         if self._doing >= self._most:
             raise Busy("the server is busy: try again soon")
         self._doing += 1

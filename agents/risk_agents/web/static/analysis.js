@@ -14,14 +14,14 @@ import { Zoom } from "risk/zoom";
 const byId = (id) => document.getElementById(id);
 
 /**
- * A position, with the answer and the chance events that led to it:
+ * The page. A node of the tree is a position, with the answer and the seed of the dice that led to it:
  * {parent, children, answer, chance, position, words, state, events, question}.
  */
 class Analysis {
   constructor() {
     this.node = null; // the position that is shown
     this.root = null;
-    this.request = {}; // latest request for a position: an answer to an earlier request is not shown
+    this.request = {}; // latest request for a position; responses to earlier requests are not shown
     this.patterns = element("div");
     document.body.append(this.patterns);
     this.asker = new Asker((answer) => this.play(answer));
@@ -58,7 +58,7 @@ class Analysis {
 
   // --------------------------------------------------------------------------------------------- positions
 
-  /** Begin with a position. An invalid position changes nothing, and the page shows the error. */
+  /** Begin with a position from a text. An invalid position changes nothing, and the page shows the error. */
   async open(position, names) {
     write(byId("error"), "");
     const request = (this.request = {});
@@ -79,7 +79,7 @@ class Analysis {
     this.show(this.root);
   }
 
-  /** Set up the parts of the page for a map and names. The board stays as long as the map stays. */
+  /** Set up the page for a map and names. The board is replaced only for another map or number of players. */
   setUp({ map, parts }, names) {
     const isNew = map.name !== this.map?.name || names.length !== this.names.length;
     Object.assign(this, { map, names, words: new Words(map, names, null) });
@@ -188,7 +188,7 @@ class Analysis {
     location.href = `/#${this.link()}`;
   }
 
-  /** The part of an address that opens this position. */
+  /** Return the parameters of an address that opens this position. */
   link() {
     const { names } = this;
     const parts = [["position", this.node.position], ["players", names.length]];
@@ -239,7 +239,7 @@ class Analysis {
       const wish = { position: node.position };
       const { bot, games, ...found } = await post("/api/analysis/chances", wish);
       Object.assign(node, found);
-      node.estimated = `${games} games, played on by ${bot}; 95 % intervals`;
+      node.estimated = `${games} games played to the end by ${bot}; 95 % intervals`;
     } catch ({ message }) {
       node.estimated = message;
     }
@@ -286,7 +286,7 @@ class Analysis {
     byId("plans").replaceChildren(...plans.map((plan) => this.plan(plan, plan.plan === chosen, best)));
   }
 
-  /** A plan in the list. A click draws its attacks in order. A second click draws all plans again. */
+  /** Return a plan for the list. A click draws its attacks in order. A second click draws all plans again. */
   plan(plan, isChosen, best) {
     const words = `${plan.words || plan.plan}${isChosen ? " (chosen)" : ""}`;
     const chance = withInterval(plan.chance, interval(plan.chance, plan.error));
@@ -327,7 +327,7 @@ class Analysis {
     this.battle();
   }
 
-  /** The troops on the chosen territories. */
+  /** Take the numbers of troops from the chosen territories, and show the odds. */
   battle() {
     const { troops } = this.node.state;
     byId("attackers").value = Math.max(1, troops[byId("source").value]);
@@ -345,14 +345,17 @@ class Analysis {
       });
       if (asked !== this.asked) return;
       const left = `${attacker_left.toFixed(1)} attackers and ${defender_left.toFixed(1)} defenders`;
-      write(byId("odds"), `A blitz takes it: ${percent(win)}. On average ${left} are left.`);
+      write(byId("odds"), `A blitz captures the territory: ${percent(win)}. On average ${left} are left.`);
     } catch ({ message }) {
       if (asked === this.asked) write(byId("odds"), message);
     }
   }
 }
 
-/** Return the moves after a node with their depth: first moves in line, other moves before them, indented. */
+/**
+ * Return the moves after a node, each with its depth of indentation. The first move is followed by the other
+ * moves, which are indented with all their continuations. The continuation of the first move comes last.
+ */
 function variations(node, depth) {
   const [main, ...others] = node.children;
   if (!main) return [];
@@ -360,7 +363,7 @@ function variations(node, depth) {
   return [[main, depth], ...indented, ...variations(main, depth)];
 }
 
-/** Return the result of a move's dice, in a few characters. */
+/** Return the result of a move's battles as a short text: the losses of both sides, and a capture. */
 function outcome(events) {
   const battles = events.filter(({ kind }) => kind === "battle");
   if (!battles.length) return "";

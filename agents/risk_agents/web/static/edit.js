@@ -31,7 +31,7 @@ export class Editor {
     });
   }
 
-  /** Offer the territories and players of a map, and the parts of a turn: names and words. */
+  /** Offer the territories and players of a map, and the parts of a turn (`parts`: words by name). */
   use(map, words, parts) {
     Object.assign(this, { map, words, parts });
     const option = (text, value) => element("option", { value }, text);
@@ -43,7 +43,7 @@ export class Editor {
     byId("edit-part").replaceChildren(...Object.entries(parts).map(([part, text]) => option(text, part)));
   }
 
-  /** Show the facts of a position. `part` is the present part of the turn. */
+  /** Show the facts of a position. `part` is the current part of the turn. */
   show({ state, part }) {
     this.state = state;
     this.choose(numberOf("edit-place"));

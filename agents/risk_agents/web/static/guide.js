@@ -4,7 +4,7 @@ import { element, write } from "risk/dom";
 import { percent } from "risk/question";
 
 const GUIDED = "guided game"; // no game has this name
-const ADVISED = "Curlew"; // territory of first_game.txt whose continent lacks only one neighbour
+const ADVISED = "Curlew"; // territory of first_game.txt; the person lacks one territory of its continent
 
 /** Let the page of a new game show the guide. */
 export function guideGame(game) {
@@ -14,10 +14,10 @@ export function guideGame(game) {
 export const isGuided = (game) => sessionStorage.getItem(GUIDED) === game;
 
 export class Guide {
-  /** The card of the guide for the questions of `asker`, before the main part of the page. */
+  /** Create the guide for the questions of `asker`, as a card before the main part of the page. */
   constructor(asker, facts) {
     Object.assign(this, { asker, facts });
-    this.isBegun = false; // true if the goal of the game is read
+    this.isBegun = false; // true if the person has read the goal of the game
     this.hasCaptured = false; // true if the person has taken a territory
     this.hasEnded = false; // true if the person has ended a turn
     this.words = element("p", { class: "advice", role: "status" });
@@ -59,7 +59,7 @@ export class Guide {
     this.asker.focus();
   }
 
-  /** Show the advice for the present decision. */
+  /** Show the advice for the current decision. */
   show() {
     const name = this.name();
     const [step, words, territory = null] = ADVICE[name](this);
@@ -71,7 +71,7 @@ export class Guide {
     this.asker.board.hint(territory);
   }
 
-  /** The name of the present advice in ADVICE. */
+  /** Return the name of the current advice in ADVICE. */
   name() {
     const { question, source } = this.asker;
     if (!this.isBegun) return "goal";
@@ -91,7 +91,7 @@ export class Guide {
     return this.facts.map.territories[t];
   }
 
-  /** The territory that should get the troops, its continent, and the territory that the continent lacks. */
+  /** Return the territory for the new troops, its continent, and the missing territory of the continent. */
   plan() {
     const { territories, continents, continent_of } = this.facts.map;
     const { owner } = this.asker.board.state;
@@ -101,7 +101,7 @@ export class Guide {
     return { advised, continent: continents[c].name, wanted };
   }
 
-  /** The attack with the best odds, from the chosen territory if there is one. */
+  /** Return the attack with the best odds, from the chosen territory if there is one. */
   best() {
     const { question, source } = this.asker;
     return question.legal
@@ -122,13 +122,14 @@ const ADVICE = {
     return [
       2,
       `You get ${guide.asker.question.placeable} new troops. More territories and whole continents give ` +
-        `more. Choose ${ADVISED}. With its neighbour ${wanted}, the whole continent ${continent} is yours.`,
+        `more troops. Choose ${ADVISED}. If you also take its neighbour ${wanted}, you hold the whole ` +
+        `continent ${continent}.`,
       advised,
     ];
   },
   confirm: ({ hasEnded }) => [
     hasEnded ? 6 : 2,
-    "The board shows your choice. Confirm plays it, Undo takes it back.",
+    "The board shows your choice. Confirm plays it; Undo takes it back.",
   ],
   attack: (guide) => {
     const [source] = guide.best().places;
@@ -157,7 +158,7 @@ const ADVICE = {
   fortify: () => [
     5,
     "Once a turn you can move troops through your territories. Choose the territory that gives troops, " +
-      "then a border territory that gets them. Or end the turn.",
+      "then a border territory that gets the troops. You can also end the turn.",
   ],
   play: () => [3, "The dice are rolled."],
   wait: ({ opponent }) => [6, `Now ${opponent} plays. The tab Events shows every move.`],

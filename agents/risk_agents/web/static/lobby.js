@@ -93,7 +93,7 @@ function fail({ message }) {
   write(byId("error"), message);
 }
 
-/** Show the chosen mode in words, and the players and set-ups that it can have. */
+/** Show the chosen preset in words, and the numbers of players and the set-ups that it allows. */
 function drawMode(players) {
   const { words, rounds, players: counts } = options.presets[byId("preset").value];
   write(byId("mode"), `${words} About ${rounds} rounds.`);
@@ -103,7 +103,7 @@ function drawMode(players) {
   drawSeats();
 }
 
-/** Draw a typical position of the chosen mode on the chosen map. */
+/** Draw a typical position of the chosen preset on the chosen map. */
 function drawPicture() {
   const map = new URLSearchParams({ map: byId("map").value });
   set(byId("picture"), "src", `/mode/${byId("preset").value}?${map}`);
@@ -167,10 +167,10 @@ function describeAll() {
   }
 }
 
-/** A player in the list of a seat. */
+/** Return the text of a player in the list of a seat. */
 function optionWords(name) {
   if (name === HUMAN) return "a person";
-  if (known.refused.includes(name)) return `${name} (cannot play this)`;
+  if (known.refused.includes(name)) return `${name} (cannot play this game)`;
   const level = known.agents[name]?.level;
   return level ? `${name} \u2013 ${level}` : name;
 }
@@ -249,7 +249,7 @@ async function drawGames() {
   byId("games").replaceChildren(...(games.length ? games.map(listed) : [element("li", {}, "none yet")]));
 }
 
-/** Entry of a game in the list: players, mode, date and state, and buttons to play it again or delete it. */
+/** Return the entry of a game: players, preset, date and state, and buttons to repeat or delete the game. */
 function listed({ game, names: players, state, mode, begun }) {
   const facts = [
     mode,

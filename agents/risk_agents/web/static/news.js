@@ -5,7 +5,8 @@ import { element, write } from "risk/dom";
 
 const MOST = 12; // maximum number of sentences in an announcement
 const PLACED = ["claim", "deploy", "deploy_neutral", "draft"];
-// Kinds of events that an announcement sums up or leaves out; each other event has its own sentence
+// An announcement sums up the kinds of events in SUMMED, and leaves out the kinds in SILENT. Each event of
+// another kind has its own sentence.
 const SUMMED = [...PLACED, "battle", "capture", "occupy"];
 const SILENT = ["round", "dealt", "draw", "deal", "skipped", "starter", "shuffle"];
 
@@ -39,7 +40,7 @@ export class News {
     return seats.flatMap((seat) => this.of(seat));
   }
 
-  /** The events of a seat in sentences: placed troops, battles by territory, then all others. */
+  /** Return the events of a seat in sentences: placed troops, battles by territory, then all other events. */
   of(seat) {
     const events = this.events.filter((event) => (event.seat ?? -1) === seat);
     const others = events
@@ -58,7 +59,7 @@ export class News {
     return parts.length ? [`places ${parts.join(", ")}`] : [];
   }
 
-  /** One sentence for all rolls against a territory. */
+  /** Return one sentence for each attacked territory, which sums up all rolls. */
   battles(events) {
     const found = new Map();
     for (const { kind, target = 0, losses = [0, 0] } of events) {

@@ -10,8 +10,8 @@ import { invitation, keepToken, post, takeToken } from "risk/server";
 import { Sound } from "risk/sound";
 
 const byId = (id) => document.getElementById(id);
-const AGAIN = 1000; // milliseconds until a lost connection is tried again
-const POLL = 2000; // milliseconds between two questions whether a review is ready
+const AGAIN = 1000; // milliseconds until the page connects again after a lost connection
+const POLL = 2000; // milliseconds between two requests for a review
 const later = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
 const GAME = location.pathname.split("/").at(-1);
 
@@ -80,7 +80,7 @@ class Live {
   take(message) {
     if (message.facts) {
       this.facts = message.facts;
-      keepToken(GAME, this.token); // the server has accepted it
+      keepToken(GAME, this.token); // the server has accepted the token
     }
     if (message.frames) this.takeFrames(message);
     if (message.refused) {
@@ -123,7 +123,7 @@ class Live {
     else this.asker.ask(question, problem || (question ? "" : `${name} decides.`));
   }
 
-  /** Show the ending. A player gets buttons below it, and a person who watches gets one at the top. */
+  /** Show the ending. A player gets buttons below the ending; a person who only watches gets `Review`. */
   tellEnding(ending) {
     const watches = this.facts.seat < 0;
     byId("review-game").hidden = !watches;
@@ -132,7 +132,7 @@ class Live {
     this.asker.tell(`The game is over. ${told}`, watches ? [] : this.next());
   }
 
-  /** Buttons after the end of a game: words and functions. */
+  /** Return the buttons after the end of a game: words and functions. */
   next() {
     return [
       ["Play again", () => this.again()],
@@ -143,7 +143,7 @@ class Live {
     ];
   }
 
-  /** Ask the server for the review until it is ready, and show it. */
+  /** Ask the server for the review until the review is ready, and show the review. */
   async review() {
     this.asker.tell("Reviewing the game takes up to a minute, and a few minutes the first time.", []);
     try {
@@ -159,7 +159,7 @@ class Live {
     }
   }
 
-  /** Begin the same game again with the same players, and other dice. */
+  /** Begin a new game with the same settings and players, but other dice. */
   async again() {
     try {
       const { game, tokens, owner } = await post("/api/again", { game: GAME, token: this.token });

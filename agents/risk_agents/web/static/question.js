@@ -7,7 +7,7 @@ const byId = (id) => document.getElementById(id);
 export const percent = (share) =>
   share > 0.995 ? "over 99 %" : share < 0.005 ? "under 1 %" : `${Math.round(100 * share)} %`;
 
-/** The odds of an attack, "" if Rewards change its dice. */
+/** Return the odds of an attack in words, or "" if Rewards change the dice of the attack. */
 const oddsOf = ({ chance }) => (chance === undefined ? "" : `: ${percent(chance)} to take it in a blitz`);
 
 /** Verbs of the buttons for numbers of troops, by phase. */
@@ -18,9 +18,9 @@ const KEYS = { done: "d", blitz: "b", all: "a", half: "h" };
 
 export class Asker {
   /**
-   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up likely
-   * attacks: the action is played only if it returns true. With `composes`, choices wait for confirmation.
-   * `back()` leads to the present moment.
+   * `send(answer, question)` plays an answer. `asksBack()` is called before the player gives up attacks that
+   * probably succeed; the action is played only if the result is true. With `composes`, choices wait for
+   * confirmation. `back()` leads to the current moment.
    */
   constructor(send, { asksBack = () => true, composes = false, back = () => {} } = {}) {
     Object.assign(this, { send, asksBack, composes, back });
@@ -41,7 +41,7 @@ export class Asker {
     );
   }
 
-  /** Answer questions by clicks on a board, and light its territories. */
+  /** Answer questions by clicks on a board, and highlight its territories. */
   use(board) {
     this.board = board;
     board.root.addEventListener("click", (event) => this.click(event));
@@ -89,7 +89,7 @@ export class Asker {
     this.drawn();
   }
 
-  /** Move the keyboard focus to the first answer; without answers, to the text of the question. */
+  /** Move the keyboard focus to the first answer, or else to another button or the text of the question. */
   focus() {
     const answers = byId("answers");
     const first = answers.querySelector("button.main") ?? answers.querySelector("button[data-action]");
@@ -117,7 +117,7 @@ export class Asker {
     else this.give({ words }, said === "done" && this.question.phase !== "TRADE");
   }
 
-  /** Send an answer. An answer that can be taken back waits for its confirmation, unless `atOnce` is true. */
+  /** Send an answer. An answer that can be undone waits for its confirmation, unless `atOnce` is true. */
   give(answer, atOnce = false) {
     const { question } = this;
     const waits = this.composes && question.composes && !atOnce && !answer.command;
@@ -125,13 +125,13 @@ export class Asker {
     this.send(waits ? { ...answer, compose: true } : answer, question);
   }
 
-  /** Troops that a click on a territory places. */
+  /** Number of troops that a click on a territory places, if the territory has room. */
   get count() {
     const { phase, placeable } = this.question;
     return this.composes && placeable ? Math.min(placeable, this.each[phase] ?? PLACES[phase]) : 1;
   }
 
-  /** Troops that a click on the territory of an action places, at most the room of the territory. */
+  /** Return the number of troops that a click places, at most the room of the action's territory. */
   countAt(action) {
     const { room } = this.question.legal.find((choice) => choice.action === action);
     return Math.min(this.count, room ?? 1);
@@ -159,8 +159,8 @@ export class Asker {
     const { question, picked } = this;
     if (this.isPast) return "The board is read-only here. Your decision waits.";
     if (this.words) return this.words; // why an answer was refused
-    if (question.complete) return "Nothing is played until you confirm it.";
-    if (picked !== null) return "Touch it again to confirm, or touch another territory.";
+    if (question.complete) return "Nothing is played until you confirm.";
+    if (picked !== null) return "Touch the territory again to confirm, or touch another territory.";
     const soFar = question.composed.length ? `So far: ${question.composed.join("; ")}. ` : "";
     return soFar + (question.note || HINTS[question.phase]);
   }
@@ -217,11 +217,11 @@ export class Asker {
   wordsOf(text, kind) {
     const words = text.replace(/^\w+ /, "");
     if (kind === "dice") return words === "1" ? "Roll 1 die" : `Roll ${words} dice`;
-    if (text === "blitz") return "Blitz: roll until it is decided";
+    if (text === "blitz") return "Blitz: roll until the battle is decided";
     return words;
   }
 
-  /** The sets in the hand, the most valuable set first. */
+  /** Return buttons for the sets in the hand, the most valuable set first. */
   sets() {
     return (this.question.sets ?? []).map(({ cards, words }, i) => {
       const button = element(
@@ -234,14 +234,14 @@ export class Asker {
     });
   }
 
-  /** The button that confirms what a finger has touched. */
+  /** Return the button that confirms the touched territory. */
   pickedButton({ action, words }) {
     const button = element("button", { type: "button", class: "main", "data-action": action }, words);
     button.addEventListener("click", () => this.answer(action));
     return button;
   }
 
-  /** The buttons beside the question: take back, decline, or leave the rest to the server. */
+  /** Return the buttons beside the question: undo, decline, or leave the rest to the server. */
   commands() {
     const { question } = this;
     if (this.isPast) return [this.plain("Back to now", () => this.back(), "main")];
@@ -254,7 +254,7 @@ export class Asker {
     return found;
   }
 
-  /** The button that declines or ends, which is never the first choice of a panel. */
+  /** Return the button that declines a choice or ends a part of the turn. */
   declining() {
     const { action } = this.done;
     const button = this.plain(DONE[this.question.phase] ?? "Done", () => this.answer(action));
@@ -277,7 +277,7 @@ export class Asker {
     return button;
   }
 
-  /** A slider, a field and steps for a number of troops to place or to move. */
+  /** Return a slider, a field and two step buttons for a number of troops to place or to move. */
   amount(least, most) {
     const verb = AMOUNTS[this.question.phase];
     const submit = element("button", { type: "submit", class: "main" }, `${verb} ${most}`);
@@ -290,7 +290,7 @@ export class Asker {
     return form;
   }
 
-  /** A slider and a field for the number of troops that each click places. */
+  /** Return a slider, a field and two step buttons for the number of troops that each click places. */
   perClick() {
     const { phase, placeable } = this.question;
     const form = this.numberForm("Troops per click", 1, placeable, this.count, (number) => {
@@ -410,7 +410,7 @@ export class Asker {
     this.draw();
   }
 
-  /** A digit begins a number, letters press buttons, `q` goes to the answers; Tab and Enter choose one. */
+  /** Handle a key: a digit begins a number, a letter presses its button, `q` focuses the first answer. */
   key(event) {
     if (!this.question || event.target.matches("select, textarea, input:not([type=range])")) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -441,7 +441,7 @@ const VERBS = {
   FORTIFY_TO: "Move troops to",
 };
 
-/** Words of the button that declines or ends, by phase. */
+/** Words of the button that declines a choice or ends a part of the turn, by phase. */
 const DONE = {
   TRADE: "Keep the cards",
   ATTACK: "End the attacks",
@@ -453,7 +453,7 @@ const DONE = {
   FORTIFY_AMOUNT: "No more troops",
 };
 
-/** The decision of each phase, with its numbers. */
+/** The question of each phase, as a function of the decision's facts. */
 const TITLES = {
   CAPITAL: () => "Choose the territory of your capital.",
   CLAIM: () => "Claim a free territory.",
@@ -487,7 +487,7 @@ const HINTS = {
   CLAIM: "Continents that you hold entirely give bonus troops every turn.",
   DEPLOY: "The players take turns until all troops are placed.",
   DEPLOY_NEUTRAL: "The neutral army defends itself and never attacks.",
-  HEADQUARTERS: "It stays secret until all players have chosen.",
+  HEADQUARTERS: "Your choice stays secret until all players have chosen.",
   BONUS: "A traded card that shows your own territory gives it two more troops.",
   DRAFT: "Every turn begins with new troops. Click the territories that get them.",
   DRAFT_AMOUNT: "The rest can go to other territories.",

@@ -1,15 +1,15 @@
 // Requests of a page to the server, and the secrets in them. The link of a seat contains the secret of the
 // seat. The browser keeps the secret after the server has accepted it. Anybody can write a link, so a link
-// never replaces a kept secret.
+// never replaces the secret that is kept for later visits.
 
 const INVITATIONS = "new invitations"; // no game has this name
 
-/** The secret of this browser for a game, "" for somebody who only watches. */
+/** Return the secret of this browser for a game, or "" for somebody who only watches. */
 export function tokenOf(game) {
   return sessionStorage.getItem(game) ?? localStorage.getItem(game) ?? "";
 }
 
-/** The secret in the link that opened the page, taken out of the address, or else the kept secret. */
+/** Return the secret in the link that opened the page, or else the kept secret; clear the address. */
 export function takeToken(game) {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found) history.replaceState(null, "", location.pathname);
@@ -23,7 +23,7 @@ export function keepToken(game, token) {
   if (localStorage.getItem(game) === null) localStorage.setItem(game, token);
 }
 
-/** The answer of an address to a JSON value; an Error with the reason if the server refuses. */
+/** Post a JSON value to an address and return the response; throw an Error if the server refuses it. */
 export async function post(address, value) {
   const headers = { "Content-Type": "application/json" };
   const answer = await (
@@ -33,7 +33,7 @@ export async function post(address, value) {
   return answer;
 }
 
-/** The position in the address of this page: a moment of a game, or a text; null if there is none. */
+/** Return the position in the address of this page, a moment of a game or a text, or null. */
 export async function linkedPosition() {
   const wish = new URLSearchParams(location.hash.slice(1));
   if (wish.has("position")) {
@@ -45,24 +45,24 @@ export async function linkedPosition() {
   return post("/api/moment", { game, frame: Number(wish.get("frame")), token: tokenOf(game) });
 }
 
-/** Keep the secret of a game that this browser has begun. */
+/** Keep the owner's secret of a game that this browser has begun. */
 function keepOwner(game, owner) {
   localStorage.setItem(`owner ${game}`, owner);
 }
 
-/** The secret of a game, or "" if this browser has not begun the game. */
+/** Return the owner's secret of a game, or "" if this browser has not begun the game. */
 export function ownerOf(game) {
   return localStorage.getItem(`owner ${game}`) ?? "";
 }
 
-/** Take the invitations that another page of this tab has left for the lobby: `{ game, tokens }`, or null. */
+/** Return and remove the invitations that a page of this tab has left: `{ game, tokens }`, or null. */
 export function takeInvitations() {
   const left = sessionStorage.getItem(INVITATIONS);
   sessionStorage.removeItem(INVITATIONS);
   return JSON.parse(left);
 }
 
-/** The address that opens a new game: the person's seat, or the lobby with invitations for several people. */
+/** Return the address that opens a new game: the person's seat, or the lobby if several people play. */
 export function invitation(game, tokens, owner) {
   keepOwner(game, owner);
   const seats = tokens.flatMap((token, seat) => (token ? [seat] : []));

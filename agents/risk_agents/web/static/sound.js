@@ -7,7 +7,7 @@ const NOTES = [
   [660, 0],
   [880, 0.14],
 ]; // frequency in Hz, and start in seconds
-const [LENGTH, VOLUME] = [0.3, 0.12]; // seconds of a note, and its loudness from 0 to 1
+const [LENGTH, VOLUME] = [0.3, 0.12]; // length of a note in seconds, and its loudness from 0 to 1
 
 export class Sound {
   constructor(button) {
