@@ -133,7 +133,7 @@ def changed(text: str, *pairs: tuple[str, str]) -> str:
 
 
 ODD_NAMES = (("Ash", "1st Bank"), ("Dune", "Done"), ("Cedar", "Cafétéria: [<b>]"), ("Birch Hill", "★ B > C"))
-NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Latin-1", "no cards: each territory gets a card"
+NOT_UTF8, NO_CARDS = "not UTF-8: it is read as Windows-1252", "no cards: each territory gets a card"
 FILES = (
     Foreign(
         "corners.map",

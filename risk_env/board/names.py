@@ -63,7 +63,7 @@ def read_arrows(text: str) -> str:
 
 
 def key_of(name: str) -> str:
-    """Return a key that is the same for all spellings of a name: any case, with or without quotes."""
+    """Return a key that is the same for all spellings of a name: in any case, with or without quotes."""
     return composed(name).strip().strip(QUOTE).casefold()
 
 

@@ -80,7 +80,7 @@ class RandomNumbers:
         self._state = seed
 
     def below(self, bound: int) -> int:
-        """Return a random number from 0 to `bound - 1`. The bias is below `bound / WORD`."""
+        """Return a random number from 0 to `bound - 1`. The relative bias is below `bound / WORD`."""
         self._state = (self._state + INCREMENT) % WORD
         return scrambled(self._state) * bound // WORD
 

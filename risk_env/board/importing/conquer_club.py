@@ -24,7 +24,7 @@ from risk_env.board.importing.finishing import check_before_borders
 from risk_env.bounded_io import MOST_NESTING, shortened
 
 MOST_ELEMENTS = 20_000
-IGNORED = {  # elements of a territory for which the rules have no counterpart, and the effect of `simplify`
+IGNORED = {  # elements of a territory that have no counterpart in the rules, and the effect of `simplify`
     "bombardments": "bombardments are left out",
     "killer": "it does not fall back to the neutral army",
     "bonus": "it gives no troops of its own",
