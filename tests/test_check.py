@@ -243,7 +243,7 @@ FAULTS = [
     ),
     (WORLD, Phase.ATTACK, put("blitz", True), "blitz 1 in phase ATTACK"),
     (WORLD, Phase.OCCUPY, put("captured", False), "phase OCCUPY: .* was not captured"),
-    (WORLD, Phase.OCCUPY, put("battles", 0), "battles 0: there was a roll"),
+    (WORLD, Phase.OCCUPY, put("battles", 0), "battles 0: dice were rolled"),
     (WORLD, Phase.DRAFT, put("eliminated", True), "eliminated 1 in phase DRAFT"),
     (WORLD, Phase.ATTACK, put("rolled", 1, 1, 3), "the defender's rolled dice"),
     (WORLD, Phase.ATTACK, put("settled", 6, 0, 3), "settled dice"),
@@ -260,7 +260,7 @@ FAULTS = [
     (WORLD, Phase.ATTACK, put("moves_left", 1), "moves_left 1 in phase ATTACK"),
     (WORLD, Phase.ATTACK, put("move_begun", True), "move_begun 1 in phase ATTACK"),
     (WORLD, Phase.DRAFT, put("held_at_start", 0), "territories more than at the turn's start"),
-    (WORLD, Phase.DRAFT, put("held_at_start", 63), "seat . no longer holds them"),
+    (WORLD, Phase.DRAFT, put("held_at_start", 63), "seat . no longer holds these territories"),
     (ROOM, Phase.OBJECTIVE, put("objective_taken", True), "objective_taken"),
     # goals
     (SECRET, Phase.ATTACK, two_missions, "two seats have the same"),

@@ -275,7 +275,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
         written = f"the game or text was saved with a map with digest {shortened(digest)}"
-        raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]!r}")
+        raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]}")
     return board
 
 
