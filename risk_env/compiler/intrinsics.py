@@ -1,6 +1,7 @@
 """Decorators that replace a helper by LLVM code (`vectors`, `memory`) if the mode allows it.
 
-The decorated function defines the behaviour of the LLVM code. In all other modes the decorated function runs.
+The decorated function defines the behaviour of the LLVM code. In all other modes, the decorated function is
+used.
 """
 
 from collections.abc import Callable
