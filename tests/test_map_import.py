@@ -110,7 +110,7 @@ CROWD = (
         (b"continent,C,1,red,x,,\n", "line 1: 'x' is one value too many; the row is name, bonus, colour"),
         (b'{"borders": [["A", "B", 3]]}', "border 1: 3 is one value too many; the row is from, to"),
         (b"continent,C,1\nterritory,A\nterritory,B\nborder,A,B", "no continent has a territory"),
-        (LONG.encode(), "a name has 1 to 60 characters"),
+        (LONG.encode(), "a name must have 1 to 60 characters"),
         (b"continent,C,1001\nterritory,A,C\nterritory,B,C\nborder,A,B", "the bonus 1001: at most 1000"),
     ],
 )

@@ -33,7 +33,7 @@ AMOUNTS = (*types.AMOUNTS, HALF, ALL)
 FACES = tuple(range(1, types.NUM_FACES + 1))
 ATTACK_DICE, DEFENCE_DICE = (1, 2, 3), (1, 2)
 
-# Block of each kind of action: the words of docs/decisions.md, and the kinds that `decode` returns.
+# Block of each kind of action: each word of docs/decisions.md, and each kind that `decode` returns.
 BLOCK_OF = {
     **dict.fromkeys(
         ("territory", "capital", "claim", "deploy", "headquarters", "bonus", "draft"), "territory"
@@ -184,7 +184,7 @@ class ActionSpace:
 
 
 def _index_of(value: Any, choices: Sequence[Any]) -> int:
-    """Return the index of `value` in `choices`. Upper and lower case of words are treated as equal."""
+    """Return the index of `value` in `choices`. The case of letters is ignored."""
     words = [str(choice).casefold() for choice in choices]
     if str(value).casefold() not in words:
         raise ValueError(f"{reprlib.repr(value)} is not one of {', '.join(map(str, choices))}")
@@ -192,7 +192,7 @@ def _index_of(value: Any, choices: Sequence[Any]) -> int:
 
 
 def _number(value: Any, count: int) -> int:
-    """Return `value` as an int. Raises ValueError unless it is a whole number from 0 to `count` - 1."""
+    """Return `value` as an int. Raises ValueError unless `value` is a whole number from 0 to `count` - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 0 <= value < count:
         raise ValueError(f"{reprlib.repr(value)} is not a whole number from 0 to {count - 1}")
     return int(value)

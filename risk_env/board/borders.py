@@ -4,10 +4,9 @@ from collections.abc import Iterable
 
 
 def neighbours_of(territories: Iterable[int], borders: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
-    """Return the neighbours of each territory.
+    """Return the neighbours of each territory in `territories`.
 
-    Borders to territories outside `territories` are ignored. `borders` contains each border once, in either
-    direction.
+    Borders to other territories are ignored. `borders` contains each border once, in either direction.
     """
     neighbours: dict[int, list[int]] = {territory: [] for territory in territories}
     for one, other in borders:

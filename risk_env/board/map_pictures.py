@@ -23,7 +23,7 @@ _PNG_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: 
 _PALETTE = 3  # colour type of images with a palette
 _JPEG = b"\xff\xd8"
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # markers of frames
-_USUAL_FRAMES = (0xC0, 0xC1, 0xC2)  # baseline, extended sequential, progressive: every browser reads them
+_USUAL_FRAMES = (0xC0, 0xC1, 0xC2)  # baseline, extended sequential, progressive: readable in every browser
 _SCAN, _END = 0xDA, 0xD9
 # A marker of a segment. Other bytes after 0xFF belong to coded pixels.
 _MARKER = re.compile(rb"\xff[\x02-\xcf\xd9-\xfe]")
@@ -95,7 +95,7 @@ def picture_of(content: bytes) -> MapPicture:
 
 
 def _png_size(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a PNG image. Raises ValueError if its chunks are damaged."""
+    """Return the width and height of a PNG image. Raises ValueError for damaged or too many chunks."""
     chunks = list(islice(_png_chunks(content), MOST_PARTS + 1))
     kinds = [kind for kind, _ in chunks]
     if len(chunks) > MOST_PARTS:
@@ -126,7 +126,10 @@ def _png_chunks(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _jpeg_size(content: bytes) -> tuple[int, int]:
-    """Return the width and height of a JPEG image. Raises ValueError if its segments are damaged."""
+    """Return the width and height of a JPEG image.
+
+    Raises ValueError for damaged segments, for too many segments or scans, and as `_frame_size` does.
+    """
     at, size, scans = len(_JPEG), None, 0
     for _ in range(MOST_PARTS):
         kind, data, at = _jpeg_segment(content, at)
@@ -174,6 +177,7 @@ def _frame_size(kind: int, data: bytes) -> tuple[int, int]:
     """Return the width and height in the segment of a frame.
 
     The data of the segment begin with the precision, the height, the width and the number of components.
+    Raises ValueError for images that some browsers cannot read.
     """
     if kind not in _USUAL_FRAMES or len(data) < 6 or data[0] != 8 or data[5] not in (1, 3):
         raise ValueError("an unusual kind of JPEG image; save it in grey or RGB, with 8 bits per channel")

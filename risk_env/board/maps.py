@@ -65,7 +65,7 @@ class Mission:
     territories: int = 0  # number of territories to hold
     min_troops: int = 1  # minimum number of troops on each of these territories
     target: int = -1  # seat to destroy
-    # number of territories that the target itself must hold if it is dealt this mission (RULES 8.3)
+    # number of territories that the target must hold if the target itself has this mission (RULES 8.3)
     fallback_territories: int = 0
     extended: bool = False  # True: the mission is used only with `missions="extended"`
 
@@ -102,7 +102,7 @@ class Board:
     basic_training_cities: tuple[int, ...]  # territories with a city if `cities="fixed"`, ascending
     random_cities: int  # number of cities if `cities="random"`
     missions: tuple[Mission, ...]  # a "destroy" entry of the file makes one mission for each colour
-    objectives: tuple[Objective, ...]  # minor objectives first
+    objectives: tuple[Objective, ...]  # minor Objectives first
     charts: tuple[Chart, ...]  # start charts of Basic Training, at most one for each number of players
     colours: tuple[str | None, ...] = field(compare=False)  # per continent, "#rrggbb"; None: automatic
     drawing: Drawing | None = field(compare=False)
@@ -608,7 +608,7 @@ def _objectives(file: TomlTable, continents: tuple[str, ...], territories: int) 
     for i, table in enumerate(tables):
         table.check_new("name", objectives[i].name, seen)
         if i and objectives[i - 1].major and not objectives[i].major:
-            raise table.error("minor objective after a major one: minor objectives must come first", "major")
+            raise table.error("minor Objective after a major one: minor Objectives must come first", "major")
     return objectives
 
 

@@ -99,7 +99,7 @@ def _write_borders(record: Any, board: Board) -> None:
 
 
 def _put_in_subsets(chunks: np.ndarray[Any, Any], territory: int, element: int) -> None:
-    """Add an element to the bitset of each subset that contains the territory."""
+    """Add an element to the bitset of each subset of the territory's chunk that contains the territory."""
     subsets = SUBSETS_WITH[territory % CHUNK]
     chunks[territory // CHUNK, subsets, element // 64] |= np.uint64(1 << element % 64)
 

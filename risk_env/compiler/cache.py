@@ -40,8 +40,8 @@ def cache_directory(folder: Path, module: str) -> str | None:
 def _cache_root() -> Path | None:
     """Return the folder that contains all cache folders.
 
-    The folder is the folder that the user has chosen, or the first default root that only this user can write
-    to. If this process cannot write to such a folder, warn once and return None.
+    The result is the folder that the user has chosen, or else the first default root that only this user can
+    write to. If this process cannot write to such a folder, warn once and return None.
     """
     chosen = os.environ.get("RISK_ENV_CACHE_DIR") or os.environ.get("NUMBA_CACHE_DIR")
     for root in [Path(chosen)] if chosen else _usual_roots():
@@ -85,8 +85,8 @@ def cache_key(folder: Path) -> str:
 def _folders_beside(folder: Path) -> list[Path]:
     """Return the folders outside the core from which a kernel in `folder` may import kernels.
 
-    The first folder is `folder` itself. If `folder` is part of another package, the package's other folders
-    with kernels follow.
+    The result contains `folder` and, if `folder` is part of another package, the package's other folders with
+    kernels.
     """
     if folder.parent == _PACKAGE or not (folder.parent / "__init__.py").is_file():
         return [folder]

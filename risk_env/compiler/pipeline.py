@@ -100,9 +100,7 @@ class _HelperKnown(_Pass):
 
     def run_pass(self, state: Any) -> bool:
         warning = f"{{{state.func_id.func_name} is a helper that only compiled code can call}}"
-        state.cr = state.cr._replace(
-            cfunc=warning.format
-        )  # a call from Python raises KeyError(warning)
+        state.cr = state.cr._replace(cfunc=warning.format)  # a call from Python raises KeyError(warning)
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         return False
 

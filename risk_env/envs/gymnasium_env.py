@@ -273,6 +273,7 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
 
         `options` may contain `reset_mask`, the lanes to reset, and `positions`, the start positions of these
         and all later games (`SingleSeatVector.start_at`). Returns the observations (N, ...) and the info.
+        Raises ValueError for a `seed` together with a `reset_mask` that leaves out lanes.
         """
         _check_options(options, "reset_mask", "positions")
         chosen = _lanes_of((options or {}).get("reset_mask"), self.num_envs)
@@ -292,8 +293,8 @@ class RiskVectorEnv(VectorEnv[Any, Any, Any]):
         """Play the learners' actions, int (N,), then let all other seats play.
 
         Each lane stops when the learner of the lane must act. Returns the observations, rewards float64 (N,),
-        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action, and with
-        `autoreset_mode` DISABLED, ResetNeeded for lanes whose games have ended.
+        terminated and truncated bool (N,), and the info. Raises IllegalAction for an illegal action. With
+        `AutoresetMode.DISABLED`, raises ResetNeeded if the game of a lane has ended.
         """
         lanes = self.lanes
         self._step_lanes(np.asarray(actions))

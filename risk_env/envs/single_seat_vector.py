@@ -436,7 +436,7 @@ def _players(opponents: Named | Sequence[Named], num_players: int, order: str) -
         )
     if not opponents:
         raise ValueError("opponents=[]: opponent_order='drawn' needs at least one opponent")
-    # an object named twice is one player
+    # an object that is listed twice is one player
     by_id = {id(opponent): find_player(opponent) for opponent in opponents}
     return [by_id[id(opponent)] for opponent in opponents]
 

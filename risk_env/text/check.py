@@ -180,7 +180,7 @@ def _plain_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _plain(value: bytes, kind: np.dtype[Any]) -> Any:
-    """Return the bytes of a field of this type as a plain Python value, without a slow array."""
+    """Return the bytes of a field of this type as a plain Python value. An array would be slower."""
     base, shape = kind.base, kind.shape
     if base == np.uint64 and shape:  # words of sets
         size = shape[-1] * base.itemsize
@@ -203,7 +203,7 @@ def empty_facts(rules: Rules, board: Board) -> Facts:
 
 
 def _names(places: Iterable[int], board: Board) -> str:
-    """Return the names of territories, in the order of the map. Numbers beyond the map stay numbers."""
+    """Return the names of territories, in map order. Numbers beyond the map are given as numbers."""
     known = [board.territories[t] if t < board.num_territories else f"number {t}" for t in sorted(places)]
     return ", ".join(known[:6]) + (", ..." if len(known) > 6 else "") or "-"
 
@@ -353,7 +353,7 @@ def ranges(rules: Rules, board: Board) -> dict[str, tuple[Any, Any]]:
 def _element_ranges(rules: Rules, board: Board) -> dict[str, list[tuple[Any, Any]]]:
     """Return the smallest and the largest value of each element of every field that is not derived.
 
-    Elements beyond the last seat, army, territory and objective must be empty.
+    Elements beyond the last seat, army, territory and Objective must be empty.
     """
     empty = empty_facts(rules, board)
     used = {types.MAX_SEATS: rules.num_players, types.MAX_OWNERS: rules.num_players + rules.neutral}
@@ -475,14 +475,14 @@ def _unused(rules: Rules, board: Board, phase: Phase, dtype: np.dtype[Any]) -> _
 
 
 def _territories(p: Position) -> Reasons:
-    """Check that free territories have no troops, and other territories at least one (RULES 3.2.6).
+    """Check that free territories have no troops, and that other territories have troops (RULES 3.2.6).
 
     Territories may be free only in the claim phases.
     """
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
-            yield f"{p.board.territories[t]}: {has}; only a free territory has no troops"
+            yield f"{p.board.territories[t]}: {has}; only and all free territories have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
         allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
         yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
@@ -730,8 +730,8 @@ def _rewards(p: Position) -> Reasons:
 def _airfields(p: Position) -> Reasons:
     """Check the airfields (RULES 9.8).
 
-    While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat. Only in
-    phase AIRFIELD, the seat in turn has exactly one airfield that is not placed yet.
+    While a seat owns the Reward of an airfield, the airfield stands on a territory of this seat. In phase
+    AIRFIELD, however, exactly one airfield of the seat in turn is not placed yet.
     """
     owners = [p.game.reward_owner[reward] for reward in AIRFIELDS]
     for place, owner, reward in zip(p.game.airfield, owners, AIRFIELDS, strict=True):

@@ -71,7 +71,7 @@ def position_for(text: str, rules: Rules, board: Board) -> npt.NDArray[Any]:
 
 
 def check_same_rules(given: Rules, rules: Rules) -> None:
-    """Raise ValueError if the rules of a position, `given`, differ from `rules` except in `max_rounds`."""
+    """Raise ValueError if `given` (the rules of a position) and `rules` differ, except in `max_rounds`."""
     other = [
         f"{option}={getattr(given, option)!r} instead of {getattr(rules, option)!r}"
         for option in OPTIONS
@@ -125,7 +125,7 @@ class Line(NamedTuple):
 
 
 class Lines(dict[str, Line]):
-    """The lines of the game, by key. A line that is missing from the text is empty."""
+    """The lines of the game, by key. A line that is missing from the text has an empty value."""
 
     def __missing__(self, key: str) -> Line:
         return Line(key, "", key, "")
@@ -341,7 +341,7 @@ def _read_entries(games: Any, lines: Lines, table: Tables, rules: Rules, board: 
     entries = {line.key.casefold(): line for line in _entries(rules, board)}
     known = ["rules", "map", *(line.key for line in entries.values())]
     for key in lines:
-        if key not in entries and key not in ("rules", "map", "trade"):  # texts before 0.2 have `trade`
+        if key not in entries and key not in ("rules", "map", "trade"):  # `trade`: texts before version 0.2
             hint = similar_names(key, known, f"; allowed: {', '.join(known)}")
             raise PositionError(f"{lines[key].place}: unknown key in this game{hint}")
     position: Position | None = None  # None after a change of the record
@@ -482,7 +482,7 @@ def _number(low: int, high: int) -> Form:
 
 
 def _word(values: dict[str, Any]) -> Form:
-    """Return the text form of values that `values` maps from words.
+    """Return the text form of the values in `values`, a dict of the words that stand for the values.
 
     A text may be in upper or lower case, and may have underscores instead of spaces.
     """
@@ -532,7 +532,7 @@ def _territories(board: Board) -> Form:
 
 
 def _cards(_: Rules, board: Board) -> Form:
-    """Return the form of cards, wild cards last.
+    """Return the text form of cards, wild cards last.
 
     The value is a set of territory cards and a number of wild cards.
     """
@@ -552,7 +552,7 @@ def _cards(_: Rules, board: Board) -> Form:
 
 
 def _fallen(rules: Rules, _: Board) -> Form:
-    """Return the form of the eliminated seats, in the order of elimination.
+    """Return the text form of the eliminated seats, in the order of elimination.
 
     The value is each seat's place in this order, from 1, or 0 for living seats.
     """
@@ -569,7 +569,7 @@ def _deaths(fallen: list[int]) -> list[int]:
 
 
 def _to_place(rules: Rules, _: Board) -> Form:
-    """Return the form of each army's troops to place in set-up."""
+    """Return the text form of the numbers of troops that the armies still place in the set-up."""
     armies = rules.num_players + rules.neutral
     numbers = _listed(
         _number(0, MOST_TROOPS), count=armies, each=f"one for each of {armies} armies is needed"
@@ -596,7 +596,7 @@ def _read_generator(text: str) -> int:
 
 
 def _dice(_: Rules, __: Board) -> Form:
-    """Return the form of the dice of attacker and defender. In the value, 0 stands for no die."""
+    """Return the text form of the dice of attacker and defender. In the value, 0 stands for no die."""
     face = _number(1, types.NUM_FACES + 1)
 
     def read(text: str) -> list[list[int]]:

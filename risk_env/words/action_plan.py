@@ -145,7 +145,9 @@ def _written_out(word: str, argument: str, board: Board) -> list[Step]:
         way, amount = _split_amount(argument, board)
         source, *target = split_outside_quotes(way, ">", 1)
         if not target:
-            raise ValueError(f"{shortened(f'{word} {argument}')}: write fortify SOURCE > TARGET N")
+            raise ValueError(
+                f"{shortened(f'{word} {argument}')} is not of the form fortify SOURCE > TARGET N"
+            )
         return [Step("from", source.strip()), Step("to", target[0].strip()), Step("move", amount or "all")]
     place, amount = _split_amount(argument, board)
     if word == "draft" and amount:

@@ -319,7 +319,7 @@ class _Report:
         return [f"Attacks (chance of a blitz{note}{more}):", *told]
 
     def _odds(self, new: int) -> list[tuple[float, int, int]]:
-        """Return (chance, source, target) of the reader's attacks."""
+        """Return (win probability, source, target) for each possible attack of the reader."""
         you, owner, troops = self.reader.seat, self.owner, self.troops
         return [
             (win_probability(troops[source] + new, troops[target]), source, target)
@@ -446,9 +446,9 @@ HELP = (
     "The actions are played in this and later questions. A whole turn can be one answer:",
     "  trade; draft Ural 5; draft Siam all; attack Ural > Ukraine; occupy 3; attack Ural > Siberia; "
     "fortify Japan > Mongolia all; end",
-    "  `trade` trades any set, `trade A, B, C` these cards; `draft T N`; "
+    "  `trade` trades any set, `trade A, B, C` these cards; `draft T N` places N troops; "
     "`attack A > B` is a blitz unless `dice 1|2|3` follows; `occupy N|all` moves more troops in; "
-    "`fortify A > B N|all`; `done` declines a question; "
+    "`fortify A > B N|all` moves troops; `done` declines a question; "
     "`end` ends the turn; `try attack A > B` is skipped if the attack is not legal.",
     "  In set-up: `claim T`, `deploy T N`. "
     "When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
@@ -545,7 +545,7 @@ def _facts_of(text: str, board: Board) -> dict[str, Any]:
 
 
 def _read_lines(lines: Sequence[str], seats: dict[str, int], board: Board) -> dict[str, Any]:
-    """Return the facts in the lines of a report that follow its heading."""
+    """Return the facts in the lines of a report after the heading."""
     facts: dict[str, Any] = {"owner": [FREE] * board.num_territories, "troops": [0] * board.num_territories}
     titles = zip(map(in_text, board.continents), board.bonuses, strict=True)
     continents = {f"{name} +{bonus}" for name, bonus in titles}

@@ -11,7 +11,7 @@ from risk_env.board.generating.spec import RandomMap, RandomNumbers
 from risk_env.core.types import SIZE_CLASSES, Symbol
 
 SEA_CELLS = 8  # number of land cells for each sea cell
-# mean number of borders per territory, each border counted once; the classic map has nearly as many
+# Target for the number of borders per territory, with each border counted once. The classic map has 1.98.
 BORDERS_OF_A_TERRITORY = 2
 # A gap separates neighbouring cells without a border. The depth of the gap is at most 1 / GAP of the distance
 # between the side and the centre of the cell. The depth is also at most about half the length of the side.
@@ -190,7 +190,7 @@ def _outline(territory: int, cells: Cells, kept: set[Border]) -> Iterator[Point]
 
 
 def _receding(side: Side, centre: Point) -> Point:
-    """Return the deepest point of a side's dent. It lies between the middle of the side and the centre."""
+    """Return the deepest point of a side's dent, between the middle of the side and the cell's centre."""
     x, y = ((side.start[axis] + side.end[axis]) // 2 for axis in (0, 1))
     part = max(GAP, isqrt(4 * squared_distance(centre, (x, y)) // side.squared_length))
     return x + (centre[0] - x) // part, y + (centre[1] - y) // part

@@ -74,7 +74,7 @@ def _check(name: str, key: str, number: int, least: int, most: int) -> None:
 
 
 class RandomNumbers:
-    """Generator of random numbers (SplitMix64), the same on every machine and in every version of Python."""
+    """Random generator (SplitMix64) with the same numbers on every machine and in every version of Python."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed

@@ -96,7 +96,7 @@ def parse_xml(text: str) -> Element:
 
 
 def _text(element: Element, tag: str) -> str:
-    """Return the text of the first child element with this tag, or "" if there is none."""
+    """Return the text of the first child element with this tag, or "" if there is no such element."""
     return (element.findtext(tag) or "").strip()
 
 

@@ -80,7 +80,7 @@ class Report:
     num_decisions: int = 0
 
     def problem(self, problem: str, name: str = "", names: Sequence[str] = (), hint: str = "") -> None:
-        """Add a problem, which suggests those of `names` that are similar to `name`.
+        """Add a problem. The problem suggests those of `names` that are similar to `name`.
 
         `hint` is advice. The error lists each hint once, after the problems.
         """
@@ -156,7 +156,7 @@ def point(x: str, y: str, what: str, report: Report) -> tuple[float, float] | No
     """Return the coordinates of a point. If `x` or `y` is not a number, report a problem and return None."""
     if _NUMBER.fullmatch(x.strip()) and _NUMBER.fullmatch(y.strip()):
         return float(x), float(y)
-    report.problem(f"{what}: {shortened(x)}, {shortened(y)} is not a point x, y")
+    report.problem(f"{what}: {shortened(x)}, {shortened(y)} are not the coordinates x, y of a point")
     return None
 
 

@@ -74,7 +74,7 @@ def check_before_borders(draft: MapDraft, report: Report) -> None:
     if count > MAX_TERRITORIES:
         report.problem(f"{count} territories: a map has 2 to {MAX_TERRITORIES}")
     if long:
-        report.problem(f"{_listed(long)}: a name has 1 to {MAX_NAME} characters")
+        report.problem(f"{_listed(long)}: a name must have 1 to {MAX_NAME} characters")
     if long or count > MAX_TERRITORIES:
         report.raise_problems()
 
@@ -189,21 +189,21 @@ def _is_allowed(mission: DraftMission, draft: MapDraft) -> bool:
 
 
 def _finish_cards(draft: MapDraft, report: Report) -> None:
-    """Give each territory a card if the file has no cards. The symbols take turns."""
+    """Give each territory a card if the file has no cards. The three symbols are assigned in turn."""
     without = [territory.name for territory in draft.territories if territory.symbol is None]
     if len(without) < len(draft.territories):
         if without:
             report.decision(f"no card for {_listed(without)}: games with headquarters cannot be played")
         return
-    report.decision("the file has no cards: each territory gets a card; the symbols take turns")
+    report.decision("the file has no cards: each territory gets a card, with the three symbols in turn")
     for number, territory in enumerate(draft.territories):
         territory.symbol = SYMBOLS[number % len(SYMBOLS)]
 
 
 def _finish_centres(draft: MapDraft, report: Report) -> None:
-    """Scale the centres to a drawing. If this fails, leave all centres out.
+    """Scale the centres to a drawing. If the centres cannot be used, leave all centres out.
 
-    If the map has a picture, the failure is a problem instead.
+    For a map with a picture, report a problem instead.
     """
     missing = [t.name for t in draft.territories if t.centre is None]
     if len(missing) == len(draft.territories):
