@@ -462,7 +462,10 @@ WRONG = {
         ("Inca Land", "wild"),
         "aliases 1: 'wild' cannot be .* reserved for action texts",
     ),
-    "a name in quotes": (("Inca Land", r"A \"B\""), "aliases 1: .* cannot be a name: .* no double quotes"),
+    "a name in quotes": (
+        ("Inca Land", r"A \"B\""),
+        "aliases 1: .* cannot be a name: .* not contain double quotes",
+    ),
     "a name with two spaces": (("Inca Land", "A  B"), "cannot be a name: .* single spaces"),
     "a name with a tab": (("Inca Land", r"A\tB"), "cannot be a name: .* single spaces"),
     "an invisible letter": (("Inca Land", r"A\u200bB"), "cannot be a name: .* invisible"),

@@ -198,7 +198,10 @@ def test_the_message_lists_a_few_legal_actions():
 
 
 def test_over_and_chance_have_no_actions():
-    for phase, said in ((Phase.OVER, "the game is over"), (Phase.ROLL, "dice or a card are drawn next")):
+    for phase, said in (
+        (Phase.OVER, "the game is over"),
+        (Phase.ROLL, "dice are rolled or a card is drawn next"),
+    ):
         record, table, board = standing("tiny/two_player", phase)
         for ask in (parse_action, lambda text, *rest: action_text(0, *rest)):
             with pytest.raises(IllegalAction, match=said):

@@ -198,7 +198,7 @@ def test_positions_are_saved_and_checked() -> None:
     assert in_phase(game, Phase.OCCUPY, 0)
     unsealed = re.sub("checksum: .*\n", "", text)
     against = unsealed.replace("source: Birch", "source: Ember").replace("target: Ember", "target: Birch")
-    with pytest.raises(PositionError, match="Ember > Birch was not captured this turn"):
+    with pytest.raises(PositionError, match="Birch was not captured this turn along Ember > Birch"):
         Game.from_text(against, board=ring())
 
 

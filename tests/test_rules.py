@@ -445,16 +445,16 @@ MISSION = {"victory": "mission"}
 NOT_ON_THE_MAP = [  # rules, map, words of the message
     ({}, {"symbols": None}, ("deck='symbol'", "0 of 8")),
     (STARS, {"stars": None}, ("deck='star'", "0 of 8")),
-    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "0 for them")),
+    (MISSION, {"missions": []}, ("victory='mission'", "3 players", "has only 0 with")),
     (
         MISSION,
         {"missions": [mission("destroy", target=k) for k in range(1, 6)]},
-        ("victory='mission'", "2 for them"),
+        ("victory='mission'", "has only 2 with"),
     ),
     (
         MISSION,
         {"missions": [mission("continents", extended=True)] * 3},
-        ("missions='standard'", "0 for them"),
+        ("missions='standard'", "has only 0 with"),
     ),
     (
         CAPITALS | {"objectives": "random"},

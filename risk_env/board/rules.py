@@ -492,7 +492,7 @@ def _check_missions(rules: Rules, board: Any) -> None:
     dealt = sum(is_dealt(mission, rules) for mission in board.missions)
     if dealt < rules.num_players:
         needs = f"needs at least {rules.num_players} missions for {rules.num_players} players"
-        has = f"but with missions={rules.missions!r} this map has only {dealt} for them"
+        has = f"but this map has only {dealt} with missions={rules.missions!r}"
         _refuse(rules, "victory", f"{needs}, {has}")
 
 

@@ -636,9 +636,9 @@ def _occupation(p: Position) -> Reasons:
         return
     way = f"{p.board.territories[source]} > {p.board.territories[target]}"
     if not p.game.captured or target not in p.board.targets(source):
-        yield f"phase OCCUPY: {way} was not captured this turn"
+        yield f"phase OCCUPY: {p.board.territories[target]} was not captured this turn along {way}"
     if not {source, target} <= p.own or p.game.troops[source] < 2 or not p.room([target]):
-        yield f"phase OCCUPY: seat {p.game.turn} cannot move troops {way}"
+        yield f"phase OCCUPY: seat {p.game.turn} cannot move troops along {way}"
 
 
 def _dice(p: Position) -> Reasons:

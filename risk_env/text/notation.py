@@ -166,7 +166,7 @@ def _legal_summary(phase: Phase, record: Any, tables: Tables, board: Board) -> s
     if phase == Phase.OVER:
         return "the game is over"
     if phase not in DECISIONS:
-        return "dice or a card are drawn next"
+        return "dice are rolled or a card is drawn next"
     legal = members(record["legal"])
     words = [action_text(action, record, tables, board) for action in legal[:SHOWN_ACTIONS]]
     more = f", ... ({len(legal)} in all)" if len(legal) > SHOWN_ACTIONS else ""
