@@ -177,7 +177,7 @@ def _frame_size(kind: int, data: bytes) -> tuple[int, int]:
     """Return the width and height in the segment of a frame.
 
     The data of the segment begin with the precision, the height, the width and the number of components.
-    Raises ValueError for images that some browsers cannot read.
+    Raises ValueError for an unusual kind of JPEG image.
     """
     if kind not in _USUAL_FRAMES or len(data) < 6 or data[0] != 8 or data[5] not in (1, 3):
         raise ValueError("an unusual kind of JPEG image; save it in grey or RGB, with 8 bits per channel")
