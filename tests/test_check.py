@@ -287,9 +287,9 @@ FAULTS = [
         ROOM,
         Phase.ATTACK,
         another_reward,
-        "a Reward lies on two objectives",
+        "a Reward lies on two Objectives",
     ),
-    (ROOM, Phase.ATTACK, put("reward_owner", 0, slice(0, 8)), "does not hold the objective of the Reward"),
+    (ROOM, Phase.ATTACK, put("reward_owner", 0, slice(0, 8)), "does not hold the Objective of the Reward"),
     (ROOM, Phase.AIRFIELD, put("reward_owner", -1), "0 airfields to be placed in phase AIRFIELD"),
     (ROOM, Phase.ATTACK, put("airfield", 0, slice(0, 2)), "airfield on Ash: not on a territory of the owner"),
 ]

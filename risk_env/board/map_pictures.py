@@ -99,7 +99,7 @@ def _png_size(content: bytes) -> tuple[int, int]:
     chunks = list(islice(_png_chunks(content), MOST_PARTS + 1))
     kinds = [kind for kind, _ in chunks]
     if len(chunks) > MOST_PARTS:
-        raise ValueError(f"more than {MOST_PARTS} chunks")
+        raise ValueError(f"the image has more than {MOST_PARTS} chunks, the maximum")
     if kinds[0] != b"IHDR" or len(chunks[0][1]) != 13 or kinds[-1] != b"IEND" or b"IDAT" not in kinds:
         raise ValueError(_DAMAGED)
     header = chunks[0][1]
@@ -146,9 +146,9 @@ def _jpeg_size(content: bytes) -> tuple[int, int]:
         elif kind == _SCAN:
             scans += 1
             if scans > MOST_SCANS:
-                raise ValueError(f"more than {MOST_SCANS} scans")
+                raise ValueError(f"the image has more than {MOST_SCANS} scans, the maximum")
             at = _end_of_scan(content, at)
-    raise ValueError(f"more than {MOST_PARTS} segments")
+    raise ValueError(f"the image has more than {MOST_PARTS} segments, the maximum")
 
 
 def _jpeg_segment(content: bytes, at: int) -> tuple[int, bytes, int]:
@@ -180,5 +180,7 @@ def _frame_size(kind: int, data: bytes) -> tuple[int, int]:
     Raises ValueError for an unusual kind of JPEG image.
     """
     if kind not in _USUAL_FRAMES or len(data) < 6 or data[0] != 8 or data[5] not in (1, 3):
-        raise ValueError("an unusual kind of JPEG image; save it in grey or RGB, with 8 bits per channel")
+        raise ValueError(
+            "an unusual kind of JPEG image; save the image in grey or RGB, with 8 bits per channel"
+        )
     return int.from_bytes(data[3:5]), int.from_bytes(data[1:3])

@@ -274,7 +274,7 @@ def found_map(name: str, digest: str | None = None, board: Board | None = None) 
             raise MapError(f"{error}; for any other map, pass the board") from None
     board = load_map(name) if board is None else board
     if digest not in (None, board.digest, board.digest[:16]):
-        written = f"the game or text was saved with a map with digest {shortened(digest)}"
+        written = f"the saved game or text belongs to the map with digest {shortened(digest)}"
         raise MapError(f"{written}, but the map {board.source!r} has digest {board.digest[:16]}")
     return board
 
@@ -544,7 +544,8 @@ def _check_connected(territories: list[TomlTable], borders: tuple[tuple[int, int
     """Raise MapError unless chains of borders lead from every territory to every other territory."""
     first = territories[0].place
     not_reached, not_reaching = unreachable(len(territories), borders)
-    for apart, way in ((not_reached, "to it from"), (not_reaching, "from it to")):
+    ways = ((not_reached, "to this territory from"), (not_reaching, "from this territory to"))
+    for apart, way in ways:
         if apart:
             problem = f"no chain of borders leads {way} {first}"
             demand = "every territory must reach every other territory"

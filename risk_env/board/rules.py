@@ -475,10 +475,11 @@ def _check_deck(rules: Rules, board: Any) -> None:
     """Raise ValueError unless the map has the cards of the deck (RULES 2)."""
     needed, given = ("stars", "stars") if rules.deck == "star" else ("a symbol", "symbols")
     if rules.deck != "none" and getattr(board, given) is None:
-        has = f"but this map has {given} for 0 of {board.num_territories}"
+        has = f"but this map has {given} for 0 of {board.num_territories} territories"
         _refuse(rules, "deck", f"needs {needed} for every territory, {has}")
     if rules.victory == "headquarters" and None in board.symbols:
-        without = f"but this map has none for {board.symbols.count(None)} of {board.num_territories}"
+        lacking = board.symbols.count(None)
+        without = f"but this map has none for {lacking} of {board.num_territories} territories"
         _refuse(rules, "victory", f"needs a card for every territory, {without}")
 
 

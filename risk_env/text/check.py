@@ -436,8 +436,8 @@ def _phase(p: Position) -> Reasons:
     if missing := p.missing(PHASE_NEEDS.get(p.phase, "")):
         yield f"phase {p.phase.name} needs {missing}"
     if p.is_setup != (p.game.round_number == 0):
-        ranges = "the set-up is round 0, and play begins in round 1"
-        yield f"phase {p.phase.name} in round {p.game.round_number}: {ranges}"
+        rounds = "the set-up is round 0, and play begins in round 1"
+        yield f"phase {p.phase.name} in round {p.game.round_number}: {rounds}"
     for field in ("source", "target"):
         if p.phase in USES[field][1] and getattr(p.game, field) == NOWHERE:
             yield f"{field} {NOWHERE}: phase {p.phase.name} needs a {field} territory"
@@ -482,7 +482,7 @@ def _territories(p: Position) -> Reasons:
     for t in p.places:
         if (p.game.owner[t] == FREE) != (p.game.troops[t] == 0):
             has = f"{p.game.troops[t]} troops of {p.army(p.game.owner[t])}"
-            yield f"{p.board.territories[t]}: {has}; only and all free territories have no troops"
+            yield f"{p.board.territories[t]}: {has}; exactly the free territories have no troops"
     if p.held[FREE] and p.phase not in CLAIM_PHASES:
         allowed = f"only {' and '.join(phase.name for phase in CLAIM_PHASES)} allow free territories"
         yield f"{_names(p.held[FREE], p.board)}: free in phase {p.phase.name}; {allowed}"
@@ -719,11 +719,11 @@ def _rewards(p: Position) -> Reasons:
     """
     given = [reward for reward in p.game.objective_reward if reward != NO_REWARD]
     if len(set(given)) < len(given):
-        yield f"objective_reward {p.game.objective_reward}: a Reward lies on two objectives"
+        yield f"objective_reward {p.game.objective_reward}: a Reward lies on two Objectives"
     holder = dict(zip(p.game.objective_reward, p.game.objective, strict=True))
     for reward, owner in enumerate(p.game.reward_owner):
         if owner not in (NOBODY, holder.get(reward)):
-            problem = f"seat {owner} does not hold the objective of the Reward"
+            problem = f"seat {owner} does not hold the Objective of the Reward"
             yield f"reward {Reward(reward).name} of seat {owner}: {problem}"
 
 

@@ -514,7 +514,7 @@ def _listed(form: Form, count: int | None = None, each: str = "", distinct: bool
     def read(text: str) -> list[Any]:
         values = [form.read(part) for part in _parts(text)]
         if distinct and len(set(values)) < len(values):
-            raise ValueError(f"{shortened(text)} names an element twice")
+            raise ValueError(f"{shortened(text)} contains an element twice")
         if count is not None and len(values) != count:
             raise ValueError(f"{len(values)} numbers: {each}")
         return values
@@ -591,7 +591,7 @@ def _objective(rules: Rules, _: Board) -> Form:
 
 def _read_generator(text: str) -> int:
     if not re.fullmatch("[0-9a-fA-F]{1,16}", text):
-        raise ValueError(f"{shortened(text)} is not 1 to 16 hexadecimal digits")
+        raise ValueError(f"{shortened(text)} does not consist of 1 to 16 hexadecimal digits")
     return int(text, 16)
 
 

@@ -429,12 +429,12 @@ _ASKED: dict[Phase, str | Callable[[_Report], str]] = {
     Phase.REROLL: lambda report: f"{report.rolled()}. Show the card and roll a die again?",
     Phase.COMMANDER: lambda report: f"{report.rolled()}. Turn a die to 6, once a turn?",
     Phase.OCCUPY: lambda report: (
-        f"{report.place(report.state.target)} is yours, the least number of troops has moved in. "
+        f"{report.place(report.state.target)} is yours; the required minimum of troops has moved in. "
         f"How many more from {report.place(report.state.source)}?"
     ),
     Phase.OBJECTIVE: "which Objective do you take? It costs the card of this turn",
     Phase.AIRFIELD: "where do you build the airfield?",
-    Phase.FORTIFY_FROM: "from where do you move troops? `done` moves none",
+    Phase.FORTIFY_FROM: "where do you move troops from? `done` moves none",
     Phase.FORTIFY_TO: lambda report: f"where do troops of {report.place(report.state.source)} go?",
     Phase.FORTIFY_AMOUNT: lambda report: (
         f"how many troops go from {report.place(report.state.source)} to {report.place(report.state.target)}?"

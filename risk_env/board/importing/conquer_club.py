@@ -146,7 +146,8 @@ def _bonus(element: Element, what: str, report: Report) -> int:
     bonuses = list(element.iter("bonus"))
     for bonus in bonuses[:-1]:
         shown = shortened((bonus.text or "").strip())
-        report.left_out(f"{what} has several bonuses", f"the bonus {shown} for a part is left out")
+        instead = f"the bonus {shown} for a part of the continent is left out"
+        report.left_out(f"{what} has several bonuses", instead)
     if not bonuses:
         report.problem(f"{what}: the bonus is missing")
         return 0

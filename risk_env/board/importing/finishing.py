@@ -261,7 +261,7 @@ def _scale_to_points(draft: MapDraft, points: list[tuple[float, float]], width: 
     low_x, low_y = (min(point[axis] for point in points) for axis in (0, 1))
     extent = max(max(x - low_x for x, _ in points), max(y - low_y for _, y in points))
     if extent > MOST_PIXELS_APART:
-        return f"coordinates are more than {MOST_PIXELS_APART} apart"
+        return f"coordinates are more than {MOST_PIXELS_APART} pixels apart"
     _place_centres(draft, (low_x, low_y), (width - 2 * MARGIN) / extent if extent else 0.0, MARGIN)
     places = [territory.centre for territory in draft.territories if territory.centre is not None]
     draft.size = round(max(x for x, _ in places)) + MARGIN, round(max(y for _, y in places)) + MARGIN
