@@ -103,10 +103,9 @@ class ActionSpace:
     def decode(self, action: int) -> Action:
         """Return the meaning of an action.
 
-        The arguments in the result are numbers: a territory, the source and target of an attack, a number of
-        dice, an amount, the territory of a card, the face of a die, or an objective. A wild card and the last
-        two amounts are words: "wild", "half", "all". Raises ValueError unless `action` is a whole number from
-        0 to `n - 1`.
+        The arguments in the result are numbers. For example, an attack has the source and the target, and a
+        card has the territory of the card. A wild card and the last two amounts are words: "wild", "half",
+        "all". Raises ValueError unless `action` is a whole number from 0 to `n - 1`.
         """
         return self._meanings[_number(action, self.n)]
 

@@ -80,8 +80,8 @@ _OWN = {"mission": "mission", "own_headquarters": "headquarters"}
 def changes(before: Facts, after: Facts) -> Facts:
     """Return the fields of `after` that differ from `before`.
 
-    If fewer than half of the values of a list differ, and the lists have the same length, the result contains
-    a dict of the different values, by index.
+    If fewer than half of the values of a list differ, the list is given as a dict of these values, by index.
+    A list whose length has changed is given as a whole.
     """
     return {name: _change(before[name], value) for name, value in after.items() if value != before[name]}
 

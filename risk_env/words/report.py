@@ -446,10 +446,10 @@ HELP = (
     "The actions are played in this and later questions. A whole turn can be one answer:",
     "  trade; draft Ural 5; draft Siam all; attack Ural > Ukraine; occupy 3; attack Ural > Siberia; "
     "fortify Japan > Mongolia all; end",
-    "  `trade` trades any set, `trade A, B, C` these cards; `draft T N` places N troops; "
-    "`attack A > B` is a blitz unless `dice 1|2|3` follows; `occupy N|all` moves more troops in; "
-    "`fortify A > B N|all` moves troops; `done` declines a question; "
-    "`end` ends the turn; `try attack A > B` is skipped if the attack is not legal.",
+    "  `trade` trades any set, and `trade A, B, C` trades these cards. `draft T N` places N troops. "
+    "`attack A > B` is a blitz unless `dice 1|2|3` follows. `occupy N|all` moves more troops in. "
+    "`fortify A > B N|all` moves troops. `done` declines a question, and `end` ends the turn. "
+    "`try attack A > B` is skipped if the attack is not legal.",
     "  In set-up: `claim T`, `deploy T N`. "
     "When attacked: `defend 1|2`, or `always defend 2` for the rest of the game.",
     "The answer stops at an action that is not legal. "
