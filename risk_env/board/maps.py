@@ -392,8 +392,7 @@ def _outside_tables(
 ) -> list[TomlTable]:
     """Return a list with the continent OUTSIDE for the territories that are in no continent of the file.
 
-    The list is empty if there are no such territories. Raises MapError if the map cannot have one more
-    continent.
+    The list is empty if there are no such territories. Raises MapError if the map cannot have this continent.
     """
     outside = [t for t in territories if "continent" not in t.values]
     if not outside:

@@ -82,8 +82,8 @@ class Stopped(Exception):
 def read_plan(answer: str | Sequence[Any], board: Board) -> list[Step]:
     """Return the steps of an answer, which is a text or a list of texts and action numbers.
 
-    Short forms are replaced by the actions that they stand for. Raises ValueError for an answer that is
-    empty, too long, or contains anything else; the error names the problem.
+    Short forms are replaced by the actions that they stand for. Raises ValueError for an answer that is empty
+    or too long, or that contains other words; the error names the problem.
     """
     parts = [answer] if isinstance(answer, str) else answer
     _check_number(len(parts))
@@ -404,7 +404,8 @@ class ActionPlan:
     def _play(self, step: Step, phase: Phase, game: Any) -> int:
         """Return the action of a step for the current decision, and remove the step from the plan.
 
-        If the action covers only a part of an amount, steps for the rest replace the step.
+        If the action covers only a part of an amount, steps for the rest replace the step. A step `trade`
+        stays in the plan until the set is complete.
         """
         decision = DECISIONS[phase]
         if step.word == ALWAYS:
