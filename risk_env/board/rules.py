@@ -1,8 +1,8 @@
 """Rules: the options of RULES 13, the presets of RULES 12 and the profiles of RULES 12.1.
 
-A preset is a set of options. A profile changes some of these options for a purpose. Options passed with a
-preset take precedence over both. A value or a combination that is not allowed raises ValueError with a
-one-line message. `check_rules` checks the options that depend on the map.
+A preset is a set of options. A profile adapts these options to people ("book") or to learning ("fast").
+Options passed with a preset take precedence over the preset and the profile. A value or a combination that is
+not allowed raises ValueError with a one-line message. `check_rules` checks the options that depend on the map.
 """
 
 import dataclasses
@@ -154,7 +154,7 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-# Profiles (RULES 12.1): changes to the rules of a preset for a purpose.
+# Profiles (RULES 12.1): changes that adapt a preset to people or to learning.
 
 BOOK, FAST = "book", "fast"
 

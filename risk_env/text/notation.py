@@ -28,7 +28,7 @@ def reward_name(reward: int) -> str:
 class IllegalAction(ValueError):
     """An action that the game does not allow now.
 
-    The message names the phase, the action and the legal actions.
+    The message names the phase, the action and the first legal actions.
     """
 
     def __init__(self, message: str, phase: str = "", action: Any = None):
