@@ -1,8 +1,9 @@
 """Rules: the options of RULES 13, the presets of RULES 12 and the profiles of RULES 12.1.
 
 A preset is a set of options. A profile adapts these options to people ("book") or to learning ("fast").
-Options passed with a preset take precedence over the preset and the profile. A value or a combination that is
-not allowed raises ValueError with a one-line message. `check_rules` checks the options that depend on the map.
+Options passed with a preset take precedence over the preset and the profile. A value or a combination that
+is not allowed raises ValueError with a one-line message. `check_rules` checks the options that depend on the
+map.
 """
 
 import dataclasses
